@@ -198,7 +198,7 @@ function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
   const doc = (rank) => { const own = docs[rank - 1]; return own ? named(own.id, texts.get(own.text)?.text) : "…"; };
   const gold = (items) => (relevant.length > 1 ? items.map((item) => item.label).join(", ") : named(relevant[0].id, relevant[0].texts[0]));
   if (why === "late") {
-    const rank = firstRank(retriever, query), hit = relevant.find((item) => result.first[query][item.index] === rank);
+    const rank = firstRank(retriever, query), hit = relevant.find((item) => ranksOf(retriever)[query][item.index] === rank);
     return phrase("told_late", who, gold([hit]), rank, metric().name, reach());
   }
   if (why === "unknown") return [who, ": ", reasonText(why)];
@@ -281,7 +281,7 @@ function listSide(question, list, shared) {
   const head = el("div.side-head", {}, choose, el("b", {}, valueText(retriever, query)),
     el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`, isCompared(retriever) ? "" : ` · ✗ ${t("notCompared")}`), help(scoreHelp()),
     side === "more" ? el("button.away", { id: `away-${retriever}`, "aria-label": `${t("listAway")}: ${plain(named)}`, onclick: () => toggleList(retriever) }, "✕") : null);
-  const cut = cutOf(retriever, query);
+  const cut = metric().list ? null : cutOf(retriever, query);
   const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
   let body;
   if (!data.kept.texts && !run) body = el("p.muted", {}, t("texts"));
