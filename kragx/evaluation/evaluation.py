@@ -24,6 +24,7 @@ from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
 from kragx.evaluation.runs import SeveralRuns, counts_of_runs, partly_remarks, runs_note
 from kragx.evaluation.wording import (
     abstention_remarks,
+    basis_label,
     failure_remarks,
     further_remarks,
     match_label,
@@ -626,6 +627,8 @@ class Evaluation(Result):
         """How matches were decided and what the numbers mean."""
         yield Line(phrase("match: {match}", match=self.match_label))
         yield Line(phrase("profile: {profile}", profile=self.profile_label))
+        if (basis := basis_label(self.settings)) is not None:
+            yield Line(phrase("list: {basis}", basis=basis))
 
     def warnings(self) -> Iterator[Line]:
         """The remarks as lines."""

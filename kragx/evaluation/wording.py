@@ -37,6 +37,18 @@ _REPEATS = {
 }
 
 
+_BASIS = {
+    "retrieved": phrase("what each question got in the end, not the searches before"),
+    "first": phrase("the first search of each question; later ones stand under their own metrics"),
+}
+
+
+def basis_label(settings: Mapping[str, Any]) -> str | None:
+    """Which list metrics are about that name none; None where nobody searches several times."""
+    basis = settings.get("searches", {}).get("basis")
+    return None if basis is None else _BASIS[basis]
+
+
 def match_label(match: Mapping[str, Any], name: str) -> str:
     """How matches were decided: the method, with the name under which it was asked for."""
     label = method_label(match)
@@ -181,6 +193,7 @@ def further_remarks(
     ):
         if count := counts.get(n) if isinstance(n, str) else n:
             yield phrase("{noun}: {n} ({treatment})", noun=noun, n=count, treatment=treatment)
+    yield from _of_searches(counts, settings)
     yield from _valueless(counts)
     yield from _of_metrics(counts, settings)
     if counts.get("facts", {}).get("n_unreviewed"):
@@ -201,6 +214,29 @@ def further_remarks(
         )
         for line in _judging(judging, votes_on(vote_bounds, "judging_relevance")):
             yield phrase("relevance: {line}", line=line)
+
+
+def _of_searches(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    """What is not known of searches, and of which questions no list is."""
+    of_searches = counts.get("searches", {})
+    for name, noun, treatment in (
+        ("n_no_list", phrase("questions whose list nobody knows"), phrase("no value")),
+        ("n_failed", phrase("searches that failed"), phrase("a step that found nothing")),
+        (
+            "n_unmeasured",
+            phrase("searches that gave no documents"),
+            phrase("a step, whose finds nobody knows"),
+        ),
+        (
+            "n_unknown_read",
+            phrase("documents that were read, and that no search gave"),
+            phrase("no match"),
+        ),
+    ):
+        if n := of_searches.get(name):
+            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=n, treatment=treatment)
+    if settings.get("searches", {}).get("tokens") == "counted":
+        yield phrase("tokens of searches: those of the documents they gave, as none says its own")
 
 
 def _of_metrics(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
