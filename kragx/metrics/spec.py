@@ -126,7 +126,6 @@ class Metric:
     from_matches: Callable[[TableView, MetricSpec], Floats] | None = None
     from_relevance: Callable[[TableView, MetricSpec], Floats] | None = None
     from_evidence: Callable[[Evidence, MetricSpec], Floats] | None = None
-    from_searches: Callable[[SearchTable, MetricSpec], Floats | Ratio] | None = None
     from_run: Callable[[Evidence], float | None] | None = None
     meaning: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -137,7 +136,6 @@ class Metric:
     cuts_budgets: bool = False
     reads_facts: bool = False
     reads_forbidden: bool = False
-    reads_tokens: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     apart: bool | Callable[[MetricSpec], bool] = True
@@ -153,6 +151,8 @@ class Metric:
     aliases: tuple[str, ...] = ()
     beside: str = ""
     function: Callable[..., Any] | None = None
+    from_searches: Callable[[SearchTable, MetricSpec], Floats | Ratio] | None = None
+    reads_tokens: bool = False
 
     def __post_init__(self) -> None:
         ways = (self.from_matches, self.from_relevance, self.from_evidence)
