@@ -12,6 +12,7 @@ from typing import Any, Literal
 from kragx.data.answers import is_answer, ranked
 from kragx.data.documents import Doc
 from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
+from kragx.data.searches import Search
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
 from kragx.errors import DataError, inside
@@ -51,6 +52,8 @@ class Retrieved:
     seconds: float | None = None
     error: str | None = None
     stages: tuple[Stage, ...] = ()
+    searches: tuple[Search, ...] = ()
+    has_list: bool = True
 
 
 @dataclass(frozen=True)
