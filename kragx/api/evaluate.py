@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
-from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
+from kragx.data import GoldDataset, Run, Searches, as_corpus, read_dataset, read_run
 from kragx.data.batch import are_scores
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
@@ -340,13 +340,14 @@ def _has_answers(value: object) -> bool:
 
 def _by_query(value: object) -> bool:
     """Whether a value lists documents query by query: a list is no document, but a pair may be."""
-    return isinstance(value, list) and any(isinstance(docs, list) for docs in value)
+    return isinstance(value, list) and any(isinstance(docs, (list, Searches)) for docs in value)
 
 
 def _is_answer(value: object) -> bool:
     """Whether a value lists documents, or their scores by id; a score itself is a number."""
     is_list = isinstance(value, list) and not any(isinstance(doc, (int, float)) for doc in value)
-    return is_list or isinstance(value, Mapping) or answer_list(value) is not None
+    is_told = isinstance(value, (Mapping, Searches))
+    return is_list or is_told or answer_list(value) is not None
 
 
 def _kind(value: object) -> str:

@@ -43,6 +43,7 @@ from kragx.data.runs import (
     Status,
     timed_out as timed_out,
 )
+from kragx.data.searches import Search, Searches
 from kragx.data.source import Reading as Reading, stands_twice as stands_twice
 from kragx.data.stages import Stage, last_stages as last_stages
 from kragx.data.text import (
@@ -77,6 +78,8 @@ __all__ = [
     "Query",
     "Retrieved",
     "Run",
+    "Search",
+    "Searches",
     "Stage",
     "Status",
     "Tokenizer",

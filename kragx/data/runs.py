@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from statistics import median
 from typing import Any, Literal
@@ -12,7 +12,8 @@ from typing import Any, Literal
 from kragx.data.answers import is_answer, ranked
 from kragx.data.documents import Doc
 from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
-from kragx.data.searches import Search
+from kragx.data.search_records import searches_of
+from kragx.data.searches import ListName, Order, Search, Searches, list_of, settled, with_docs
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
 from kragx.errors import DataError, inside
@@ -39,6 +40,9 @@ class Retrieved:
         seconds: how long the retriever took, if measured.
         error: why the retriever failed; None if it answered.
         stages: what each step of a chain returned on the way, where somebody listened.
+        searches: of somebody who searches several times, in their steps.
+        has_list: whether `documents` were handed on in the end. Where there are searches alone, and
+            nobody says what was, these are the documents of the first measured one.
 
     Examples:
         >>> from kragx import Doc, Retrieved
@@ -54,6 +58,54 @@ class Retrieved:
     stages: tuple[Stage, ...] = ()
     searches: tuple[Search, ...] = ()
     has_list: bool = True
+
+    def __post_init__(self) -> None:
+        if self.searches or not self.has_list:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Put the searches into the form in which they are compared (`settled`)."""
+        has_list = self.has_list or not self.searches
+        documents = self.documents if has_list and self.error is None else ()
+        searches = settled(documents, self.searches)
+        if not has_list and self.error is None:
+            first = (search.measured for search in searches if search.is_measured)
+            documents = next(first, ())
+        object.__setattr__(self, "documents", documents)
+        object.__setattr__(self, "searches", searches)
+        object.__setattr__(self, "has_list", has_list)
+
+    def of(self, name: ListName, order: Order = "turns") -> tuple[Doc, ...] | None:
+        """The documents that a metric of this list is about; None where the list is not there.
+
+        Somebody who has a list alone has searched once; who failed has an empty list.
+
+        Args:
+            name: which list.
+            order: how all searches make one.
+
+        Examples:
+            >>> from kragx import Doc, Retrieved, Search
+            >>> searches = Search("a", (Doc("c1"),)), Search("b", (Doc("c2"), Doc("c1")))
+            >>> answer = Retrieved(searches=searches, has_list=False)
+            >>> [doc.id for doc in answer.of("all")], answer.of("retrieved")
+            (['c1', 'c2'], None)
+        """
+        if self.error is not None:
+            return ()
+        if name == "retrieved":
+            return self.documents if self.has_list else None
+        if not self.searches:
+            return None if name == "read" else self.documents
+        return list_of(self.searches, name, order)
+
+    def with_docs(self, made: Callable[[Doc], Doc]) -> Retrieved:
+        """The same with what is made of each document, also of those that searches gave."""
+        return replace(
+            self,
+            documents=tuple(map(made, self.documents)),
+            searches=tuple(with_docs(search, made) for search in self.searches),
+        )
 
 
 @dataclass(frozen=True)
@@ -142,8 +194,8 @@ class Run(Shown):
     @classmethod
     def from_documents(
         cls,
-        retrieved: Sequence[Sequence[object]]
-        | Mapping[str, Sequence[object] | Mapping[str, float]],
+        retrieved: Sequence[Sequence[object] | Searches]
+        | Mapping[str, Sequence[object] | Mapping[str, float] | Searches],
         *,
         name: str = "run",
     ) -> Run:
@@ -151,8 +203,8 @@ class Run(Shown):
 
         Args:
             retrieved: for each query a ranked list of documents (LangChain documents, mappings,
-                strings or `Doc`), or a database's answer; or a mapping from query id to such a
-                list, or to ``{document id: score}``, which is ranked by score, ties by id
+                strings or `Doc`), a database's answer, or `Searches`; or a mapping from query id to
+                such a list, or to ``{document id: score}``, which is ranked by score, ties by id
                 descending, as a TREC run file is. Queries in a plain list are named q1, q2, ...
             name: names the retriever in results.
         """
@@ -160,8 +212,7 @@ class Run(Shown):
         by_id = numbered(retrieved)
         check_unique((query_id for query_id, _ in by_id), name)
         results = {
-            query_id: Retrieved(_ranking(docs, mender, f"query {query_id!r}"))
-            for query_id, docs in by_id
+            query_id: _answer(docs, mender, f"query {query_id!r}") for query_id, docs in by_id
         }
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
 
@@ -172,6 +223,26 @@ def _first(retrieved: Retrieved) -> str:
         return retrieved.error
     doc = next(iter(retrieved.documents), None)
     return "-" if doc is None else doc.text or doc.id or ""
+
+
+def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
+    with inside(path=place):
+        searches = searches_of(answer, mender)
+    if searches is not None:
+        return answer_of(searches)
+    return Retrieved(_ranking(answer, mender, place))
+
+
+def answer_of(searches: Searches) -> Retrieved:
+    """An answer of somebody who searches, in kragx's own form (`searches_of`)."""
+    docs, found = searches.retrieved, searches.searches
+    return Retrieved(
+        () if docs is None else tuple(docs),
+        searches.seconds,
+        searches.error,
+        searches=tuple(found),  # type: ignore[arg-type]  # in their own form they are no mappings
+        has_list=docs is not None or searches.error is not None,
+    )
 
 
 def _ranking(docs: object, mender: Mender, place: str) -> tuple[Doc, ...]:

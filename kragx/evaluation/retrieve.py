@@ -4,14 +4,16 @@ import asyncio
 import sys
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 from statistics import median
 from typing import Annotated, Any, Literal, TypeVar
 
-from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, Stage, as_corpus
+from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, Search, as_corpus
+from kragx.data.runs import answer_of
+from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, is_reply, reason_of
 from kragx.evaluation.calls.call import Recording
@@ -261,7 +263,7 @@ class _Interview:
             # Somebody who searches found nothing where no search was made.
             for query_id in self.silent & answers.keys():
                 if answers[query_id].error is not None:
-                    answers[query_id] = Retrieved(seconds=answers[query_id].seconds, has_list=False)
+                    answers[query_id] = Retrieved(seconds=answers[query_id].seconds)
         # The order is that of the questions, whichever answer comes first.
         return Run(
             {query.id: answers[query.id] for query in dataset},
@@ -391,6 +393,8 @@ class _Interview:
         Raises:
             DataError: the answer is no list of documents, and no searches were made for it either.
         """
+        if not self.asking.paths and (searches := searches_of(answer, mender)) is not None:
+            return self._with_searches(answer_of(searches), seconds, recording, mender)
         if recording.has_lost:
             raise DataError(LOST)
         try:
@@ -405,6 +409,41 @@ class _Interview:
             return retrieved
         return replace(self._retrieved(seconds, recording, mender), documents=documents)
 
+    def _with_searches(
+        self, answer: Retrieved, seconds: float, recording: Recording, mender: Mender
+    ) -> Retrieved:
+        """An answer that says itself what was searched for, with what else is known of it."""
+        heard = self._retrieved(seconds, recording, mender)
+        return replace(
+            answer,
+            seconds=heard.seconds,
+            error=self._told(mender, answer.error),
+            stages=heard.stages,
+            searches=self._as_told(answer.searches, mender),
+        )
+
+    def _as_told(self, searches: Sequence[Search], mender: Mender) -> tuple[Search, ...]:
+        """Searches with the reasons of failures as everybody may read them."""
+        told = partial(self._told, mender)
+        return tuple(
+            replace(
+                search,
+                query=search.query and mender.mend(search.query),
+                error=told(search.error),
+                stages=tuple(replace(step, error=told(step.error)) for step in search.stages),
+            )
+            for search in searches
+        )
+
+    def _told(self, mender: Mender, reason: str | None) -> str | None:
+        """A reason of a failure as everybody may read it."""
+        if reason is None:
+            return None
+        reason = self.asking.mask(mender.mend(reason))
+        if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
+            return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
+        return reason
+
     def _retrieved(
         self,
         seconds: float,
@@ -415,35 +454,14 @@ class _Interview:
         has_list: bool = True,
     ) -> Retrieved:
         """What a question got but documents; the reasons of failures as everybody may read them."""
-
-        def told(reason: str | None) -> str | None:
-            if reason is None:
-                return None
-            reason = self.asking.mask(mender.mend(reason))
-            if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
-                return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
-            return reason
-
-        def of_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
-            return tuple(replace(stage, error=told(stage.error)) for stage in stages)
-
+        told = partial(self._told, mender)
         calls = recording.calls
-        searches = tuple(
-            replace(
-                search,
-                query=search.query and mender.mend(search.query),
-                error=told(search.error),
-                stages=of_stages(search.stages),
-            )
-            for search in searches_beside(calls, has_list=has_list)
-        )
-        measured = (search.documents or () for search in searches if search.is_measured)
+        stages = stages_of(calls) if self.asking.stages else ()
         return Retrieved(
-            () if has_list else next(measured, ()),
             seconds=seconds,
             error=None if error is None else told(reason_of(error)),
-            stages=of_stages(stages_of(calls)) if self.asking.stages else (),
-            searches=searches,
+            stages=tuple(replace(stage, error=told(stage.error)) for stage in stages),
+            searches=self._as_told(searches_beside(calls, has_list=has_list), mender),
             has_list=has_list,
         )
 

@@ -12,8 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data import Doc, Gold, Retrieved
-from kragx.data.batch import Batch, Entries
+from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
+from kragx.data.entries import Entries
 from kragx.data.known import Forms
 from kragx.errors import DataError
 from kragx.metrics import Bools, Ints, RankedList

@@ -13,21 +13,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.data.stretches import ranges
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 
-ListName = Literal["retrieved", "first", "last", "all", "read"]
-"""Which list a metric is about: what was handed on in the end, what the first or the last search
-gave that is measured, what all gave, or what was read of it."""
-
 Basis = Literal["retrieved", "first"]
 """The list that metrics are about which name none."""
-
-Order = Literal["turns", "chain"]
-"""How all searches make one list: by turns, rank by rank, or one search behind the other."""
-
-UNKNOWN_DOC = -1
-"""Stands for a document that was read, and that no search returned."""
 
 
 @dataclass(frozen=True)

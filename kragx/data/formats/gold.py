@@ -11,8 +11,9 @@ Where ids are enough, ``"forbidden_chunk_ids"`` lists what is forbidden. The rul
 (`kragx.data.rules`) stand on its first line: ``{"forbidden": {"tenant": {...}}}``.
 
 A results file's line is the same with ``"retrieved": [{"id"?, "text"?, "score"?, "metadata"?}]``
-and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`kragx.data.stages`). Without
-``retrieved`` the query is missing (or failed, when there is an ``error``); ``[]`` says that the
+and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`kragx.data.stages`). Beside or instead
+of ``retrieved`` there may be ``searches`` (`kragx.data.search_records`). Without either
+the query is missing (or failed, when there is an ``error``); ``[]`` says that the
 retriever found nothing. Where ids are enough, ``"retrieved_chunk_ids"``
 lists them.
 
@@ -41,6 +42,7 @@ from kragx.data.formats.parquet_written import write_questions
 from kragx.data.formats.records import query_record, question_record, rules_record
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
+from kragx.data.search_records import SEARCHES
 
 _QUERY: Mapping[str, Kind] = {
     "query_id": "word",
@@ -60,6 +62,7 @@ _RESULT: Mapping[str, Kind] = {
     "retrieved_chunk_ids": "ids",
     "seconds": "number",
     "error": "text",
+    SEARCHES: "json",
     "stages": "json",
 }
 
@@ -75,7 +78,7 @@ def _read(fields: Fields) -> Read:
 GOLD = Format(
     "gold",
     fields={**_QUERY, **_RESULT},
-    marks=("gold", "retrieved"),
+    marks=("gold", "retrieved", SEARCHES),
     read=_read,
     is_gathered=True,
 )

@@ -18,7 +18,7 @@ from kragx.data.searches import Search
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, Recording
-from kragx.evaluation.calls.search_calls import searches_of
+from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_answers import documents_in, words_of
 from kragx.printing import phrase
 from kragx.warned import warn
@@ -114,7 +114,7 @@ class SearchRecording(Sequence[Search]):
     @property
     def searches(self) -> tuple[Search, ...]:
         """The searches so far, in steps; one that is under way did not end."""
-        searches = searches_of(self._recording.calls)
+        searches = searches_made(self._recording.calls)
         if self._read is None or not searches:
             return searches
         return (*searches[:-1], replace(searches[-1], read=self._read))

@@ -11,7 +11,7 @@ from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.stages import stages_of
 
 
-def searches_of(calls: Sequence[Call]) -> tuple[Search, ...]:
+def searches_made(calls: Sequence[Call]) -> tuple[Search, ...]:
     """The searches that calls for one question make.
 
     A search is a call of a tool or retriever that stands within no other; what stands within it are
@@ -41,7 +41,7 @@ def searches_beside(calls: Sequence[Call], *, has_list: bool) -> tuple[Search, .
     searches = outermost(calls)
     if has_list and all(call.kind == "retriever" and call.graph is None for call in searches):
         return ()
-    return searches_of(calls)
+    return searches_made(calls)
 
 
 def outermost(calls: Iterable[Call]) -> list[Call]:
