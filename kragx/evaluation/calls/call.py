@@ -69,6 +69,7 @@ class Call:
             returned none.
         error: why it failed or did not end.
         tokens: what it cost.
+        unit: what a second is by the clock.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Call:
     documents: tuple[Doc, ...] | None = None
     error: str | None = CUT_SHORT
     tokens: int | None = None
+    unit: float = 1.0
 
     @property
     def is_search(self) -> bool:
@@ -122,7 +124,7 @@ class Call:
     @property
     def seconds(self) -> float | None:
         """How long it took; None of what did not end."""
-        return self.ended - self.started if self.ended < inf else None
+        return (self.ended - self.started) / self.unit if self.ended < inf else None
 
 
 class Recording:

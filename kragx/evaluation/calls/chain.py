@@ -21,7 +21,7 @@ from kragx.data.answers import is_doc
 from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, Kind, Objects, Recording
-from kragx.evaluation.calls.tool_answers import documents_in, graph_step, words_of
+from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
 
 _KEY = "map:key:"
 """How the tag begins by which a `RunnableParallel` says under which key a step stands."""
@@ -113,8 +113,8 @@ def _of_tool(output: object) -> dict[str, Any]:
     """What is heard of a tool that has ended."""
     if getattr(output, "status", None) == "error":  # of one that hands its errors on as words
         return {"error": str(getattr(output, "content", output))}
-    artifact = _returned(getattr(output, "artifact", None))
-    return artifact or {"documents": documents_in(getattr(output, "content", output))}
+    artifact = getattr(output, "artifact", None)
+    return {"documents": documents_of_tool(getattr(output, "content", output), artifact)}
 
 
 def _returned(output: object) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from math import inf
 
 from kragx.data import Doc, Stage, last_stages
 from kragx.data.searches import Search, in_steps
@@ -125,6 +126,7 @@ def _side_by_side(calls: Iterable[Call]) -> Iterator[list[Call]]:
             yield sorted(group, key=lambda call: call.started)
             group, end = [], 0.0
         group += together
-        end = max(end, *(call.ended for call in together))
+        # Of what did not end nobody knows what ran beside it.
+        end = max(end, *(call.ended if call.ended < inf else call.started for call in together))
     if group:
         yield sorted(group, key=lambda call: call.started)

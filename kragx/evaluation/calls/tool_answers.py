@@ -52,6 +52,12 @@ def graph_step(metadata: object) -> tuple[str, int] | None:
     return around, metadata["langgraph_step"]
 
 
+def documents_of_tool(content: object, artifact: object = None) -> tuple[Doc, ...] | None:
+    """The documents that a tool gave beside its words, or in them; None where nobody knows."""
+    beside = None if artifact is None else documents_in(artifact)
+    return documents_in(content) if beside is None else beside
+
+
 def documents_in(answer: object) -> tuple[Doc, ...] | None:
     """The documents that a tool's answer holds; None where it holds none, so that nobody knows.
 
@@ -107,7 +113,10 @@ def _document(entry: object) -> object:
     if name is None:
         raise DataError("no document")
     fields = {key: value[key] for key in ("id", "score", "metadata") if value.get(key) is not None}
-    rest = {key: inner for key, inner in value.items() if key != name and key not in fields}
+    named = {name, *fields}
+    if value.get("type") == "Document":  # as LangChain writes one
+        named.add("type")
+    rest = {key: inner for key, inner in value.items() if key not in named}
     metadata = fields.pop("metadata", {})
     return {**fields, "text": value[name], "metadata": {**rest, **metadata}}
 
