@@ -452,14 +452,15 @@ class BufferedRows:
     def ahead(self, n_whole: float, room: float) -> Iterator[Batch]:
         """The stream, until what was kept of it has taken the room; a mistake is kept, too.
 
+        Whoever looks again sees what was kept once more, and what follows.
+
         Args:
             n_whole: so many questions are kept, whatever room they take.
             room: for how many entries that are texts alone; another takes that of `_HEAVY`.
         """
         n, text_lists = 0, set()
         try:
-            for batch in self._stream:
-                self._kept.append(batch)
+            for batch in chain([*self._kept], self._kept_now()):
                 yield batch
                 n += len(batch)
                 room -= _room(batch)
@@ -469,6 +470,11 @@ class BufferedRows:
         except DataError as error:
             self._error = error
         self._stream, self.is_whole = iter(()), True
+
+    def _kept_now(self) -> Iterator[Batch]:
+        for batch in self._stream:
+            self._kept.append(batch)
+            yield batch
 
     def batches(self) -> Iterator[Batch]:
         """All of it.

@@ -49,6 +49,7 @@ from kragx.metrics import (
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
+from kragx.metrics.search_table import SearchTable
 from kragx.plain import plain
 from kragx.printing import (
     Line,
@@ -120,6 +121,8 @@ class Evaluation(Result):
         longest: how many documents the longest list has; None if it is one of the table.
         siblings: what the matcher makes of the gold of other questions; None if it was not asked.
         forbidden: what of the lists must not come; None where nothing is forbidden.
+        searches: what each search brought; None where nobody looks at searches. `table` is of one
+            of their lists for each query (``settings["searches"]["basis"]``).
 
     Examples:
         >>> from kragx import evaluate
@@ -145,6 +148,7 @@ class Evaluation(Result):
     longest: int | None = field(default=None, repr=False)
     siblings: GoldSiblings | None = field(default=None, repr=False)
     forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
+    searches: SearchTable | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.siblings is not None:
@@ -288,7 +292,8 @@ class Evaluation(Result):
         specs = parse_all(metrics, self.profile)
         check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
-            needs = spec.looks or (spec.needs_evidence and self.forbidden is None)
+            is_known = self.forbidden is not None or spec.reads_searches
+            needs = spec.looks or (spec.needs_evidence and not is_known)
             if needs and self.evidence is None:
                 raise UsageError(
                     f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
@@ -298,18 +303,22 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        evidence = self._evidence_of(self.table)
+        evidence = self._evidence_of(self.table, self.searches)
         scores = compute(self.table, specs, self.profile, evidence)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
         return self.with_scores(scores, {} if self.evidence is None else self.evidence.settings())
 
-    def _evidence_of(self, table: MatchTable) -> GatheredEvidence | None:
+    def _evidence_of(
+        self, table: MatchTable, searches: SearchTable | None
+    ) -> GatheredEvidence | None:
         """What metrics look at beside these matches; of no documents, where none were kept."""
         if self.evidence is not None:
-            return self.evidence.decided(table)
+            return self.evidence.decided(table, searches)
         marks = self.forbidden
-        return None if marks is None else GatheredEvidence((), table, forbidden=marks)
+        if marks is None and searches is None:
+            return None
+        return GatheredEvidence((), table, forbidden=marks, searches=searches)
 
     def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
         """The same matches with these numbers.
@@ -371,28 +380,38 @@ class Evaluation(Result):
     def at_threshold(self, threshold: float) -> Evaluation:
         """The same scores decided at another threshold; nothing is matched again."""
         threshold = self.check_threshold(threshold)
-        table = self.table.at_threshold(threshold)
+        table, searches = self.table.at_threshold(threshold), self.searches
+        if searches is not None:
+            searches = replace(searches, table=searches.table.at_threshold(threshold))
         settings = {**self.settings, "match": {**self.settings["match"], "threshold": threshold}}
         evidence = None
         if self.evidence is not None:
-            evidence = self.evidence.decided(table)
+            evidence = self.evidence.decided(table, searches)
             if evidence.follows:
                 settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
         counts = {**self.counts, "judged_share": judged_share(table)}
-        decided = replace(self, table=table, evidence=evidence, counts=counts, settings=settings)
+        decided = replace(
+            self,
+            table=table,
+            evidence=evidence,
+            counts=counts,
+            settings=settings,
+            searches=searches,
+        )
         return decided.measured(self.specs)
 
     def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
         """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
-        specs, evidence = self.specs, self.evidence
+        specs, kept = self.specs, self.evidence
         # What a low threshold leaves out no higher one lets in, unless a metric reads scores.
         prune = all(
             spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs
         )
         # The same matches give the same values, unless facts are matched at the threshold as well.
-        by_matches_alone = evidence is None or not evidence.follows
+        by_matches_alone = kept is None or not kept.follows
         before: tuple[int, Means] | None = None
-        table = replace(self.table, votes=None)  # of means alone
+        searches = self.searches
+        table = replace(self.table if searches is None else searches.table, votes=None)  # of means
         for threshold in sorted(thresholds):
             table = replace(table, threshold=threshold)
             count = int(table.matched.sum())
@@ -400,9 +419,12 @@ class Evaluation(Result):
                 above = ~(table.pair_score < threshold)  # what is not known stays
                 table = table.of_pairs(above)
             if before is None or before[0] != count or not by_matches_alone:
+                decided = searches and replace(searches, table=table)
+                on_basis = table if decided is None else decided.of()
+                evidence = self._evidence_of(on_basis, decided)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                    scores = compute(table, specs, self.profile, self._evidence_of(table))
+                    scores = compute(on_basis, specs, self.profile, evidence)
                 before = (count, {str(score.spec): score.mean for score in scores})
             yield before
 
