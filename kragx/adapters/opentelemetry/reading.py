@@ -51,7 +51,8 @@ def read_traces(
         UsageError: two questions of the gold set have the same text and history, and no attribute
             tells them.
     """
-    questions = Questions(gold, by_id=query_id is not None)
+    remedy = "name the attribute of the spans that has the id: query_id='...'"
+    questions = Questions(gold, by_id=query_id is not None, remedy=remedy)
     spans = Spans(_spans(path), questions, query_id)
     turns, unknown = spans.turns()
     if not turns:

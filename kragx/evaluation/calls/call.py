@@ -69,7 +69,7 @@ class Call:
             returned none.
         error: why it failed or did not end.
         tokens: what it cost.
-        unit: what a second is by the clock.
+        unit: what a second is by the clock; None of one that only tells before from after.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Call:
     documents: tuple[Doc, ...] | None = None
     error: str | None = CUT_SHORT
     tokens: int | None = None
-    unit: float = 1.0
+    unit: float | None = 1.0
 
     @property
     def is_search(self) -> bool:
@@ -123,8 +123,10 @@ class Call:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None of what did not end."""
-        return (self.ended - self.started) / self.unit if self.ended < inf else None
+        """How long it took; None of what did not end, or where no clock says."""
+        if self.unit is None or self.ended == inf:
+            return None
+        return (self.ended - self.started) / self.unit
 
 
 class Recording:

@@ -15,12 +15,13 @@ class Questions:
     Args:
         gold: the set.
         by_id: whether logs say the ids.
+        remedy: what to do where texts do not tell questions apart.
 
     Raises:
         UsageError: two questions have the same text and the same history, and ids do not tell them.
     """
 
-    def __init__(self, gold: GoldDataset, *, by_id: bool) -> None:
+    def __init__(self, gold: GoldDataset, *, by_id: bool, remedy: str) -> None:
         self._ids = {query.id for query in gold}
         self._by_text: dict[str, dict[tuple[str, ...], str]] = defaultdict(dict)
         for query in () if by_id else gold:
@@ -31,7 +32,7 @@ class Questions:
             if query_id != query.id:
                 raise UsageError(
                     f"queries {query_id!r} and {query.id!r} have the same text",
-                    remedy="name the attribute of the spans that has the id: query_id='...'",
+                    remedy=remedy,
                 )
 
     def of_id(self, query_id: object) -> str | None:
