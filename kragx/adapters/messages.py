@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from kragx.data import GoldDataset, Mender, Retrieved, Run, value_at
+from kragx.data import GoldDataset, Mender, Retrieved, Run
 from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, UsageError, inside, shorten
@@ -30,6 +31,7 @@ from kragx.evaluation.calls.messages import (
 from kragx.evaluation.calls.questions import Questions
 from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
+from kragx.evaluation.services.answer_path import steps_of, value_at
 from kragx.printing import joined, phrase
 from kragx.warned import warn
 
@@ -81,6 +83,8 @@ def read_messages(
             them; or a path is wrong.
     """
     read = tool_documents(answer)
+    if query_id is not None:
+        steps_of(query_id)
     remedy = "name where a chat has the id: query_id='metadata.query_id'"
     questions = Questions(gold, by_id=query_id is not None, remedy=remedy)
     log = _Log(questions, query_id, None if tools is None else frozenset(tools), read)
@@ -238,7 +242,8 @@ class _Log:
             if self.query_id is None:
                 found = self.questions.of_text(text, before)
             elif number == len(turns):
-                found = self.questions.of_id(value_at(chat.beside, self.query_id))
+                with suppress(DataError):  # a chat may be of no question
+                    found = self.questions.of_id(value_at(self.query_id, chat.beside))
             before.append(text)
             if found is None:
                 self.n_others += 1
