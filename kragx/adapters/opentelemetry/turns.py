@@ -54,6 +54,7 @@ class Spans:
         self.spans = sorted(spans, key=lambda span: span.call.started)
         self._by_place = {span.place: span for span in self.spans}
         self._link()
+        self._by_texts = query_id is None
         self._query_ids: dict[Place, str] = {}
         self._history: dict[Place, tuple[str, ...]] = {}
         before: dict[Place, list[str]] = defaultdict(list)
@@ -141,7 +142,9 @@ class Spans:
         said = next((place for place in outer if place.place in self._query_ids), None)
         own = self._query_ids.get(span.place)
         if said is None or (own is not None and not is_agents):
-            query_id = own or self._only_one(trace)
+            # An agent that was asked something is asked by whoever asks it, and not by a neighbour.
+            is_others = self._by_texts and is_agents and any(place.texts for place in outer)
+            query_id = own or (None if is_others else self._only_one(trace))
             if query_id is None:
                 return None
             asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
