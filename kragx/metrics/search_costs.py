@@ -38,7 +38,7 @@ def _steps(view: SearchView, cost: Cost) -> Floats:
 
 
 def _measured(view: SearchView) -> Bools:
-    return (view.n_gold > 0) & view.is_known
+    return (view.n_gold > 0) & view.is_known()
 
 
 def _until_evidence(cost: Cost) -> Callable[[SearchTable, MetricSpec], Floats]:
@@ -60,7 +60,7 @@ def _counts_until(cost: Cost) -> Callable[[Evidence, MetricSpec], Mapping[str, i
         return {
             "n_never": int(np.isinf(values).sum()),
             "n_uncounted": int((_measured(view) & np.isnan(values)).sum()),
-            "n_unmeasured": int(((view.n_gold > 0) & ~view.is_known).sum()),
+            "n_unmeasured": int(((view.n_gold > 0) & ~view.is_known()).sum()),
         }
 
     return counts
@@ -133,7 +133,7 @@ def _per_gold(cost: Cost | Literal["searches"], *, en: str, ko: str) -> Metric:
         uncounted = _measured(view) & np.isnan(_cost(view, cost))
         return {
             "n_uncounted": int(uncounted.sum()),
-            "n_unmeasured": int(((view.n_gold > 0) & ~view.is_known).sum()),
+            "n_unmeasured": int(((view.n_gold > 0) & ~view.is_known()).sum()),
         }
 
     return Metric(

@@ -110,19 +110,21 @@ class SearchTable:
         np.maximum.at(steps, self.query, self.step)
         return steps
 
-    @property
-    def known(self) -> Bools:
-        """(n) of which searches it is known what they brought: a failed one brought nothing."""
-        return self.measured | self.failed
+    def is_known(self, n: int | None = None) -> Bools:
+        """(q) whether it is known what the first n steps of a question brought; None for all steps.
 
-    @property
-    def is_known(self) -> Bools:
-        """(q) of which questions it is known what their searches brought: some, or all of it.
-
-        Whoever searched for nothing found nothing, and so did whoever failed.
+        One measured search says it, and so does it that nothing came: where nothing was searched
+        for, where all searches failed, and where the question did. A failed search beside one that
+        is not measured says nothing.
         """
-        some = np.bincount(self.query[self.known], minlength=len(self.n_searches)) > 0
-        is_known: Bools = some | (self.n_searches == 0) | ~self.table.answered
+        within = np.ones(len(self.step), bool) if n is None else self.step <= n
+        is_open = ~self.measured & ~self.failed
+        n_queries = len(self.n_searches)
+        n_measured, n_open = (
+            np.bincount(self.query[within & those], minlength=n_queries)
+            for those in (self.measured, is_open)
+        )
+        is_known: Bools = (n_measured > 0) | (n_open == 0) | ~self.table.answered
         return is_known
 
     @property
@@ -133,7 +135,10 @@ class SearchTable:
         return search, np.arange(1, len(search) + 1) - self.list_start[search]
 
     def places(self, of: ListName | None = None, order: Order = "turns") -> Places:
-        """The lists that a metric is about; of who failed, or is missing, they are empty.
+        """The lists that a metric is about.
+
+        They are there, and empty, of who failed or is missing, and where nothing was searched for,
+        or all searches failed, unless somebody has handed on something else.
 
         Args:
             of: which; None for the basis.
@@ -150,7 +155,8 @@ class SearchTable:
                 places = self._of_searches(np.maximum.reduceat)
             case _:
                 places = self._of_searches(np.minimum.reduceat)
-        return places.emptied(~self.table.answered)
+        nothing = ~np.isin(np.arange(len(self.n_searches)), self.query[~self.failed])
+        return places.emptied(~self.table.answered | (nothing & ~places.is_there))
 
     def of(self, of: ListName | None = None, order: Order = "turns") -> MatchTable:
         """The matches of one list for each question, which `places` says."""
@@ -168,7 +174,7 @@ class SearchTable:
         search, _ = self.entries
         tokens = np.bincount(search, lengths[self.docs], minlength=len(self.step))
         tokens[self.failed] = 0.0
-        tokens[~self.known] = np.nan
+        tokens[~(self.measured | self.failed)] = np.nan
         return replace(self, tokens=tokens.astype(np.float64))
 
     def _of_searches(self, chosen: Any) -> Places:
@@ -186,7 +192,7 @@ class SearchTable:
             firsts[queries] = self.list_start[search]
             lengths[queries] = np.diff(self.list_start)[search]
         docs = self.docs[ranges(firsts, lengths)]
-        return Places(_starts(lengths), docs, self.is_known)
+        return Places(_starts(lengths), docs, self.is_known())
 
     def _all(self, order: Order) -> Places:
         """The lists of all measured searches as one without repeats."""
@@ -199,7 +205,7 @@ class SearchTable:
             docs, query = docs[sequence], query[sequence]
         first = ~_again(self.same[docs], len(self.same))
         lengths = np.bincount(query[first], minlength=len(self.n_searches))
-        return Places(_starts(lengths), docs[first], self.is_known)
+        return Places(_starts(lengths), docs[first], self.is_known())
 
     @classmethod
     def joined(cls, tables: Sequence[SearchTable]) -> SearchTable:

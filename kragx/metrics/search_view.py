@@ -145,20 +145,9 @@ class SearchView:
         """(q) how many steps each question took."""
         return np.where(self.searches.table.answered, self.searches.n_steps, 0)
 
-    @cached_property
-    def is_known(self) -> Bools:
-        """(q) whether it is known of any search of a question what it brought."""
-        return self.searches.is_known
-
-    def is_known_within(self, n: int | None) -> Bools:
-        """(q) the same of the first n steps; None for all."""
-        if n is None:
-            return self.is_known
-        searches = self.searches
-        within = searches.known & (searches.step <= n)
-        some = self.of_queries(searches.query[within]) > 0
-        is_known: Bools = self.is_known & (some | (self.n_steps == 0))
-        return is_known
+    def is_known(self, n: int | None = None) -> Bools:
+        """(q) whether it is known what the first n steps of a question brought; None for all."""
+        return self.searches.is_known(n)
 
     @cached_property
     def repeats(self) -> tuple[Ints, Ints]:
@@ -206,7 +195,8 @@ class SearchView:
         number, step_of_lane = self._lanes
         of_lanes = _sums(number, self.searches.seconds, len(step_of_lane))
         slowest = np.zeros(len(self.steps.query))
-        np.maximum.at(slowest, step_of_lane, of_lanes)  # which passes NaN on
+        with np.errstate(invalid="ignore"):  # NaN is passed on
+            np.maximum.at(slowest, step_of_lane, of_lanes)
         return slowest
 
     def until(self, step_costs: Floats, last: Ints | None = None) -> Floats:

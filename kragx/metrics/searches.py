@@ -15,6 +15,7 @@ from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.printing import phrase
 
 
 def whole_above_0(text: str) -> int:
@@ -49,7 +50,7 @@ def searches_of(evidence: Evidence) -> SearchTable:
 def _unmeasured(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
     """Of how many questions with gold nothing is known of what their searches brought."""
     view = view_of(searches_of(evidence), spec)
-    is_known = view.is_known_within(spec.k if isinstance(spec.k, int) else None)
+    is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
     return {"n_unmeasured": int((~is_known & (view.n_gold > 0)).sum())}
 
 
@@ -60,14 +61,22 @@ def _evidence_recall(searches: SearchTable, spec: MetricSpec) -> Floats:
     view, n = view_of(searches, spec), spec.k if isinstance(spec.k, int) else None
     is_within = view.is_found if n is None else view.gold_step <= n
     found = view.of_queries(view.gold_query[is_within])
-    return share(found, view.n_gold, (view.n_gold > 0) & view.is_known_within(n))
+    return share(found, view.n_gold, (view.n_gold > 0) & view.is_known(n))
 
 
 def _first_search(searches: SearchTable, spec: MetricSpec) -> Floats:
     view = view_of(searches, spec)
     step = view.first_step(spec["need"])
     values = np.where(step == NEVER, 0.0, 1.0 / step)
-    return np.where((view.n_gold > 0) & view.is_known, values, np.nan)
+    return np.where((view.n_gold > 0) & view.is_known(), values, np.nan)
+
+
+def _median_step(values: Floats, counts: Mapping[str, int]) -> str:
+    """The step by which half of the questions have what they need."""
+    if not len(values):
+        return ""
+    value = np.sort(values)[len(values) // 2]  # the step of a lesser value comes later
+    return phrase("median: step {n:.3g}", n=1 / value) if value else phrase("median: never")
 
 
 EVIDENCE_RECALL = Metric(
@@ -96,6 +105,7 @@ FIRST_SEARCH = Metric(
     },
     from_searches=_first_search,
     counts=_unmeasured,
+    aside=_median_step,
     options={"need": NEED, "rel": REL},
     cuts=False,
     rises_with_matches=True,
@@ -106,16 +116,21 @@ FIRST_SEARCH = Metric(
 # -- what further searches are good for -----------------------------------------------------------
 
 
+def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
+    n = counts.get("n_in_vain", 0)
+    return phrase("in vain: {n}", n=n) if n else ""
+
+
 def _rescue(searches: SearchTable, spec: MetricSpec) -> Floats:
     view = view_of(searches, spec)
-    needed = (view.n_gold > 0) & view.is_known_within(1) & (view.first_step() > 1)
+    needed = (view.n_gold > 0) & view.is_known(1) & (view.first_step() > 1)
     return np.where(needed, view.n_found > 0, np.nan)
 
 
 def _rescue_counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
     view = view_of(searches_of(evidence), spec)
     has_gold, is_first = view.n_gold > 0, view.first_step() == 1
-    is_open = has_gold & ~is_first & ~view.is_known_within(1)
+    is_open = has_gold & ~is_first & ~view.is_known(1)
     return {"n_at_once": int((has_gold & is_first).sum()), "n_unmeasured": int(is_open.sum())}
 
 
@@ -126,7 +141,7 @@ def _waste(searches: SearchTable, spec: MetricSpec) -> Floats:
 
 def _waste_counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
     view = view_of(searches_of(evidence), spec)
-    in_vain = (view.n_gold > 0) & (view.n_found == 0) & view.is_known
+    in_vain = (view.n_gold > 0) & (view.n_found == 0) & view.is_known()
     return {"n_in_vain": int(in_vain.sum()), **_unmeasured(evidence, spec)}
 
 
@@ -170,6 +185,7 @@ WASTE = Metric(
     },
     from_searches=_waste,
     counts=_waste_counts,
+    aside=_in_vain,
     options={"rel": REL},
     better="lower",
     cuts=False,
