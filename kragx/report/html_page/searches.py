@@ -26,12 +26,14 @@ class Searched:
             each search; documents are numbers among those.
         read: numbers of what was read, -1 for what is not shown; None where nobody says.
         places: for each document where it stands in the search table; None where that lacks it.
+        is_matched: whether it is known what of that is gold: not of a question that failed.
     """
 
     docs: Sequence[Doc]
     rows: Sequence[Sequence[Any]]
     read: Sequence[int] | None
     places: Sequence[int | None]
+    is_matched: bool
 
 
 def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
@@ -69,6 +71,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
         rows,
         None if read is None else [numbers.get((doc.id, doc.text), -1) for doc in read],
         places,
+        is_matched=None not in places,
     )
 
 
