@@ -65,7 +65,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
             own.append(number)
         facts = (search.query, search.tool, search.step, short(search.seconds), search.tokens)
         rows.append([*facts, search.error, int(search.is_measured), own, len(came)])
-    read = answer.of("read")
+    read = answer.of("read") if answer.error is None else None
     return Searched(
         docs,
         rows,

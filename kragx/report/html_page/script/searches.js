@@ -118,7 +118,7 @@ function searchLine(question, list, shared) {
   const draw = (group) => stepItem(question, list, group, labels, shared);
   return el("div.search-line", {},
     el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t("inSteps", steps)}` : "", searches.unmatched ? ` · ${t("goldUnknown")}` : labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
-      ` · ${searches.read ? t("nRead", searches.nRead) : t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
+      searches.read ? ` · ${t("nRead", searches.nRead)}` : searches.unmatched ? "" : ` · ${t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
     el("ol.steps", { "aria-label": t("searchesIn", plain(retrieverName(list.retriever))) }, (n > WHOLE ? inRuns(groups, isDull) : groups.map((group) => [group])).map((run) => (run.length < FOLDED ? run.map(draw)
       : el("li.folded-steps", {}, el("details", {}, el("summary", {}, t(searches.unmatched ? "someSteps" : "dullSteps", run[0][0].step, run.at(-1)[0].step), lost(run) ? ` (${t("searchesFailed", lost(run))})` : ""), el("ol.steps", { start: run[0][0].step }, run.map(draw))))))));
 }
