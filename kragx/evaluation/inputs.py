@@ -361,7 +361,7 @@ class Source:
         """
         if isinstance(self.rows, _Joined):
             return seen_in_runs(self.rows.gold, [self.rows.run])
-        if self.reading is None or getattr(self.reading, "may_search", None) is False:
+        if self.reading is None or self.reading.may_search is False:
             return None
         with suppress(DataError):
             return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)
