@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Self
 
 import numpy as np
@@ -170,15 +170,18 @@ class Listing:
             answered=answered,
         )
 
-    def distinct(self, *, by_metadata: bool) -> tuple[Ints, Ints]:
+    @property
+    def distinct(self) -> tuple[Ints, Ints]:
         """Which entries are the distinct documents, question by question; and each entry's place.
 
-        Args:
-            by_metadata: whether documents with other metadata are others.
+        They are told apart by id and text; without an id by metadata too, as one text may stand in
+        many places, which only metadata tell.
         """
-        names = self._names
-        if by_metadata:
-            names = keys(names, metadata_numbers(self.entries.metadata, len(names)))
+        names, metadata = self._names, self.entries.metadata
+        if metadata is not None:
+            ids = self.entries.ids or repeat(None)
+            about = [told if doc_id is None else None for told, doc_id in zip(metadata, ids)]
+            names = keys(names, metadata_numbers(about, len(names)))
         first = first_of_equals(names)
         distinct = self._by_query(first)
         at = np.zeros(len(first), np.int64)
