@@ -166,7 +166,7 @@ class Listing:
             seconds=column(lists.seconds[is_meant], seconds[alone]),
             tokens=column(lists.tokens[is_meant], nan),
             has_list=has_list,
-            reads=_reads(lists, answered, n_final),
+            reads=[read if flag else None for read, flag in zip(lists.reads, answered)],
             answered=answered,
         )
 
@@ -243,16 +243,6 @@ class Listing:
             read=Places(_ends(n_read), read, is_read | is_empty),
             basis=basis,
         )
-
-
-def _reads(lists: SearchLists, answered: Bools, n_final: Ints) -> Sequence[tuple[int, ...] | None]:
-    """What was read of what was answered; where nothing was searched, and nothing came, nothing."""
-    nothing: tuple[int, ...] = ()
-    is_empty = answered & (lists.n == 0) & (n_final == 0)
-    return [
-        nothing if flag else read if has_answer else None
-        for read, flag, has_answer in zip(lists.reads, is_empty.tolist(), answered.tolist())
-    ]
 
 
 def _no_searches(batch: BasisBatch) -> SearchLists:
