@@ -11,7 +11,15 @@ from itertools import cycle, islice
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
+from kragx.data import (
+    RUNS_OR_REPEAT,
+    GoldDataset,
+    Mender,
+    Query,
+    Retrieved,
+    Run,
+    as_corpus,
+)
 from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
@@ -50,15 +58,19 @@ class Asking(AnswerPaths):
         retries: how often a question is asked again after an error, with growing pauses.
         on_error: ``record`` a query that failed and go on, or ``stop``.
         warmup: how many questions are asked first without being counted or timed.
-        repeat: how often each question is asked; its time is the median, its answer the first.
+        repeat: of one run, how often each question is asked to take its time, which is the median;
+            its answer is the first.
+        runs: how often all questions are asked; each answer counts, and a question's value is the
+            mean over its runs (`Run.reruns`): for agents, which search otherwise each time.
         callbacks: LangChain callback handlers, for example of a tracing tool.
         input: of a LangChain runnable whose input is a mapping, what its fields get: ``query``,
             ``history`` (a list of mappings with role and content), for example
             ``{"input": "query", "chat_history": "history"}``. None gives it the question alone.
         stages: whether to keep what each step of a LangChain chain returned (`Retrieved.stages`).
         mask: what becomes of the text of a failure before anybody reads it.
-        known: what is answered already, by query id; it is not asked again.
-        on_answer: told each new answer as it comes, from whatever thread it comes in.
+        known: of each run what is answered already, by query id; it is not asked again.
+        on_answer: of each run what is told each new answer as it comes, from whatever thread it
+            comes in.
     """
 
     concurrency: Annotated[int, whole(1)] = 1
@@ -67,12 +79,13 @@ class Asking(AnswerPaths):
     on_error: Literal["record", "stop"] = "record"
     warmup: Annotated[int, whole(0)] = 0
     repeat: Annotated[int, whole(1)] = 1
+    runs: Annotated[int, whole(1)] = 1
     callbacks: Sequence[Any] = ()
     input: Annotated[Mapping[str, str] | None, optional(_MAPPING)] = None
     stages: bool = False
     mask: Callable[[str], str] = str
-    known: Mapping[str, Retrieved] = field(default_factory=dict)
-    on_answer: Callable[[Query, Retrieved], None] | None = None
+    known: Sequence[Mapping[str, Retrieved]] = ()
+    on_answer: Sequence[Callable[[Query, Retrieved], None]] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -81,6 +94,8 @@ class Asking(AnswerPaths):
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.runs > 1 and self.repeat > 1:
+            raise UsageError(RUNS_OR_REPEAT, field="repeat", remedy="give runs or repeat")
         for name in ("score", "metadata") if self.are_plain else ():
             if (path := getattr(self, name)) is not None:
                 raise UsageError(
@@ -119,7 +134,7 @@ def retrieve(
         corpus: has the texts of documents that the retriever names by id alone, as for `evaluate`;
             an id that it lacks stays without.
         asking: the fields of `Asking`: concurrency (1), timeout, retries, on_error, warmup, repeat,
-            callbacks, text, id, score and others.
+            runs, callbacks, text, id, score and others.
 
     Returns:
         A run in which a question that raised, or was answered with something that is no list of
@@ -211,18 +226,36 @@ class _Interview:
         raise AssertionError("it awaits something")
 
     async def run(self, dataset: GoldDataset, progress: bool | None) -> Run:
-        """Ask everything: the answers stand in the order of the questions."""
+        """Ask everything, as often as is said."""
+        try:
+            numbers = range(self.asking.runs)
+            return Run.repeated([await self.once(dataset, progress, number) for number in numbers])
+        finally:
+            if self.threads is not None:
+                self.threads.close()
+
+    async def once(self, dataset: GoldDataset, progress: bool | None, number: int) -> Run:
+        """Ask everything: the answers stand in the order of the questions.
+
+        Args:
+            dataset: the questions.
+            progress: as of `retrieve`.
+            number: how often everything was asked before.
+        """
         asking, n_replaced = self.asking, 0
-        answers = {
-            query.id: asking.known[query.id] for query in dataset if query.id in asking.known
-        }
+        known = asking.known[number] if asking.known else {}
+        answers = {query.id: known[query.id] for query in dataset if query.id in known}
         questions = [query for query in dataset if query.id not in answers]
-        for query in islice(cycle(dataset), asking.warmup if questions else 0):
+        for query in islice(cycle(dataset), asking.warmup if questions and not number else 0):
             await self.attempt(query, Mender())
+        title = phrase(
+            "asking {name}" if asking.runs == 1 else "asking {name}, time {n} of {of}",
+            name=self.name,
+            n=number + 1,
+            of=asking.runs,
+        )
         waiting = iter(questions)
-        with progress_bar(
-            phrase("asking {name}", name=self.name), len(dataset), progress
-        ) as advance:
+        with progress_bar(title, len(dataset), progress) as advance:
             for _ in answers:
                 advance()
 
@@ -233,8 +266,8 @@ class _Interview:
                 for query in waiting:
                     answers[query.id], n = await self.answer(query)
                     n_replaced += n
-                    if asking.on_answer is not None:
-                        asking.on_answer(query, answers[query.id])
+                    if asking.on_answer:
+                        asking.on_answer[number](query, answers[query.id])
                     advance()
 
             try:
@@ -247,9 +280,6 @@ class _Interview:
             except BaseExceptionGroup as errors:
                 # The error itself, as where one question is asked at a time.
                 raise errors.exceptions[0] from None
-            finally:
-                if self.threads is not None:
-                    self.threads.close()
         # The order is that of the questions, whichever answer comes first.
         return Run(
             {query.id: answers[query.id] for query in dataset},

@@ -13,6 +13,7 @@ from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.printing import phrase
 
 
 def whole_above_0(text: str) -> int:
@@ -55,6 +56,11 @@ def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
     return np.where((view.n_gold > 0) & view.is_known(), values, np.nan)
 
 
+def _step(mean: float | None, counts: Mapping[str, int]) -> str:
+    """The step that a mean of 1 / step stands for."""
+    return phrase("step {n:.1f}", n=1 / mean) if mean else ""
+
+
 EVIDENCE_RECALL = Metric(
     name="evidence_recall",
     question="How much of the gold came within the first n searches?",
@@ -82,6 +88,7 @@ FIRST_SEARCH = Metric(
     },
     from_searches=_first_search,
     search_counts=_unmeasured,
+    aside=_step,
     options={"need": NEED, "rel": REL},
     cuts=False,
     rises_with_matches=True,
@@ -90,6 +97,11 @@ FIRST_SEARCH = Metric(
 
 
 # -- what further searches are good for -----------------------------------------------------------
+
+
+def _in_vain(mean: float | None, counts: Mapping[str, int]) -> str:
+    n = counts.get("n_in_vain", 0)
+    return phrase("in vain: {n}", n=n) if n else ""
 
 
 def _rescue(view: SearchView, spec: MetricSpec) -> Floats:
@@ -152,6 +164,7 @@ WASTE = Metric(
     },
     from_searches=_waste,
     search_counts=_waste_counts,
+    aside=_in_vain,
     options={"rel": REL},
     better="lower",
     cuts=False,

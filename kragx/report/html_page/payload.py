@@ -79,6 +79,7 @@ def payload(
         "tunings": {tuning.match: _tuning(tuning) for tuning in tunings},
         "matcher_grids": short(plain(matcher_grids)),
         "dataset": dict(first.settings["dataset"]),
+        **_basis(first),
         "profile": by_language(first.profile_label),
         "matches": [
             {**_match(name, of_match), "members": questions.members.get(name)}
@@ -142,6 +143,12 @@ def payload(
     }
 
 
+def _basis(evaluation: Evaluation) -> dict[str, str]:
+    """The list that metrics are about which name none; nothing where nobody searches twice."""
+    searches = evaluation.settings.get("searches")
+    return {} if searches is None else {"basis": searches["basis"]}
+
+
 def _queries(grid: Grid, sources: Sources) -> list[Query]:
     """The queries of the page, as far as they are known."""
     retrieved = {ranked.query.id: ranked.query for run in reversed(grid.runs) for ranked in run}
@@ -200,7 +207,7 @@ def _gold_versions(versions: GoldVersions) -> dict[str, Any]:
     }
 
 
-_TEXTS = ("siblings", "missing_judgements", "ids_apart")
+_TEXTS = ("siblings", "missing_judgements", "ids_apart", "documents")
 """Cautions of a verdict that the page says as it is told."""
 
 

@@ -16,6 +16,7 @@ from kragx.plain import plain
 from kragx.report.html_page.cells import Grid, RunCell, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
 from kragx.report.html_page.packing import TextTable, rounded_score
+from kragx.report.html_page.searches import searched, searched_pairs
 
 QUESTIONS_A_BLOCK = 32
 """How many questions a block holds."""
@@ -46,6 +47,7 @@ class OpenedQuestions:
         self._grid, self._texts, self._by_id, self._sources = grid, texts, by_id, sources
         self._metadata = metadata
         self.n_docs_left_out: int = 0
+        self._most_docs = sources.max_docs
         self._decisions = {
             match: Decisions(matcher)
             for match, matcher in sources.matchers.items()
@@ -92,6 +94,17 @@ class OpenedQuestions:
             "reasons": by_cell(self._reasons),
             "phrases": list(map(partial(self._phrases, query), self._grid.cells)),
             "decided": by_cell(lambda _, cell, row: self._decided.get(id(cell), {}).get(row, [])),
+            **self._searched(by_cell),
+        }
+
+    def _searched(
+        self, by_cell: Callable[[Callable[[str, RunCell, int], list[Any]]], Any]
+    ) -> dict[str, Any]:
+        """The pairs of documents that searches brought; nothing where nobody searches."""
+        if all(cell.evaluation.searches is None for cell in self._grid):
+            return {}
+        return {
+            "searched": by_cell(lambda _, cell, row: searched_pairs(cell, row, self._most_docs))
         }
 
     def _gold(self, gold: Gold) -> dict[str, Any]:
@@ -141,8 +154,17 @@ class OpenedQuestions:
                 "docs": list(map(self._doc, docs, repeated)),
                 "n": len(ranked.docs),
                 "error": ranked.error,
+                **self._searches(cell, row),
             }
         return runs
+
+    def _searches(self, cell: RunCell, row: int) -> dict[str, Any]:
+        """The searches behind a retriever's list, where it made several, and their documents."""
+        searches = searched(cell, row, self._most_docs)
+        if searches is None:
+            return {}
+        docs = [self._doc(doc, repeated=False) for doc in searches.docs]
+        return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read}}
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
         about = self._metadata.number(shown_metadata(doc.metadata) if doc.metadata else None)

@@ -107,8 +107,8 @@ async function drawQuestion(request = ++latest) {
   const lists = openLists().map((list) => listOf(detail, list));
   const gold = pool || detail.gold;
   const alternatives = gold.map((item) => [[item.id, item.text], ...(item.alternatives || [])]);
-  const texts = await textsOf([...alternatives.flat().map(([, text]) => text), ...lists.flatMap(({ docs }) => docs.map((doc) => doc.text))]);
-  const metadata = await textsOf(lists.flatMap(({ docs }) => docs.map((doc) => doc.metadata)), "metadata");
+  const texts = await textsOf([...alternatives.flat().map(([, text]) => text), ...lists.flatMap(docsOf).map((doc) => doc.text)]);
+  const metadata = await textsOf(lists.flatMap(docsOf).map((doc) => doc.metadata), "metadata");
   if (request !== latest || state.open !== query) return;
   const items = gold.map((item, index) => ({
     ...item, index, alternatives: item.alternatives || [], phrase: detail.phrases[state.match].includes(index),
@@ -125,13 +125,16 @@ async function drawQuestion(request = ++latest) {
   if (focused) dialog.querySelector(`#${CSS.escape(focused)}`)?.focus();
 }
 
+/** All documents of a list, and of the searches behind it. */
+const docsOf = ({ docs, searches }) => [...docs, ...(searches?.docs ?? [])];
+
 /** What a retriever returned, with the scores, judgements and decisions of its documents. */
 function listOf(detail, { retriever, side, id }) {
   const column = present().indexOf(retriever), run = detail.runs[retrieverName(retriever)];
   const flat = detail.pairs[state.match][column] || [], scores = [];
   for (let start = 0; start < flat.length; start += 3) scores.push({ doc: flat[start], gold: flat[start + 1], score: flat[start + 2] });
   return {
-    side, id, retriever, run, scores,
+    side, id, retriever, run, scores, searches: searchesOf(run, detail.searched?.[state.match][column]),
     docs: (run?.docs || []).map(([docId, text, score, metadata, repeated]) => ({ id: docId, text, score, metadata, repeated })),
     held: detail.held[state.match][column] || [],
     judgements: (detail.reasons[state.match][column] || []).map(([doc, gold, grade, why]) => ({ doc, gold, grade, why })),
@@ -165,7 +168,7 @@ function questionBody(question, { facts, reference, history }) {
   return [
     historyList(history),
     whatWentWrong(question),
-    el("p.marks", {}, t("marked"), match().members ? ` ${t("deciding")}` : ""),
+    el("p.marks", {}, t("marked"), match().members ? ` ${t("deciding")}` : "", lists.some(({ searches }) => searches) ? ` ${t("dotsNote")}` : ""),
     allRetrievers(question.query, lists),
     el("div.sides" + (lists.length > 2 ? ".many" : lists.length > 1 ? ".two" : ""), lists.length > 2 ? { tabindex: 0, role: "region", "aria-label": t("sideBySide", lists.length) } : {}, goldSide(question), lists.map((list) => listSide(question, list, shared))),
     el("section.notes", {},
@@ -281,7 +284,7 @@ function listSide(question, list, shared) {
     docs.map((doc, position) => [docCard(question, list, doc, position, shared), position + 1 === cut && cut < run.n ? cutLine() : null]),
     run.n > docs.length ? el("p.muted", {}, t("docsLeft", docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + side, { "aria-label": plain(named), ...ownColour(retriever) }, head,
-    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), body);
+    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), searchLine(question, list, shared), list.searches ? el("h4", {}, t(`documents_${data.basis}`)) : null, body);
 }
 
 /** What stands beside documents: scores against the threshold, or a plain yes. */
@@ -309,10 +312,10 @@ function docCard(question, list, doc, position, shared) {
   const share = compare ? Math.max(...wanted.map((each) => overlap(each, text))) : 0, { alike, similar } = data.limits;
   return el("article.card" + (isMatch && !doc.repeated ? ".hit" : ""), {},
     el("div.card-head", {}, el("span.rank", {}, position + 1), idOf(doc), el("span.grow"),
-      leakChip(leaksIn(list.retriever, query)?.find(([rank]) => rank === position + 1)),
-      chips,
+      list.isSearch ? null : leakChip(leaksIn(list.retriever, query)?.find(([rank]) => rank === position + 1)),
+      chips, (doc.notes ?? []).map((note) => el("span.chip.none", {}, note)),
       share >= 0.1 ? el("span.chip." + (share >= alike ? "alike" : share >= similar ? "similar" : "none"), {}, t("shared", percent(share))) : null,
-      cell(list.retriever).kin[query]?.includes(position + 1) ? el("span.chip.kin", { title: t("hint_kin") }, t("sameSource")) : null,
+      !list.isSearch && cell(list.retriever).kin[query]?.includes(position + 1) ? el("span.chip.kin", { title: t("hint_kin") }, t("sameSource")) : null,
       doc.repeated ? el("span.chip.none", {}, t("repeated")) : null),
     textBlock(doc.text, texts, shared, t("noText")),
     decided,
