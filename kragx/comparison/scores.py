@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -125,12 +126,10 @@ class RetrieverScores:
             settings=_settings(row["settings"]),
             query_ids=tuple(queries) if tables is None else tables.query_ids,
             values={
-                name: np.array([values.get(name) for values in queries.values()], float)
-                if tables is None
-                else tables.values(name)
+                name: _values(row, name, queries) if tables is None else tables.values(name)
                 for name in row["mean"]
             },
-            means=dict(row["mean"]),
+            means={name: _mean(row, name) for name in row["mean"]},
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             bounds={name: (low, high) for name, (low, high) in row.get("bounds", {}).items()},
@@ -206,6 +205,26 @@ def _n_documents(counts: Mapping[str, Any]) -> float | None:
         return float(runs["n_documents"]) / float(runs["n"])
     n: float | None = counts.get(SEARCHES, {}).get("n_documents")
     return n
+
+
+def _n_never(row: Mapping[str, Any], metric: str) -> int:
+    """For how many queries what a metric waits for never came, which JSON has as null."""
+    n: int = row["counts"].get("metrics", {}).get(metric, {}).get("n_never", 0)
+    return n
+
+
+def _mean(row: Mapping[str, Any], metric: str) -> float | None:
+    """A number of a row; infinity where most never found anything."""
+    value: float | None = row["mean"][metric]
+    is_open = metric in row.get("bounds", {})
+    return inf if value is None and not is_open and _n_never(row, metric) else value
+
+
+def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> Floats:
+    """(q) the values of a row; NaN for all where never is not told from no value."""
+    if _n_never(row, metric):
+        return np.full(len(queries), np.nan)
+    return np.array([values.get(metric) for values in queries.values()], float)
 
 
 def direction(metric: str) -> Direction:

@@ -42,6 +42,7 @@ NEAR = 0.1
 Spans = tuple[tuple[int, int], ...]
 
 _LONGEST = 400  # characters of a text, unless all of it is asked for
+_MANY = 10  # documents of searches, of which more are not all told
 _AROUND = 60
 _INDENT = 3
 _STATUS = {
@@ -228,9 +229,20 @@ class Explanation(Result):
             yield from described(self.searches, self.read)
         elif not self.retrieved:
             yield Line(joined("", ["\n", phrase("nothing was retrieved")]))
-        for doc in self.retrieved:
+        told = [*self.retrieved] if full else self._worth_telling()
+        for doc in told:
             yield from self._describe_doc(doc, full=full)
+        if n_left := len(self.retrieved) - len(told):
+            left_out = phrase("documents that match nothing, left out: {n} (--full)", n=n_left)
+            yield Line(joined("", ["\n", left_out]), "dim")
         yield from self._describe_limits()
+
+    def _worth_telling(self) -> list[ExplainedDoc]:
+        """The documents of a list; of many searches those that match, nearly do, or were read."""
+        if not self.searches or len(self.retrieved) <= _MANY:
+            return [*self.retrieved]
+        near = {pair.rank for pair in self.pairs if pair.near} | {*(self.read or ())}
+        return [doc for doc in self.retrieved if doc.matches or doc.rank in near]
 
     def _place(self, gold: ExplainedGold) -> str:
         """Where a gold item was found, if it was."""

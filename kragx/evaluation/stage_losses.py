@@ -298,7 +298,11 @@ def losses_table(losses: Sequence[StageLosses]) -> Table:
         for of_one in losses
         if of_one.stages
     ]
-    note = phrase("gold items of the questions with stages, each counted once")
+    note = phrase(
+        "gold items of the questions with searches, each counted once"
+        if k is None
+        else "gold items of the questions with stages, each counted once"
+    )
     return Table(columns, rows, note=note)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kragx import Doc, GoldDataset, Run, Search, Searches, compare, evaluate
+from kragx.comparison import RetrieverScores, compare_scores
 from kragx.comparison.searching import counts_all
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv
@@ -133,6 +134,21 @@ def test_json_and_csv():
         means_csv([*results.evaluations.values()], [results.comparison]).splitlines()
     )
     assert float(line["tokens_per_gold low"]) < 16_000 / 36 < float(line["tokens_per_gold high"])
+
+
+def test_from_a_report():
+    """Never is never in results that are read, and no slice takes what was found for all."""
+    results = compared(METRICS, KEEN, THRIFTY)
+    rows = [
+        {**evaluation.to_dict(queries=True), "retriever": name, "match": "exact"}
+        for name, evaluation in results.evaluations.items()
+    ]
+    keen, thrifty = (RetrieverScores.read(json.loads(json.dumps(row)), {}) for row in rows)
+    assert (keen.means["tokens_to_evidence"], thrifty.means["tokens_to_evidence"]) == (400, np.inf)
+    assert np.isnan(thrifty.values["tokens_to_evidence"]).all()
+    comparison = compare_scores([keen, thrifty], results.comparison.statistics)
+    assert comparison.overall.means["thrifty"]["tokens_to_evidence"].number == "never"
+    assert comparison.overall.means["thrifty"]["tokens_per_gold"].value == 250
 
 
 # -- as many documents ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kragx import Doc, GoldDataset, Retrieved, Run, Search, explain, write_results
-from kragx.printing import speaking
+from kragx.printing import as_markdown, speaking
 
 GOLD = GoldDataset.from_documents(
     {
@@ -102,3 +102,18 @@ def test_a_file_and_a_list_alone(tmp_path):
     alone = explained(Retrieved((WINTER,)))
     assert {"searches", "read"}.isdisjoint(alone.to_dict())
     assert "found at rank 1" in str(alone)
+
+
+def test_of_many_documents_those_that_matter():
+    """What matches, or was read, is told; --full tells all."""
+    others = tuple(Doc(f"o{at}", f"other text number {at}") for at in range(12))
+    searches = (Search("a", others), Search("b", (WINTER, STREET), read=("o3",)))
+    explanation = explained(Retrieved(searches=searches, has_list=False))
+    printed = str(explanation)
+    assert "13. [c2] matches gold 1" in printed
+    assert "4. [o3] no match" in printed
+    assert "[o4]" not in printed
+    assert "left out: 12 (--full)" in printed
+    full = as_markdown([*explanation.describe(full=True)])
+    assert "o4" in full
+    assert "left out" not in full

@@ -14,7 +14,7 @@ from kragx.report.markdown import report_markdown
 from tests.report.searching import N, dataset, runs
 from tests.report.test_page import parts
 
-METRICS = ["ndcg@5", "evidence_recall", "first_search", "waste", "tokens_to_evidence"]
+METRICS = ["ndcg@5", "evidence_recall", "first_search", "waste", "recall@3(of=all)"]
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,19 @@ def test_questions_by_what_their_searches_came_to(data):
     assert cells["quick"]["searches"]["in_vain"] == [1, 3, 5]
     assert cells["quick"]["searches"]["found"]["values"] == [0.25, None, None, None]
     assert cells["once"]["searches"]["found"]["values"] == [0.5, None, None, None]
+
+
+def test_where_gold_stands_in_the_list_of_a_metric(data):
+    """Reasons are of the list that a metric is about: the step of searches, the rank in all."""
+    index = data["index"]
+    lists = {metric["name"]: metric.get("list") for metric in index["metrics"]}
+    assert lists["ndcg@5"] is None
+    assert lists["first_search"] == lists["evidence_recall"] == "steps"
+    assert lists["recall@3(of=all)"] == "all turns"
+    cells = dict(zip(index["retrievers"], index["cells"][0]))
+    assert cells["thorough"]["first"][0] == [0, 0]
+    assert cells["thorough"]["ranks"] == {"steps": [[2, 0]] * N, "all turns": [[2, 0]] * N}
+    assert cells["once"]["ranks"]["steps"][0] == [1, 0]
 
 
 def test_what_stands_beside_a_mean(data, results):
@@ -164,7 +177,8 @@ def test_nothing_of_it_without_searches(tmp_path):
     write_html(result.evaluations, path, dataset=gold, runs={"once": run})
     data = parts(path)
     assert "basis" not in data["index"]
-    assert {"searches", "asides"}.isdisjoint(data["index"]["cells"][0][0])
+    assert "list" not in data["index"]["metrics"][0]
+    assert {"searches", "asides", "ranks"}.isdisjoint(data["index"]["cells"][0][0])
     assert "searched" not in data["detail-0"][0]
     assert "search" not in json.dumps(data["detail-0"])
     files = write_figures([result.comparison], list(result.evaluations.values()), tmp_path)

@@ -340,9 +340,10 @@ class RetrieverConfig(_Model):
     command: Command | None = Field(
         default=None, description='a program, instead of a class: ["./search", "--k", "10"]'
     )
-    results: SourcePath | None = Field(
+    results: SourcePath | Annotated[list[SourcePath], Field(min_length=2)] | None = Field(
         default=None,
-        description="a results file, instead of a class; of Parquet also as of dataset.path",
+        description="a results file, instead of a class; of Parquet also as of dataset.path; a "
+        "list: of each of several runs over the same questions",
     )
     columns: dict[str, str] | None = Field(
         default=None,
@@ -458,7 +459,16 @@ class RetrieverConfig(_Model):
 
     def run_names(self, name: str) -> list[str]:
         """What each of its runs is called, if the retriever is called by a name."""
-        return run_names(name, self.runs or 1)
+        return run_names(name, len(self.files) if self.files else self.runs or 1)
+
+    @property
+    def files(self) -> list[str | Path]:
+        """The files that say what it has answered in each of its runs; none if it is asked."""
+        if self.run is not None:
+            return [self.run]
+        if self.results is None:
+            return []
+        return self.results if isinstance(self.results, list) else [self.results]
 
     @property
     def is_asked(self) -> bool:

@@ -124,13 +124,14 @@ def retrieve_all(
 
 
 def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
-    """What a file says that a retriever returned."""
+    """What files say that a retriever returned, each in a run."""
     source = "results" if config.run is None else "run"
     try:
-        run = read_run(config.run or config.results, dataset, config.columns)
+        runs = [read_run(file, dataset, config.columns) for file in config.files]
     except DataError as error:
         raise error.within(f"retrievers.{name}.{source}") from error
-    return replace(run, name=name, settings=config.settings)
+    run = Run.repeated(replace(run, name=name) for run in runs)
+    return replace(run, settings=config.settings)
 
 
 def asker(

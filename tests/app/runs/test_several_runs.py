@@ -103,6 +103,7 @@ def test_folder_is_read_again(prepared, kragx):
     assert second[0]["runs"] == first["agent"]["runs"]
 
 
+@pytest.mark.integration
 def test_interrupted(prepared):
     """Killed in the second run, the next one asks what was not answered, and nothing twice."""
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
@@ -162,6 +163,24 @@ def test_not_asked(prepared, kragx, jsonl):
     (prepared / "run.yaml").write_text(text)
     done = kragx("run", "run.yaml")
     assert (done.code, "'runs' belongs to 'class'" in done.err) == (2, True)
+
+
+def test_logged_runs(prepared, kragx, jsonl):
+    """Results files of several runs are one retriever, as those that are asked, and stand again."""
+    for number, found in enumerate(("g1", "x"), start=1):
+        rows = ({**row, "retrieved": [{"id": found}]} for row in GOLD)
+        jsonl(*rows, name=f"run{number}.jsonl")
+    text = "dataset: gold.jsonl\nmatch: id\nmetrics: [recall@1]\noutput: out\n"
+    files = "retrievers: {logged: {results: [run1.jsonl, run2.jsonl]}}\n"
+    (prepared / "run.yaml").write_text(text + files)
+    assert kragx("run", "run.yaml").code == 0
+    logged = report(prepared)["logged"]
+    assert (logged["mean"]["recall@1"], logged["runs"]["mean"]["recall@1"]) == (0.125, [0.25, 0])
+    again = json.loads(kragx("report", "out", "--format", "json").out)["evaluations"]
+    assert again[0]["runs"] == logged["runs"]
+    (prepared / "run.yaml").write_text(text + "retrievers: {logged: {results: [run1.jsonl]}}\n")
+    done = kragx("run", "run.yaml")
+    assert (done.code, "retrievers.logged.results" in done.err) == (2, True)
 
 
 def test_more_runs_keep_those_before(prepared, kragx):

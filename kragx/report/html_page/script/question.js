@@ -198,7 +198,7 @@ function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
   const doc = (rank) => { const own = docs[rank - 1]; return own ? named(own.id, texts.get(own.text)?.text) : "…"; };
   const gold = (items) => (relevant.length > 1 ? items.map((item) => item.label).join(", ") : named(relevant[0].id, relevant[0].texts[0]));
   if (why === "late") {
-    const rank = firstRank(retriever, query), hit = relevant.find((item) => result.first[query][item.index] === rank);
+    const rank = firstRank(retriever, query), hit = relevant.find((item) => ranksOf(retriever)[query][item.index] === rank);
     return phrase("told_late", who, gold([hit]), rank, metric().name, reach());
   }
   if (why === "unknown") return [who, ": ", reasonText(why)];
@@ -281,7 +281,7 @@ function listSide(question, list, shared) {
   const head = el("div.side-head", {}, choose, el("b", {}, valueText(retriever, query)),
     el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`, isCompared(retriever) ? "" : ` · ✗ ${t("notCompared")}`), help(scoreHelp()),
     side === "more" ? el("button.away", { id: `away-${retriever}`, "aria-label": `${t("listAway")}: ${plain(named)}`, onclick: () => toggleList(retriever) }, "✕") : null);
-  const cut = cutOf(retriever, query);
+  const cut = metric().list ? null : cutOf(retriever, query);
   const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
   let body;
   if (!data.kept.texts && !run) body = el("p.muted", {}, t("texts"));
@@ -292,7 +292,7 @@ function listSide(question, list, shared) {
     docs.map((doc, position) => [docCard(question, list, doc, position, shared), position + 1 === cut && cut < run.n ? cutLine() : null]),
     run.n > docs.length ? el("p.muted", {}, t("docsLeft", docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + side, { "aria-label": plain(named), ...ownColour(retriever) }, head,
-    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), searchLine(question, list, shared), list.searches ? el("h4", {}, t(`documents_${data.basis}`)) : null, body);
+    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), searchLine(question, list, shared), list.searches ? el("h4", {}, t(`documents_${data.basis}`), metric().list ? "" : t("documentsLooked", metric().name)) : null, body);
 }
 
 /** What stands beside documents: scores against the threshold, or a plain yes. */

@@ -107,14 +107,14 @@ function searchLine(question, list, shared) {
   const { searches } = list;
   if (!searches) return null;
   const labels = new Map(question.relevant.map((item) => [item.index, item.label])), told = broughtOf(question, list);
-  const groups = bySteps(told), isDull = (group) => group.every(({ fresh, error }) => !fresh.length && !error);
+  const groups = bySteps(told), isDull = (group) => group.every(({ fresh }) => !fresh.length), lost = (run) => run.flat().filter(({ error }) => error).length;
   const n = told.length, steps = groups.length, gold = new Set(told.flatMap(({ fresh }) => fresh)).size;
   const draw = (group) => stepItem(question, list, group, labels, shared);
   return el("div.search-line", {},
     el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t("inSteps", steps)}` : "", labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
       ` · ${searches.read ? t("nRead", searches.nRead) : t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
     el("ol.steps", { "aria-label": t("searchesIn", plain(retrieverName(list.retriever))) }, (n > WHOLE ? inRuns(groups, isDull) : groups.map((group) => [group])).map((run) => (run.length < FOLDED ? run.map(draw)
-      : el("li.folded-steps", {}, el("details", {}, el("summary", {}, t("dullSteps", run[0][0].step, run.at(-1)[0].step)), el("ol.steps", { start: run[0][0].step }, run.map(draw))))))));
+      : el("li.folded-steps", {}, el("details", {}, el("summary", {}, t("dullSteps", run[0][0].step, run.at(-1)[0].step), lost(run) ? ` (${t("searchesFailed", lost(run))})` : ""), el("ol.steps", { start: run[0][0].step }, run.map(draw))))))));
 }
 
 /** Steps in runs: those that brought nothing together, all others and the last by themselves. */
