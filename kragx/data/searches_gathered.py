@@ -103,20 +103,30 @@ class PlainSearches:
     def __init__(self, values: Any) -> None:
         if type(values) is not list or {*map(type, values)} != {dict}:
             raise NotPlainError
-        if not all(map(_FIELDS.issuperset, values)):
+        present = set().union(*values)
+        if not present <= _FIELDS:
             raise NotPlainError
-        self._lists = _column(values, "retrieved", list)
+
+        def column(name: str, *kinds: type) -> list[Any]:
+            if name not in present:
+                return [None] * len(values)
+            fields = [value.get(name) for value in values]
+            if not {*map(type, fields)}.issubset((*kinds, NoneType)):
+                raise NotPlainError
+            return fields
+
+        self._lists = column("retrieved", list)
         self._flat: list[Any] = [*chain.from_iterable(filter(None, self._lists))]
         full = [entry for entry in self._flat if type(entry) is dict and "same" not in entry]
         self._are_full = len(full) == len(self._flat)
         self._others, self.texts = read_entries(full, "score")
-        self._queries = _column(values, "query", str)
-        self._tools = _column(values, "tool", str)
-        self._steps = [_whole(number, -LARGEST) for number in _column(values, "step", int)]
-        self._tokens = [_whole(number, 0) for number in _column(values, "tokens", int)]
-        self._seconds = [*map(clean_seconds, _column(values, "seconds", float, int))]
-        self._reads = _column(values, "read", list)
-        errors = _column(values, "error", str)
+        self._queries = column("query", str)
+        self._tools = column("tool", str)
+        self._steps = [_whole(number, -LARGEST) for number in column("step", int)]
+        self._tokens = [_whole(number, 0) for number in column("tokens", int)]
+        self._seconds = [*map(clean_seconds, column("seconds", float, int))]
+        self._reads = column("read", list)
+        errors = column("error", str)
         self._errors = [error if error and error.strip() else None for error in errors]
         for error, docs in zip(self._errors, self._lists):
             if error is not None and docs:
@@ -353,13 +363,6 @@ class GatheredSearches:
             tools=tools,
             errors=errors,
         )
-
-
-def _column(values: Sequence[dict[str, Any]], name: str, *kinds: type) -> list[Any]:
-    column = [value.get(name) for value in values]
-    if not {*map(type, column)}.issubset((*kinds, NoneType)):
-        raise NotPlainError
-    return column
 
 
 def _whole(number: int | None, least: int) -> int | None:
