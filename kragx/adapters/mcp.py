@@ -98,7 +98,7 @@ def read_mcp(
 
 def _retrieved(calls: Sequence[Call]) -> Retrieved:
     searches = searches_made(calls)
-    return Retrieved(searches=searches, has_list=not searches)
+    return Retrieved(searches=searches, has_list=False)
 
 
 def _warn(name: str, n_others: int) -> None:

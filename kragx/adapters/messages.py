@@ -275,7 +275,7 @@ class _Log:
         searches = [*searches_made(calls)]
         if cited is not None and searches:
             searches[-1] = replace(searches[-1], read=cited)
-        return Retrieved(searches=tuple(searches), has_list=not searches)
+        return Retrieved(searches=tuple(searches), has_list=False)
 
     def warn(self, place: str) -> None:
         """Warn of what is left out."""

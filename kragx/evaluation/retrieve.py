@@ -296,7 +296,7 @@ class _Interview:
         for query_id in self.silent & answers.keys() if self.has_searched else ():
             # Somebody who searches found nothing where no search was made.
             if answers[query_id].error is not None:
-                answers[query_id] = Retrieved(seconds=answers[query_id].seconds)
+                answers[query_id] = Retrieved(seconds=answers[query_id].seconds, has_list=False)
         # The order is that of the questions, whichever answer comes first.
         return Run(
             {query.id: answers[query.id] for query in dataset},

@@ -74,7 +74,7 @@ def test_by_hand() -> None:
         (3, "late", None, None),
     ]
     assert {search.seconds for search in run["q1"].searches} == {None}
-    assert (run["q2"].searches, run["q2"].has_list) == ((), True)
+    assert (run["q2"].searches, run["q2"].documents) == ((), ())
 
 
 def test_times(tmp_path: Any) -> None:

@@ -146,7 +146,7 @@ def test_some_tools() -> None:
     assert brief(run["q1"]) == [(1, "hours", ["a"]), (1, "x", None)]
     assert run.settings == {"tools": ["search"]}
     run = read_messages([chat[:3]], GOLD, tools=["search"])
-    assert (run["q1"].searches, run["q1"].has_list) == ((), True)
+    assert (run["q1"].searches, run["q1"].documents) == ((), ())
 
 
 def test_paths() -> None:

@@ -34,6 +34,7 @@ LOST = (
 
 _RECORDINGS: ContextVar[tuple[Recording, ...]] = ContextVar("kragx_recordings", default=())
 _CALL: ContextVar[Hashable] = ContextVar("kragx_call", default=None)
+_TOGETHER: ContextVar[Hashable] = ContextVar("kragx_together", default=None)
 
 
 class _Open:
@@ -130,6 +131,15 @@ class SearchRecording(Sequence[Search]):
             raise DataError("what was read is told by its id", field="read", remedy="give it one")
         self._read = tuple(str(doc.id) for doc in docs)
 
+    @contextmanager
+    def side_by_side(self) -> Iterator[None]:
+        """Calls of functions within it are one step, also where one ends before the next begins."""
+        token = _TOGETHER.set(object())
+        try:
+            yield
+        finally:
+            _TOGETHER.reset(token)
+
     def __len__(self) -> int:
         return len(self.searches)
 
@@ -151,8 +161,9 @@ def record_searches() -> Iterator[SearchRecording]:
     Searches are calls of functions that are `searched`, and of LangChain's tools and retrievers, in
     this thread and task and in those that have its context variables: tasks of asyncio,
     ``asyncio.to_thread``, LangChain's own threads. A thread without them is heard as long as
-    nothing else is recorded in the process. Calls that overlap in time ran side by side; what is
-    called within a search is a stage of it. Recordings within one another hear of the same calls.
+    nothing else is recorded in the process. Calls that overlap in time ran side by side, and those
+    within `SearchRecording.side_by_side`; what is called within a search is a stage of it.
+    Recordings within one another hear of the same calls.
 
     Examples:
         >>> import kragx
@@ -290,7 +301,7 @@ def _call(
     parents = [_CALL.get(), _langchain_run()]
     query = words(args, kwargs)
     for recording in recordings:
-        recording.begin(key, Call(name, "tool", query), parents)
+        recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
     token = _CALL.set(key)
     try:
         yield result

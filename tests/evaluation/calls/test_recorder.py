@@ -102,6 +102,23 @@ def test_side_by_side() -> None:
     assert asyncio.run(in_tasks("b", "a")) == asyncio.run(in_tasks("a", "b")) == tasks
 
 
+def test_said_to_be_side_by_side() -> None:
+    """Searches so short that they do not overlap are one step where that is said."""
+    with kragx.record_searches() as searches:
+        with searches.side_by_side():
+            handbook("b")
+            handbook("a")
+        with searches.side_by_side():
+            handbook("c")
+        handbook("d")
+    assert brief(searches) == [
+        (1, "handbook", "a", "a"),
+        (1, "handbook", "b", "b"),
+        (2, "handbook", "c", "c"),
+        (3, "handbook", "d", "d"),
+    ]
+
+
 def test_within_a_search() -> None:
     """What a search calls is its stages, in threads of its own as well; they are no searches."""
 
