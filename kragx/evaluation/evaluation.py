@@ -595,7 +595,8 @@ class Evaluation(Result):
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
             n, exact = scores.n_scored, scores.spec.metric.interval != "score"
-            ends[str(scores.spec)] = ends_text(low, high, n if scores.is_mean else 0, exact=exact)
+            has_interval = scores.is_mean or scores.ratio is not None
+            ends[str(scores.spec)] = ends_text(low, high, n if has_interval else 0, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:

@@ -14,7 +14,7 @@ from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
-from kragx.metrics.search_table import SearchTable
+from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView
 from kragx.printing import phrase
 
@@ -108,6 +108,7 @@ class Metric:
             the share of questions above 0; ``capped``, as most are, with an upper end no higher
             than that limit. What is not known widens the latter two.
         counts: of how many questions something is so, in an evaluation or a part of it.
+        search_counts: the same of `from_searches`.
         aside: what stands beside its mean for people, from that and the counts; empty for nothing.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
             has its extremes where all of it matches, or nothing does; a function if it depends on
@@ -127,7 +128,6 @@ class Metric:
     from_matches: Callable[[TableView, MetricSpec], Floats] | None = None
     from_relevance: Callable[[TableView, MetricSpec], Floats] | None = None
     from_evidence: Callable[[Evidence, MetricSpec], Floats] | None = None
-    from_searches: Callable[[SearchTable, MetricSpec], Floats | Ratio] | None = None
     from_run: Callable[[Evidence], float | None] | None = None
     meaning: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -138,7 +138,6 @@ class Metric:
     cuts_budgets: bool = False
     reads_facts: bool = False
     reads_forbidden: bool = False
-    reads_tokens: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     apart: bool | Callable[[MetricSpec], bool] = True
@@ -155,6 +154,9 @@ class Metric:
     aliases: tuple[str, ...] = ()
     beside: str = ""
     function: Callable[..., Any] | None = None
+    from_searches: Callable[[SearchView, MetricSpec], Floats | Ratio] | None = None
+    search_counts: Callable[[SearchView, MetricSpec], Mapping[str, int]] | None = None
+    reads_tokens: bool = False
 
     def __post_init__(self) -> None:
         ways = (self.from_matches, self.from_relevance, self.from_evidence)
