@@ -17,6 +17,9 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools
 from kragx.metrics.search_table import Places, SearchTable, listed
 
+ANSWER = "answer"
+"""Names what a chain makes of its last stages where that is none itself, or what was read."""
+
 ALL = "all searches"
 """Names the list of all searches."""
 
@@ -37,7 +40,8 @@ def searches_of(answer: Retrieved) -> tuple[Search, ...]:
 
 def tool_of(search: Search) -> str:
     """The list that a search belongs to."""
-    return search.tool or SEARCH
+    tool = search.tool or SEARCH
+    return f"{tool} (tool)" if tool in (ALL, ANSWER) else tool
 
 
 def tools_of(run: Run) -> list[str]:
@@ -52,12 +56,11 @@ def read_of(answer: Retrieved) -> tuple[Doc, ...] | None:
     return answer.of("retrieved") if read is None else read
 
 
-def chain_of(answer: Retrieved, answer_name: str, tools: Sequence[str]) -> tuple[Stage, ...]:
+def chain_of(answer: Retrieved, tools: Sequence[str]) -> tuple[Stage, ...]:
     """The lists of one question, the answer's last; none where no search is measured.
 
     Args:
-        answer: what somebody got who searched.
-        answer_name: of the last list; where nobody says what was read it has what came.
+        answer: what somebody got who searched. Where nobody says what was read all that came was.
         tools: of the whole run.
     """
     by_tool: dict[str, list[Search]] = {}
@@ -72,7 +75,7 @@ def chain_of(answer: Retrieved, answer_name: str, tools: Sequence[str]) -> tuple
     several = [whole] if len(tools) > 1 else []
     read = read_of(answer)
     inputs = (ALL,) if several else tuple(by_tool)
-    last = Stage(answer_name, inputs, whole.documents if read is None else read)
+    last = Stage(ANSWER, inputs, whole.documents if read is None else read)
     return (*lists, *several, last)
 
 
@@ -122,9 +125,7 @@ def _every(errors: Iterable[str | None]) -> str | None:
     return None if None in known else known[0]
 
 
-def matches_of_lists(
-    final: Evaluation, run: Run, tools: Sequence[str], answer_name: str
-) -> Mapping[str, Evaluation]:
+def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mapping[str, Evaluation]:
     """The evaluation's matches of what each tool found, of all searches, and of what was read.
 
     Nothing is matched anew: every document of a question stands once in its search table.
@@ -144,7 +145,7 @@ def matches_of_lists(
     places = {tool: _some(table, of_search == number) for tool, number in numbers.items()}
     if len(tools) > 1:
         places[ALL] = table.places("all")
-    places[answer_name] = _read(table)
+    places[ANSWER] = _read(table)
     return {
         name: replace(
             final,
@@ -152,6 +153,7 @@ def matches_of_lists(
             searches=None,
             evidence=None,
             forbidden=None,
+            runs=(),
         )
         for name, own in places.items()
     }
