@@ -247,6 +247,16 @@ def test_page(tmp_path, chromium):
     expect(page.locator("body")).to_contain_text("2 runs: 0.800 to 0.900")
 
 
+def test_the_step_beside_the_mean():
+    """Of several runs the median step is that of all answers, and not one of a mean."""
+    late = run("keen", lambda n: True, 4)
+    evaluation = evaluate(
+        GOLD, Run.repeated([run("keen", lambda n: True, 1), late, late]), match="exact"
+    )
+    assert evaluation.mean_cell("first_search") == "0.5000 (median: step 4)"
+    assert evaluation.with_metrics("first_search").runs[1].mean == {"first_search": 0.25}
+
+
 def test_over_runs():
     """Over runs a question's tokens and found items are sums, and the runs' costs stand beside."""
     keen = Run.repeated([KEEN, run("keen", lambda n: n % 10 < 5, 2)])
