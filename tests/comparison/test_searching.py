@@ -245,6 +245,7 @@ def test_page(tmp_path, chromium):
     expect(page.locator("body")).to_contain_text("for each gold item found")
     expect(page.locator("body")).to_contain_text("documents a question")
     expect(page.locator("body")).to_contain_text("2 runs: 0.800 to 0.900")
+    expect(page.locator(".cautions")).to_contain_text("Asked 2 times: keen.")
 
 
 def test_the_step_beside_the_mean():
