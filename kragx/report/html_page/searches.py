@@ -47,7 +47,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
     evaluation = cell.evaluation
     query_id = evaluation.query_ids[row]
     answer = cell.answers.get(query_id)
-    if answer is None or not answer.searches:
+    if answer is None or (answer.has_list and not answer.searches):
         return None
     answer = arranged_answer(Query(query_id), answer, evaluation.profile)
     numbers: dict[object, int] = {}

@@ -115,6 +115,7 @@ function searchLine(question, list, shared) {
   const labels = new Map(question.relevant.map((item) => [item.index, item.label])), told = broughtOf(question, list);
   const groups = bySteps(told), isDull = (group) => group.every(({ fresh }) => !fresh.length), lost = (run) => run.flat().filter(({ error }) => error).length;
   const n = told.length, steps = groups.length, gold = new Set(told.flatMap(({ fresh }) => fresh)).size;
+  if (!n) return el("p.small.muted", {}, t("noSearch"));
   const draw = (group) => stepItem(question, list, group, labels, shared);
   return el("div.search-line", {},
     el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t("inSteps", steps)}` : "", searches.unmatched ? ` · ${t("goldUnknown")}` : labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
