@@ -63,6 +63,7 @@ class EvaluateOptions(TypedDict, total=False):
     timeout: float | None
     retries: int
     concurrency: int
+    runs: int
     stages: bool
     documents: str | None
     text: str | None
@@ -75,6 +76,7 @@ _ASKING = {
     "timeout": None,
     "retries": 0,
     "concurrency": 1,
+    "runs": 1,
     "stages": False,
     "documents": None,
     "text": None,
@@ -121,9 +123,9 @@ def evaluate(
             order of `dataset`; a mapping by query id, to such a list, a database's answer or
             ``{document id: score}``; what another tool holds (`read_dataset`); or a retriever (a
             LangChain retriever or runnable, a vector store, or a function from a question to
-            documents), which is asked first, each question once. None if `dataset` holds both, as
-            the path of a results file does. To compare several, a mapping by name each of whose
-            values is one of these.
+            documents), which is asked first, each question once (`runs`: more often). None if
+            `dataset` holds both, as the path of a results file does. To compare several, a mapping
+            by name each of whose values is one of these.
         match: a method name, a mapping of options, an import path, or a matcher; None for the
             profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
         metrics: metric strings such as ``ndcg@10``, names of other tools, functions; None for the
@@ -152,6 +154,9 @@ def evaluate(
         retries: how often it is asked a question again after an error, with growing pauses.
         concurrency: how many questions it is asked at once (1; `aevaluate`: 8); more make each
             query's time a time under load.
+        runs: how often it is asked all questions, where it answers otherwise each time, as agents
+            do: a question's value is its mean over the runs (`Run.reruns`), and intervals and tests
+            are of these; how the runs differ stands beside (`Evaluation.several_runs`).
         stages: whether to keep what each step of a LangChain chain returned; a comparison then says
             where the gold is lost (`Evaluations.losses`), as does its page.
         documents: of a function whose hits are none of the usual documents: where the list of them

@@ -38,9 +38,12 @@ from kragx.data.reading import (
     read_runs,
 )
 from kragx.data.runs import (
+    RUNS_OR_REPEAT as RUNS_OR_REPEAT,
     Retrieved,
     Run,
     Status,
+    every_run as every_run,
+    run_names as run_names,
     timed_out as timed_out,
 )
 from kragx.data.searches import Search, Searches

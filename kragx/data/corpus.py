@@ -170,7 +170,9 @@ class Corpus:
         rows = ((None, Query(query_id), answer) for query_id, answer in run.results.items())
         batches = self.filled(batched(rows), needed_by)
         pairs = (pair for batch in batches for pair in zip(batch.query_ids, batch.answers()))
-        return replace(run, results={query_id: answer for query_id, answer in pairs if answer})
+        results = {query_id: answer for query_id, answer in pairs if answer}
+        reruns = tuple(self.run(again, needed_by) for again in run.reruns)
+        return replace(run, results=results, reruns=reruns)
 
     def _of_row(self, row: Row) -> Row:
         line, query, retrieved = row

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from statistics import median
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from kragx.data.search_records import searches_of
 from kragx.data.searches import ListName, Order, Search, Searches, list_of, settled, with_docs
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
-from kragx.errors import DataError, inside
+from kragx.errors import DataError, UsageError, inside
 from kragx.printing import Line, Part, Shown, duration, phrase, warning
 
 Status = Literal["answered", "missing", "failed"]
@@ -126,6 +126,8 @@ class Run(Shown):
         n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
         n_longer_lines: lines of a TREC run on which more follows the tag, which is passed over.
         settings: how the retriever was asked.
+        reruns: what the same retriever gave when it was asked all questions again, as an agent
+            gives something else each time; values are then means over all runs.
 
     Examples:
         >>> from kragx import Doc, Retrieved, Run
@@ -139,6 +141,7 @@ class Run(Shown):
     n_replaced_surrogates: int = 0
     n_longer_lines: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    reruns: tuple[Run, ...] = ()
 
     def __len__(self) -> int:
         return len(self.results)
@@ -153,10 +156,44 @@ class Run(Shown):
         return query_id in self.results
 
     @property
+    def every(self) -> tuple[Run, ...]:
+        """Each time that all questions were asked by itself: this one, and its reruns."""
+        return (replace(self, reruns=()), *self.reruns) if self.reruns else (self,)
+
+    @property
     def failures(self) -> dict[str, str]:
-        """Why the retriever failed, by query id."""
-        answers = self.results.items()
-        return {name: answer.error for name, answer in answers if answer.error is not None}
+        """Why the retriever failed, by query id, in the first run in which it did."""
+        failures: dict[str, str] = {}
+        for query_id, answer in chain.from_iterable(run.results.items() for run in self.every):
+            if answer.error is not None:
+                failures.setdefault(query_id, answer.error)
+        return failures
+
+    @classmethod
+    def repeated(cls, runs: Iterable[Run]) -> Run:
+        """One run of a retriever that was asked the same questions several times.
+
+        Args:
+            runs: of each time; the first names the retriever, the others are called after it.
+
+        Raises:
+            UsageError: there is none.
+
+        Examples:
+            >>> from kragx import Run
+            >>> run = Run.repeated([Run.from_documents([["a"]], name="agent")] * 3)
+            >>> [again.name for again in run.every]
+            ['agent', 'agent (run 2)', 'agent (run 3)']
+        """
+        several = every_run(runs)
+        if not several:
+            raise UsageError("none is given", field="runs", remedy="pass one run or more")
+        first, *others = several
+        if not others:
+            return first
+        names = run_names(first.name, len(several))[1:]
+        reruns = tuple(replace(run, name=name) for name, run in zip(names, others))
+        return replace(first, settings={**first.settings, "runs": len(several)}, reruns=reruns)
 
     def describe(self) -> Iterator[Part]:
         """How many questions got how much, who failed, the times, and the first lists."""
@@ -171,6 +208,8 @@ class Run(Shown):
                 docs=sum(len(answer.documents) for answer in answered),
             )
         )
+        if self.reruns:
+            yield Line(phrase("asked {n} times; shown is the first", n=len(self.every)))
         if n_empty := sum(not answer.documents for answer in answered):
             noun = phrase("queries answered with an empty list")
             yield Line(phrase("{noun}: {n}", noun=noun, n=n_empty))
@@ -220,6 +259,22 @@ class Run(Shown):
             query_id: _answer(docs, mender, f"query {query_id!r}") for query_id, docs in by_id
         }
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
+
+
+RUNS_OR_REPEAT = (
+    "each run asks for answers, whose times count; it cannot ask again for times alone besides"
+)
+"""Why nobody is asked `runs` times and in each of them to `repeat` a question."""
+
+
+def run_names(name: str, n: int) -> list[str]:
+    """What the runs of a retriever that is asked n times are called; the first as it is."""
+    return [name, *(f"{name} (run {number})" for number in range(2, n + 1))]
+
+
+def every_run(runs: Iterable[Run]) -> list[Run]:
+    """Some runs, with the reruns of each behind it."""
+    return [run for first in runs for run in first.every]
 
 
 def _first(retrieved: Retrieved) -> str:

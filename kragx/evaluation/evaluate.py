@@ -1,6 +1,6 @@
 """`evaluate_run`: from a gold set, what one retriever returned and criteria to an `Evaluation`."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from kragx.data import (
     LackingError,
     Run,
     as_corpus,
+    every_run,
     read_dataset,
     read_results,
     read_run,
@@ -39,6 +40,9 @@ from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
 
+OnMatchOf = Callable[[str], matchers.OnMatch | None]
+"""Gives what is told what matchers said of a run, by the run's name; None where nobody listens."""
+
 
 def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
     """The gold set whose questions a retriever may be asked: what is wrong with it is said before.
@@ -62,6 +66,7 @@ def for_all(
     Ids alone are compared as ids. What all of them found is judged in one pool, if there is no
     gold, and the words of all are one vocabulary.
     """
+    runs = every_run(runs)
     criteria = replace(criteria.fitting(dataset, runs, corpus), is_open=False)
     criteria = criteria.seeing(seen_in_runs(dataset, runs))
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
@@ -87,11 +92,11 @@ def evaluate_run(
     *,
     corpus: object = None,
     workers: object = None,
-    on_match: matchers.OnMatch | None = None,
-    on_relevance: matchers.OnMatch | None = None,
+    on_match: OnMatchOf | None = None,
+    on_relevance: OnMatchOf | None = None,
     name: str | None = None,
 ) -> Evaluation:
-    """One run evaluated: every other call that evaluates comes here.
+    """One run evaluated, with its reruns: every other call that evaluates comes here.
 
     Where every question failed, nothing has a value (`Evaluation.answered` raises then).
 
@@ -101,8 +106,9 @@ def evaluate_run(
         criteria: by which it is evaluated.
         corpus: as for `kragx.evaluate`.
         workers: as for `kragx.evaluate`.
-        on_match: is told what the matchers were asked for each query, and said (`matching.match`).
-        on_relevance: is told the same of the judge of relevance.
+        on_match: gives what is told, of the run with that name, what the matchers were asked for
+            each query, and said (`matching.match`).
+        on_relevance: the same of the judge of relevance.
         name: of the retriever; None for its own.
     """
     dataset, run = gold_of(dataset), results_of(run)
@@ -114,6 +120,17 @@ def evaluate_run(
         on_relevance=on_relevance,
         name=name,
     )
+    if isinstance(run, Run) and run.reruns:
+        dataset = read_dataset(dataset)
+        if criteria.is_open:
+            criteria = for_all(criteria, dataset, run.every, as_corpus(corpus))
+        names = [name, *(None for _ in run.reruns)]
+        return Evaluation.of_runs(
+            [
+                evaluated(dataset, one, criteria, name=own_name)
+                for own_name, one in zip(names, run.every)
+            ]
+        )
     if not criteria.is_open:
         return evaluated(dataset, run, criteria)
     if as_corpus(corpus).source is None and are_scores(dataset) and are_scores(run):
@@ -142,8 +159,8 @@ def _evaluated(
     *,
     corpus: object,
     workers: object,
-    on_match: matchers.OnMatch | None,
-    on_relevance: matchers.OnMatch | None,
+    on_match: OnMatchOf | None,
+    on_relevance: OnMatchOf | None,
     name: str | None,
 ) -> Evaluation:
     """`evaluate_run` by criteria that fit."""
@@ -163,18 +180,19 @@ def _evaluated(
         source.passed.golds = GoldSample()
     source.name = name or source.name
     criteria = criteria.for_run(source.name)
+    hears, hears_relevance = (of and of(source.name) for of in (on_match, on_relevance))
     engine = engine_of(workers, criteria.matcher)
     forbids = criteria.forbids(source)
     criteria = informed(criteria, source, keep=engine is None)
     forbidding = criteria.forbidding(source.rules, as_corpus(corpus)) if forbids else None
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, matches = _judged(source, criteria, notes, on_match, forbidding)
+        criteria, matches = _judged(source, criteria, notes, hears, forbidding)
     else:
         plan = replace(
             criteria.plan(keep=itself if looks_at_texts else None), forbidding=forbidding
         )
-        matches = match_all(source, plan, notes, engine, on_match)
+        matches = match_all(source, plan, notes, engine, hears)
     table, marks, searches = matches.on_basis, matches.forbidden, matches.searches
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
         marks = None  # nothing is forbidden after all
@@ -191,7 +209,7 @@ def _evaluated(
     evidence = None
     if (lists := source.passed.kept) is not None:
         concurrency = int(source.run_settings.get("concurrency", 1))
-        told = on_match, on_relevance, forbidden, searches, matches.searched
+        told = hears, hears_relevance, forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *told)
         evidence.know(matches.spans)
         if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:

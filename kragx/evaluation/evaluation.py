@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 from math import isnan
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +21,7 @@ from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure, judged_share
 from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
+from kragx.evaluation.runs import SeveralRuns, counts_of_runs, partly_remarks, runs_note
 from kragx.evaluation.wording import (
     abstention_remarks,
     basis_label,
@@ -50,7 +51,9 @@ from kragx.metrics import (
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
+from kragx.metrics.runs import mean_of, mean_values, over_runs
 from kragx.metrics.search_table import SearchTable
+from kragx.metrics.spec import defined
 from kragx.plain import plain
 from kragx.printing import (
     Line,
@@ -122,6 +125,8 @@ class Evaluation(Result):
         longest: how many documents the longest list has; None if it is one of the table.
         siblings: what the matcher makes of the gold of other questions; None if it was not asked.
         forbidden: what of the lists must not come; None where nothing is forbidden.
+        runs: of a retriever that was asked several times each run's evaluation; empty of one. The
+            numbers are of all of them (`kragx.metrics.runs`), lists and matches the first run's.
         searches: what each search brought; None where nobody looks at searches. `table` is of one
             of their lists for each query (``settings["searches"]["basis"]``).
 
@@ -150,6 +155,38 @@ class Evaluation(Result):
     siblings: GoldSiblings | None = field(default=None, repr=False)
     forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
     searches: SearchTable | None = field(default=None, repr=False, compare=False)
+    runs: tuple[Evaluation, ...] = field(default=(), repr=False, compare=False)
+
+    @classmethod
+    def of_runs(cls, runs: Sequence[Evaluation]) -> Evaluation:
+        """One evaluation of a retriever that was asked the same questions several times.
+
+        Whatever a question got in its runs, it counts once, by its mean over them. It has failed if
+        one of its runs has, which is scored as an empty list.
+
+        Args:
+            runs: by the same criteria; the first has the retriever's name.
+        """
+        if len(runs) == 1:
+            return runs[0]
+        first = runs[0]
+        failures: dict[str, str] = {}
+        for query_id, error in chain.from_iterable(run.failures.items() for run in runs):
+            failures.setdefault(query_id, error)
+        seconds = [run.seconds for run in runs if run.seconds is not None]
+        joint = replace(
+            first,
+            counts=counts_of_runs([run.counts for run in runs], failures),
+            settings={**first.settings, "run": {**first.settings["run"], "runs": len(runs)}},
+            failures=failures,
+            seconds=mean_values(seconds) if len(seconds) == len(runs) else None,
+            longest=max(run.longest_list for run in runs),
+            runs=tuple(runs),
+        )
+        if any(run.unanswered for run in runs):  # 0 for all, beside others that have values
+            return joint.measured(first.specs)
+        scores = map(over_runs, zip(*(run.scores for run in runs), strict=True))
+        return joint.with_scores(tuple(scores), joint._reading)
 
     def __post_init__(self) -> None:
         if self.siblings is not None:
@@ -160,6 +197,8 @@ class Evaluation(Result):
     @property
     def unanswered(self) -> bool:
         """Whether the retriever failed, and answered no query at all: then nothing has a value."""
+        if self.runs:
+            return all(run.unanswered for run in self.runs)
         return bool(self.failures) and not self.table.answered.any()
 
     def answered(self) -> Self:
@@ -181,6 +220,13 @@ class Evaluation(Result):
                 first=first_failure(self.failures),
             )
         )
+
+    @property
+    def several_runs(self) -> SeveralRuns | None:
+        """How its runs differ; None of a retriever that was asked once."""
+        if not self.runs:
+            return None
+        return SeveralRuns(len(self.runs), {str(score.spec): score.runs for score in self.scores})
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
@@ -276,8 +322,13 @@ class Evaluation(Result):
     def leaks(self) -> tuple[Leak, ...]:
         """What came though it must not, as far down as metrics look; empty where nothing is known.
 
-        Question by question, by rank.
+        Question by question, by rank; of several runs what came in any of them.
         """
+        if self.runs:
+            leaks = chain.from_iterable(run.leaks for run in self.runs)
+            row_of = {query_id: row for row, query_id in enumerate(self.query_ids)}
+            distinct = {(leak.query_id, leak.rank, leak.document): leak for leak in leaks}.values()
+            return tuple(sorted(distinct, key=lambda leak: (row_of[leak.query_id], leak.rank)))
         if self.forbidden is None:
             return ()
         rules = self.settings.get("forbidden", {}).get("rules", {})
@@ -304,11 +355,22 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        evidence = self._evidence_of(self.table, self.searches)
-        scores = compute(self.table, specs, self.profile, evidence)
+        scores = self.computed(specs)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
-        return self.with_scores(scores, {} if self.evidence is None else self.evidence.settings())
+        return self.with_scores(scores, self._reading)
+
+    def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
+        """The numbers of the matches, whether or not anything was answered."""
+        if not self.runs:
+            evidence = self._evidence_of(self.table, self.searches)
+            return compute(self.table, specs, self.profile, evidence)
+        return tuple(map(over_runs, zip(*(run.computed(specs) for run in self.runs), strict=True)))
+
+    @property
+    def _reading(self) -> Mapping[str, Any]:
+        """What is recorded of how texts were read for metrics."""
+        return {} if self.evidence is None else self.evidence.settings()
 
     def _evidence_of(
         self, table: MatchTable, searches: SearchTable | None
@@ -390,19 +452,32 @@ class Evaluation(Result):
             evidence = self.evidence.decided(table, searches)
             if evidence.follows:
                 settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
-        counts = {**self.counts, "judged_share": judged_share(table)}
+        runs = tuple(run.at_threshold(threshold) for run in self.runs)
+        shares = [run.counts["judged_share"] for run in runs] or [judged_share(table)]
         decided = replace(
             self,
             table=table,
             evidence=evidence,
-            counts=counts,
+            counts={**self.counts, "judged_share": mean_of(shares)},
             settings=settings,
             searches=searches,
+            runs=runs,
         )
         return decided.measured(self.specs)
 
     def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
         """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
+        for count, scores in self._scores_at(sorted(thresholds)):
+            yield count, {str(score.spec): score.mean for score in scores}
+
+    def _scores_at(
+        self, thresholds: Sequence[float]
+    ) -> Iterator[tuple[int, tuple[MetricScores, ...]]]:
+        if self.runs:
+            for of_runs in zip(*(run._scores_at(thresholds) for run in self.runs)):
+                counts, scores = zip(*of_runs)
+                yield sum(counts), tuple(map(over_runs, zip(*scores)))
+            return
         specs, kept = self.specs, self.evidence
         # What a low threshold leaves out no higher one lets in, unless a metric reads scores.
         prune = all(
@@ -410,10 +485,10 @@ class Evaluation(Result):
         )
         # The same matches give the same values, unless facts are matched at the threshold as well.
         by_matches_alone = kept is None or not kept.follows
-        before: tuple[int, Means] | None = None
+        before: tuple[int, tuple[MetricScores, ...]] | None = None
         searches = self.searches
         table = replace(self.table if searches is None else searches.table, votes=None)  # of means
-        for threshold in sorted(thresholds):
+        for threshold in thresholds:
             table = replace(table, threshold=threshold)
             count = int(table.matched.sum())
             if prune:
@@ -426,7 +501,7 @@ class Evaluation(Result):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
                     scores = compute(on_basis, specs, self.profile, evidence)
-                before = (count, {str(score.spec): score.mean for score in scores})
+                before = (count, scores)
             yield before
 
     @cached_property
@@ -479,6 +554,7 @@ class Evaluation(Result):
         """The same but for failures and siblings, where a verdict says what these mean."""
         return (
             *further_remarks(self.counts, self.settings, self.profile, self.vote_bounds),
+            *partly_remarks(self.counts),
             *abstention_remarks(self.specs, self.evidence),
             *short_remarks(self.specs, self.longest_list),
         )
@@ -491,9 +567,21 @@ class Evaluation(Result):
         if bounds is not None and known_as is not None and known_as.reads_forbidden:
             return between(*bounds)
         text = number(mean) + _range(bounds)
+        if aside := self.asides.get(metric):
+            return phrase("{value} ({aside})", value=text, aside=aside)
         if maximum is None:
             return text
         return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
+
+    @cached_property
+    def asides(self) -> dict[str, str]:
+        """What stands beside means for people, of the metrics that say something there."""
+        asides = (
+            (str(scores.spec), aside(defined(scores.values), scores.counts))
+            for scores in self.scores
+            if (aside := scores.spec.metric.aside) is not None
+        )
+        return {name: text for name, text in asides if text}
 
     def micro_cell(self, metric: str) -> str:
         """The same for a micro average; empty for a metric that has none."""
@@ -508,20 +596,27 @@ class Evaluation(Result):
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
             n, exact = scores.n_scored, scores.spec.metric.interval != "score"
-            ends[str(scores.spec)] = ends_text(low, high, n if scores.is_mean else 0, exact=exact)
+            has_interval = scores.is_mean or scores.ratio is not None
+            ends[str(scores.spec)] = ends_text(low, high, n if has_interval else 0, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
         yield from self.heading()
         yield from leak_parts([self])
-        n = 4 if self.micro else 3
+        several, n = self.several_runs, 4 if self.micro else 3
         columns = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")][:n]
         rows = [
             [name, self.mean_cell(name), self.ends[name], self.micro_cell(name)][:n]
             for name in self.mean
         ]
-        yield Table(columns, rows, note=with_reasons(self.ends.values(), bounds_note([self])))
+        notes = [bounds_note([self])]
+        if several is not None:
+            columns.insert(3, phrase("runs"))
+            for row in rows:
+                row.insert(3, several.text(row[0]))
+            notes.append(runs_note({self.name: several}))
+        yield Table(columns, rows, note=with_reasons(self.ends.values(), *notes))
         yield from self.warnings()
         yield self.size
 
@@ -553,14 +648,15 @@ class Evaluation(Result):
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
 
         Bounds stand there where judgements are missing, or several judges vote, maxima where there
-        are any. Intervals may
-        be left out where those of a comparison stand beside.
+        are any, and where the retriever was asked several times the number of each run. Intervals
+        may be left out where those of a comparison stand beside.
         """
         names = ["settings", "counts", "mean", *["intervals"] * intervals, "micro"]
         names += ["bounds", "micro_bounds", "vote_bounds", "maximum"]
         names += ["queries", "relevance", "leaks"] * queries
         always = ("settings", "counts", "mean", "intervals", "micro", "queries")
         values = {name: getattr(self, name) for name in names}
+        values["runs"] = self.several_runs
         return {name: plain(value) for name, value in values.items() if value or name in always}
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -386,6 +386,11 @@ class Source:
         for batch in batches:
             yield from items_of(batch)
 
+    def answers(self) -> Iterator[tuple[Query, Retrieved | None]]:
+        """Each question with what was retrieved for it, as it stands."""
+        for batch in self.texts.filled(self._read()):
+            yield from ((query, answer) for _, query, answer in batch.rows())
+
     def ahead(self, n_whole: int | None, *, keep: bool) -> Iterator[Batch]:
         """The stream for whoever looks at it before it passes: gold, and the first documents.
 

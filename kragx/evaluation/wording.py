@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kragx.evaluation.runs import RUNS
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
@@ -82,7 +83,14 @@ def _is_combination(match: Mapping[str, Any]) -> bool:
 def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
     """On how many queries the retriever failed, and the first reason; nothing where it did not."""
     if counts["n_failed"]:
-        yield phrase("queries that failed: {n_failed} (scored as empty lists)", **counts)
+        yield phrase(
+            "queries that failed: {n_failed} (scored as empty lists)"
+            if RUNS not in counts
+            else "queries that failed in some of {n} runs: {n_failed} (each such run is scored as "
+            "an empty list)",
+            n_failed=counts["n_failed"],
+            n=counts.get(RUNS, {}).get("n"),
+        )
         yield phrase("the first failure: {first_failure}", **counts)
 
 

@@ -135,8 +135,9 @@ def _computed(
         if judged:
             scores |= dict(zip(judged, _from_relevance(evidence, judged, profile, left_out)))
         of_searches = [spec for spec in specs if spec.metric.from_searches is not None]
-        probes = probes_of(evidence)
-        scores |= {spec: search_scores(evidence, spec, profile, probes) for spec in of_searches}
+        if of_searches:
+            computed = search_scores(evidence, of_searches, profile, probes_of(evidence))
+            scores |= dict(zip(of_searches, computed))
         remaining = (spec for spec in specs if spec not in scores)
         scores |= {spec: _from_evidence(evidence, spec, is_unknown) for spec in remaining}
     return [scores[spec] for spec in specs]

@@ -57,6 +57,8 @@ class MetricScores:
             metric, and credits each gold item once. 0 of kragx's own metrics.
         extremes: (q) of what must not be found the least and the greatest values.
         counts: of how many queries something is so, as the metric has it.
+        runs: of a retriever that was asked several times the number of each run, None where it has
+            none; empty of one. `values` are then means over the runs (`over_runs`).
         ratio: what each query adds to a sum over a sum, where the metric's number is one; no query
             has a value then.
     """
@@ -74,6 +76,7 @@ class MetricScores:
     not_one_to_one: int = 0
     extremes: tuple[Floats, Floats] | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    runs: tuple[float | None, ...] = ()
     ratio: Ratio | None = None
 
     @property

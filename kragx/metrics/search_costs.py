@@ -11,13 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.ranking_metrics import NEED, REL
-from kragx.metrics.search_table import SearchTable
 from kragx.metrics.search_view import NEVER, SearchView
-from kragx.metrics.searches import searches_of, view_of
 from kragx.metrics.spec import Metric, MetricSpec
 
 Cost = Literal["tokens", "seconds"]
@@ -41,22 +38,20 @@ def _measured(view: SearchView) -> Bools:
     return (view.n_gold > 0) & view.is_known()
 
 
-def _until_evidence(cost: Cost) -> Callable[[SearchTable, MetricSpec], Floats]:
-    def values(searches: SearchTable, spec: MetricSpec) -> Floats:
-        view = view_of(searches, spec)
+def _until_evidence(cost: Cost) -> Callable[[SearchView, MetricSpec], Floats]:
+    def values(view: SearchView, spec: MetricSpec) -> Floats:
         last, steps = view.first_step(spec["need"]), _steps(view, cost)
         taken = np.where(last == NEVER, np.inf, view.until(steps, last))
         # Were those alone left out whose last steps say nothing, more would seem found.
-        is_counted = ~np.isnan(_total(view, steps)) | ~searches.table.answered
+        is_counted = ~np.isnan(_total(view, steps)) | ~view.searches.table.answered
         return np.where(_measured(view) & is_counted, taken, np.nan)
 
     return values
 
 
-def _counts_until(cost: Cost) -> Callable[[Evidence, MetricSpec], Mapping[str, int]]:
-    def counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
-        searches = searches_of(evidence)
-        view, values = view_of(searches, spec), _until_evidence(cost)(searches, spec)
+def _counts_until(cost: Cost) -> Callable[[SearchView, MetricSpec], Mapping[str, int]]:
+    def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
+        values = _until_evidence(cost)(view, spec)
         return {
             "n_never": int(np.isinf(values).sum()),
             "n_uncounted": int((_measured(view) & np.isnan(values)).sum()),
@@ -90,7 +85,7 @@ def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
             "그보다 적으면 '없음'입니다.",
         },
         from_searches=_until_evidence(cost),
-        counts=_counts_until(cost),
+        search_counts=_counts_until(cost),
         number=percentile(percent),
         options={"need": NEED, "rel": REL},
         range=(0.0, None),
@@ -124,12 +119,10 @@ def _no_mean(values: Floats) -> float:
 
 
 def _per_gold(cost: Cost | Literal["searches"], *, en: str, ko: str) -> Metric:
-    def ratio(searches: SearchTable, spec: MetricSpec) -> Ratio:
-        view = view_of(searches, spec)
+    def ratio(view: SearchView, spec: MetricSpec) -> Ratio:
         return Ratio(_cost(view, cost), view.n_found.astype(np.float64)).of(_measured(view))
 
-    def counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
-        view = view_of(searches_of(evidence), spec)
+    def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
         uncounted = _measured(view) & np.isnan(_cost(view, cost))
         return {
             "n_uncounted": int(uncounted.sum()),
@@ -142,7 +135,7 @@ def _per_gold(cost: Cost | Literal["searches"], *, en: str, ko: str) -> Metric:
         formula=f"{cost} of all questions / gold items found in them, all over all",
         meaning={"en": en, "ko": ko},
         from_searches=ratio,
-        counts=counts,
+        search_counts=counts,
         number=_no_mean,
         apart=False,
         options={"rel": REL},

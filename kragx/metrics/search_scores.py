@@ -8,29 +8,31 @@ or have no part in it. A percentile has no estimate between its bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
 from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Bools, MatchTable
+from kragx.metrics.match_table import Bools
 from kragx.metrics.profiles import Profile
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
 from kragx.metrics.search_table import SearchTable
+from kragx.metrics.search_view import SearchView
 from kragx.metrics.spec import MetricSpec, defined
 
 
 def search_scores(
-    evidence: Evidence, spec: MetricSpec, profile: Profile, probes: Bools
-) -> MetricScores:
-    """The scores of a metric of searches.
+    evidence: Evidence, specs: Sequence[MetricSpec], profile: Profile, probes: Bools
+) -> list[MetricScores]:
+    """The scores of metrics of searches.
 
     Args:
         evidence: with searches.
-        spec: the metric.
+        specs: at least one.
         profile: says what is relevant where that is estimated.
         probes: (q) which questions only ask for what must not be found; they have no value.
 
@@ -40,44 +42,54 @@ def search_scores(
     searches = evidence.searches
     if searches is None:
         raise UsageError(
-            f"metric {str(spec)!r} looks at searches, and none are known",
+            f"metric {str(specs[0])!r} looks at searches, and none are known",
             remedy="use evaluate, with 'searches' in the run",
         )
     table = searches.table
-    concerned = spec.metric.concerns(table.unanswerable) & ~probes
-
-    def at(settled: MatchTable) -> MetricScores:
-        return _scored(replace(searches, table=settled), spec, concerned)
-
-    scores = at(table)
+    scored = _scored(searches, specs, probes)
     if table.has_unknown:
-        scores = _between(Unknown.of(table, profile), extremes(table), at)
+        ends = (_scored(replace(searches, table=end), specs, probes) for end in extremes(table))
+        scored = [*map(partial(_between, Unknown.of(table, profile)), scored, *ends)]
     if table.votes is not None:
-        reach = _between(Unknown.of_votes(table, table.votes), by_votes(table, table.votes), at)
-        scores = replace(scores, vote_bounds=reach.bounds)
-    if spec.metric.counts is not None:
-        scores = replace(scores, counts=spec.metric.counts(evidence, spec))
-    return scores
+        is_open = Unknown.of_votes(table, table.votes)
+        settled = by_votes(table, table.votes)
+        ends = (_scored(replace(searches, table=end), specs, probes) for end in settled)
+        reach = map(partial(_between, is_open), scored, *ends)
+        scored = [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scored, reach)]
+    return scored
 
 
-def _scored(searches: SearchTable, spec: MetricSpec, concerned: Bools) -> MetricScores:
-    metric = spec.metric
-    assert metric.from_searches is not None  # only those come here
-    result = metric.from_searches(searches, spec)
-    if isinstance(result, Ratio):
-        ratio = result.of(concerned)
-        return MetricScores(spec, np.full(len(concerned), np.nan), ratio.value, ratio=ratio)
-    values = np.where(concerned, result, np.nan)
-    scored = defined(values)
-    return MetricScores(spec, values, metric.number(scored) if scored.size else None)
+def _scored(
+    searches: SearchTable, specs: Sequence[MetricSpec], probes: Bools
+) -> list[MetricScores]:
+    """The scores where all that matches is known; one view serves several metrics."""
+
+    @cache
+    def view(rel: float | None, k: int | None) -> SearchView:
+        return SearchView(searches, rel, k)
+
+    def score(spec: MetricSpec) -> MetricScores:
+        metric, seen = spec.metric, view(spec["rel"], spec["k"])
+        assert metric.from_searches is not None  # only those come here
+        concerned = metric.concerns(searches.table.unanswerable) & ~probes
+        counts = {} if metric.search_counts is None else metric.search_counts(seen, spec)
+        result = metric.from_searches(seen, spec)
+        if isinstance(result, Ratio):
+            ratio, nothing = result.of(concerned), np.full(len(concerned), np.nan)
+            return MetricScores(spec, nothing, ratio.value, ratio=ratio, counts=counts)
+        values = np.where(concerned, result, np.nan)
+        known = defined(values)
+        number = metric.number(known) if known.size else None
+        return MetricScores(spec, values, number, counts=counts)
+
+    return [score(spec) for spec in specs]
 
 
 def _between(
-    unknown: Unknown,
-    extreme: tuple[MatchTable, MatchTable],
-    at: Callable[[MatchTable], MetricScores],
+    unknown: Unknown, known: MetricScores, low: MetricScores, high: MetricScores
 ) -> MetricScores:
-    low, high = map(at, extreme)
+    """The estimate of a metric with its bounds, and the counts of what is `known`."""
+    low = replace(low, counts=known.counts)
     if low.ratio is not None and high.ratio is not None:
         return _ratio_between(unknown.rate, low, low.ratio, high.ratio)
     if low.spec.metric.is_mean:
@@ -113,7 +125,7 @@ def _percentile_between(is_open: Bools, low: MetricScores, high: MetricScores) -
     """
     has_part, number = ~np.isnan(high.values), low.spec.metric.number
     if not has_part.any():
-        return high
+        return low
     bounds = (
         number(np.where(is_open, 0.0, high.values)[has_part]),
         number(np.where(is_open, np.inf, low.values)[has_part]),

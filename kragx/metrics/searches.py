@@ -9,12 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from kragx.errors import UsageError
-from kragx.metrics.evidence import Evidence
 from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.ranking_metrics import NEED, REL
-from kragx.metrics.search_table import SearchTable
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.printing import phrase
 
 
 def whole_above_0(text: str) -> int:
@@ -28,11 +27,6 @@ SEARCH_K = Option(None, read=whole_above_0)
 """How many documents of each search count; None for all."""
 
 
-def view_of(searches: SearchTable, spec: MetricSpec) -> SearchView:
-    """The searches as a metric sees them."""
-    return SearchView(searches, spec["rel"], spec["k"])
-
-
 def share(part: Ints, whole: Ints, where: Bools) -> Floats:
     """(q) `part / whole` of some questions, and NaN of the others."""
     values = np.full(len(where), np.nan)
@@ -40,15 +34,8 @@ def share(part: Ints, whole: Ints, where: Bools) -> Floats:
     return values
 
 
-def searches_of(evidence: Evidence) -> SearchTable:
-    """The searches of evidence that has some."""
-    assert evidence.searches is not None  # no metric of searches comes here without
-    return evidence.searches
-
-
-def _unmeasured(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
+def _unmeasured(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
     """Of how many questions with gold nothing is known of what their searches brought."""
-    view = view_of(searches_of(evidence), spec)
     is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
     return {"n_unmeasured": int((~is_known & (view.n_gold > 0)).sum())}
 
@@ -56,18 +43,25 @@ def _unmeasured(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
 # -- how much came, and when ----------------------------------------------------------------------
 
 
-def _evidence_recall(searches: SearchTable, spec: MetricSpec) -> Floats:
-    view, n = view_of(searches, spec), spec.k if isinstance(spec.k, int) else None
+def _evidence_recall(view: SearchView, spec: MetricSpec) -> Floats:
+    n = spec.k if isinstance(spec.k, int) else None
     is_within = view.is_found if n is None else view.gold_step <= n
     found = view.of_queries(view.gold_query[is_within])
     return share(found, view.n_gold, (view.n_gold > 0) & view.is_known(n))
 
 
-def _first_search(searches: SearchTable, spec: MetricSpec) -> Floats:
-    view = view_of(searches, spec)
+def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
     step = view.first_step(spec["need"])
     values = np.where(step == NEVER, 0.0, 1.0 / step)
     return np.where((view.n_gold > 0) & view.is_known(), values, np.nan)
+
+
+def _median_step(values: Floats, counts: Mapping[str, int]) -> str:
+    """The step by which half of the questions have what they need."""
+    if not len(values):
+        return ""
+    value = np.sort(values)[len(values) // 2]  # the step of a lesser value comes later
+    return phrase("median: step {n:.3g}", n=1 / value) if value else phrase("median: never")
 
 
 EVIDENCE_RECALL = Metric(
@@ -76,11 +70,12 @@ EVIDENCE_RECALL = Metric(
     formula="gold that a document of the first n steps matches / all gold (k=x: of the first x "
     "documents of each search); undefined where it is not known what any of these brought",
     meaning={
-        "en": "The share of a question's gold that all searches up to step n brought together.",
-        "ko": "n단계까지의 모든 검색이 함께 가져온 정답의 비율입니다.",
+        "en": "The share of a question's gold that its searches brought together; with @n those up "
+        "to step n.",
+        "ko": "여러 검색이 함께 가져온 정답의 비율입니다. @n이면 n단계까지의 검색입니다.",
     },
     from_searches=_evidence_recall,
-    counts=_unmeasured,
+    search_counts=_unmeasured,
     options={"k": SEARCH_K, "rel": REL},
     rises_with_matches=True,
 )
@@ -95,7 +90,8 @@ FIRST_SEARCH = Metric(
         "0.5입니다.",
     },
     from_searches=_first_search,
-    counts=_unmeasured,
+    search_counts=_unmeasured,
+    aside=_median_step,
     options={"need": NEED, "rel": REL},
     cuts=False,
     rises_with_matches=True,
@@ -106,37 +102,38 @@ FIRST_SEARCH = Metric(
 # -- what further searches are good for -----------------------------------------------------------
 
 
-def _rescue(searches: SearchTable, spec: MetricSpec) -> Floats:
-    view = view_of(searches, spec)
+def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
+    n = counts.get("n_in_vain", 0)
+    return phrase("in vain: {n}", n=n) if n else ""
+
+
+def _rescue(view: SearchView, spec: MetricSpec) -> Floats:
     needed = (view.n_gold > 0) & view.is_known(1) & (view.first_step() > 1)
     return np.where(needed, view.n_found > 0, np.nan)
 
 
-def _rescue_counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
-    view = view_of(searches_of(evidence), spec)
+def _rescue_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
     has_gold, is_first = view.n_gold > 0, view.first_step() == 1
     is_open = has_gold & ~is_first & ~view.is_known(1)
     return {"n_at_once": int((has_gold & is_first).sum()), "n_unmeasured": int(is_open.sum())}
 
 
-def _waste(searches: SearchTable, spec: MetricSpec) -> Floats:
-    view = view_of(searches, spec)
+def _waste(view: SearchView, spec: MetricSpec) -> Floats:
     return share(view.n_steps - view.last_new, view.n_steps, view.n_found > 0)
 
 
-def _waste_counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
-    view = view_of(searches_of(evidence), spec)
+def _waste_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
     in_vain = (view.n_gold > 0) & (view.n_found == 0) & view.is_known()
-    return {"n_in_vain": int(in_vain.sum()), **_unmeasured(evidence, spec)}
+    return {"n_in_vain": int(in_vain.sum()), **_unmeasured(view, spec)}
 
 
-def _repeated(searches: SearchTable, spec: MetricSpec) -> Floats:
-    places, again = SearchView(searches).repeats
+def _repeated(view: SearchView, spec: MetricSpec) -> Floats:
+    places, again = view.repeats
     return share(again, places, places > 0)
 
 
-def _repeated_counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
-    places, _ = SearchView(searches_of(evidence)).repeats
+def _repeated_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
+    places, _ = view.repeats
     return {"n_without_later": int((places == 0).sum())}
 
 
@@ -151,7 +148,7 @@ RESCUE = Metric(
         "질문은 적을 수 있습니다.",
     },
     from_searches=_rescue,
-    counts=_rescue_counts,
+    search_counts=_rescue_counts,
     options={"rel": REL},
     better="neither",
     cuts=False,
@@ -169,7 +166,8 @@ WASTE = Metric(
         "빠집니다.",
     },
     from_searches=_waste,
-    counts=_waste_counts,
+    search_counts=_waste_counts,
+    aside=_in_vain,
     options={"rel": REL},
     better="lower",
     cuts=False,
@@ -184,7 +182,7 @@ REPEATED = Metric(
         "ko": "나중 검색이 가져온 문서 가운데 앞 단계에서 이미 가져온 문서의 비율입니다.",
     },
     from_searches=_repeated,
-    counts=_repeated_counts,
+    search_counts=_repeated_counts,
     better="lower",
     cuts=False,
     rises_with_matches=True,

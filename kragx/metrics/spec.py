@@ -14,7 +14,7 @@ from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
-from kragx.metrics.search_table import SearchTable
+from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView
 from kragx.printing import phrase
 
@@ -108,6 +108,9 @@ class Metric:
             the share of questions above 0; ``capped``, as most are, with an upper end no higher
             than that limit. What is not known widens the latter two.
         counts: of how many questions something is so, in an evaluation or a part of it.
+        search_counts: the same of `from_searches`.
+        aside: what stands beside its mean for people, from the values of the queries that have one
+            and the counts; empty for nothing.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
             has its extremes where all of it matches, or nothing does; a function if it depends on
             the options.
@@ -126,7 +129,6 @@ class Metric:
     from_matches: Callable[[TableView, MetricSpec], Floats] | None = None
     from_relevance: Callable[[TableView, MetricSpec], Floats] | None = None
     from_evidence: Callable[[Evidence, MetricSpec], Floats] | None = None
-    from_searches: Callable[[SearchTable, MetricSpec], Floats | Ratio] | None = None
     from_run: Callable[[Evidence], float | None] | None = None
     meaning: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -137,7 +139,6 @@ class Metric:
     cuts_budgets: bool = False
     reads_facts: bool = False
     reads_forbidden: bool = False
-    reads_tokens: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     apart: bool | Callable[[MetricSpec], bool] = True
@@ -146,6 +147,7 @@ class Metric:
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"
     counts: Callable[[Evidence, MetricSpec], Mapping[str, int]] | None = None
+    aside: Callable[[Floats, Mapping[str, int]], str] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
     may_be_undefined: bool = False
@@ -153,6 +155,9 @@ class Metric:
     aliases: tuple[str, ...] = ()
     beside: str = ""
     function: Callable[..., Any] | None = None
+    from_searches: Callable[[SearchView, MetricSpec], Floats | Ratio] | None = None
+    search_counts: Callable[[SearchView, MetricSpec], Mapping[str, int]] | None = None
+    reads_tokens: bool = False
 
     def __post_init__(self) -> None:
         ways = (self.from_matches, self.from_relevance, self.from_evidence)

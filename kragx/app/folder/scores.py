@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.app.config.values import FACTS, RELEVANCE
-from kragx.data import GoldDataset, Query, Run
+from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, KragxError, UntrustedError
 from kragx.evaluation.arranging import arranged
@@ -131,6 +131,7 @@ class Recording:
             runs: what each retriever returned.
             evaluations: of each under each matcher.
         """
+        runs = {run.name: run for run in every_run(runs.values())}
         for name, places in self._places.items():
             for place in places:  # also where there was nothing to match
                 member = _member(self.matchers[name], place)

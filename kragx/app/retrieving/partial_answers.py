@@ -66,7 +66,7 @@ class PartialAnswers:
 
 @contextmanager
 def partial_answers(
-    path: Path, fingerprint: Fingerprint, dataset: GoldDataset, *, fresh: bool = False
+    path: Path, fingerprint: Fingerprint, dataset: GoldDataset, fresh: bool = False
 ) -> Iterator[PartialAnswers]:
     """The answers of a retriever as they come, in a file that a next run picks up.
 

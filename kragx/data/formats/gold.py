@@ -43,6 +43,7 @@ from kragx.data.formats.records import query_record, question_record, rules_reco
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
 from kragx.data.search_records import SEARCHES
+from kragx.errors import UsageError
 
 _QUERY: Mapping[str, Kind] = {
     "query_id": "word",
@@ -101,6 +102,9 @@ def write_gold(dataset: GoldDataset, path: str | Path) -> None:
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
     """Write a results file: the gold set with what the run retrieved; Parquet by its ending.
 
+    Raises:
+        UsageError: the run holds several, of which a file has one.
+
     Examples:
         >>> from kragx import Doc, GoldDataset, Retrieved, Run, evaluate, write_results
         >>> dataset = GoldDataset.from_documents([["Seoul"]])
@@ -109,6 +113,12 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
         >>> evaluate("results.jsonl", metrics=["mrr@5"])["mrr@5"]
         1.0
     """
+    if run.reruns:
+        raise UsageError(
+            f"{run.name!r} was asked {len(run.every)} times, and a file holds the answers of one",
+            field="run",
+            remedy="write each of run.every; Run.repeated makes one run of what is read of them",
+        )
     searches = any(answer.searches for answer in run.results.values())
     questions = ((query, run.results.get(query.id)) for query in dataset)
     _write(questions, path, dataset, searches=searches)

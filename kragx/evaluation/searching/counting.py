@@ -18,7 +18,8 @@ OF_SEARCHES = "searches "
 def search_counts(searches: SearchTable) -> dict[str, int]:
     """The counts of some questions' searches; those of tables that follow one another add up.
 
-    Of a question that was not answered nothing is counted. ``n_no_list`` and ``n_no_list_gold``:
+    Of a question that was not answered nothing is counted. ``n_documents``: distinct ones of each
+    question that its searches brought. ``n_no_list`` and ``n_no_list_gold``:
     questions, and those of them with gold, of which the list is not known that metrics are about
     which name none.
     """
@@ -29,6 +30,7 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
         "n_questions": has_searches.sum(),
         "n_searches": len(searches.step),
         "n_steps": searches.n_steps.sum(),
+        "n_documents": len(searches.places("all").docs),
         "n_unmeasured": (~searches.measured & ~searches.failed).sum(),
         "n_failed": searches.failed.sum(),
         "n_no_tokens": np.isnan(searches.tokens).sum(),

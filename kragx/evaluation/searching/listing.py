@@ -61,7 +61,7 @@ def on_basis(batch: Batch, basis: Basis) -> BasisBatch:
         if basis == "retrieved":
             is_there = is_there | lists.has_list
         else:
-            is_there[query_of(lists.n)[lists.measured | lists.failed]] = True
+            is_there[query_of(lists.n)[lists.measured]] = True
             docs = _first_lists(batch, lists)
     columns = {**vars(batch), "docs": docs}
     if docs is not batch.docs:
@@ -164,7 +164,7 @@ class Listing:
             seconds=column(lists.seconds[is_meant], seconds[alone]),
             tokens=column(lists.tokens[is_meant], nan),
             has_list=has_list,
-            reads=[read if flag else None for read, flag in zip(lists.reads, answered)],
+            reads=_reads(lists, answered, n_final),
             answered=answered,
         )
 
@@ -238,6 +238,16 @@ class Listing:
             read=Places(_ends(n_read), read, is_read | is_empty),
             basis=basis,
         )
+
+
+def _reads(lists: SearchLists, answered: Bools, n_final: Ints) -> Sequence[tuple[int, ...] | None]:
+    """What was read of what was answered; where nothing was searched, and nothing came, nothing."""
+    nothing: tuple[int, ...] = ()
+    is_empty = answered & (lists.n == 0) & (n_final == 0)
+    return [
+        nothing if flag else read if has_answer else None
+        for read, flag, has_answer in zip(lists.reads, is_empty.tolist(), answered.tolist())
+    ]
 
 
 def _no_searches(batch: BasisBatch) -> SearchLists:

@@ -17,7 +17,7 @@ from kragx.metrics.intervals.bootstrap import (
     resampled,
 )
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats
+from kragx.metrics.match_table import Bools, Floats, Ints
 
 _MANY = 10_000
 """Of more questions resamples take seconds, and repeat what a straight line through them says."""
@@ -59,6 +59,12 @@ class Ratio:
         columns = (self.numerator, self.denominator)
         return Ratio(*(np.where(questions, column, np.nan) for column in columns))
 
+    def rows(self, rows: Ints | slice | None) -> Ratio:
+        """That of some questions by their places, in this order; None for all."""
+        if rows is None:
+            return self
+        return Ratio(self.numerator[rows], self.denominator[rows])
+
     def interval(
         self, confidence: float = CONFIDENCE, count: int = RESAMPLES, seed: int = SEED
     ) -> Interval | None:
@@ -86,6 +92,49 @@ class Ratio:
             return max(value - margin, 0.0), value + margin
         grid, unit = fixed_point(terms)
         return _ends(resampled(grid, lambda sums: ratios(sums * unit), count, seed), n, confidence)
+
+
+def ratio_difference_interval(
+    first: Ratio,
+    second: Ratio,
+    confidence: float = CONFIDENCE,
+    count: int = RESAMPLES,
+    seed: int = SEED,
+) -> Interval | None:
+    """The interval of the first ratio minus the second, of the same questions, which are drawn.
+
+    Questions without a part in either are left out. Of more than 10,000 it is Student's, of both
+    ratios as straight lines.
+
+    Returns:
+        The ends; None with fewer than three questions, where one of both has no finite value, and
+        where nothing varies.
+    """
+    shared = first.counts & second.counts
+    pair = first.of(shared), second.of(shared)
+    values, n = [ratio.value for ratio in pair], int(shared.sum())
+    if n < LEAST or any(value is None or np.isinf(value) for value in values):
+        return None
+    terms = np.hstack([ratio.terms for ratio in pair])
+    rest, other_rest = (
+        (ratio.terms[:, 0] - (value or 0.0) * ratio.terms[:, 1]) / ratio.terms[:, 1].mean()
+        for ratio, value in zip(pair, values)
+    )
+    if np.abs(rest - other_rest).max() <= 1e-9 * max(values[0] or 0.0, values[1] or 0.0, 1e-300):
+        return None
+    if n > _MANY:
+        margin = student_t((1 + confidence) / 2, n - 1) * float((rest - other_rest).std(ddof=1))
+        value = (values[0] or 0.0) - (values[1] or 0.0)
+        return value - margin / n**0.5, value + margin / n**0.5
+    grid, unit = fixed_point(terms)
+
+    def differences(sums: Floats) -> Floats:
+        above, below = ratios((sums * unit)[:, :2]), ratios((sums * unit)[:, 2:])
+        with np.errstate(invalid="ignore"):  # where both found nothing
+            difference: Floats = above - below
+        return difference
+
+    return _ends(resampled(grid, differences, count, seed), n, confidence)
 
 
 def _ends(sampled: Floats, n: int, confidence: float) -> Interval:
