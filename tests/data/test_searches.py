@@ -505,10 +505,11 @@ def test_python_values() -> None:
 
 def test_evaluated_and_compared() -> None:
     """`evaluate` takes them as it takes lists, alone and in a comparison."""
-    answers = {"q1": FOUND, "q2": HANDED_ON}
+    at_once = {"searches": [{"retrieved": TEXTS["q2"]}], "documents": TEXTS["q2"]}
+    answers = {"q1": FOUND, "q2": Searches([{"retrieved": TEXTS["q2"]}])}
     lists = {"q1": [TEXTS["q2"][0]], "q2": [TEXTS["q2"][0]]}
     expected = evaluate(TEXTS, lists, metrics=["mrr@5"], match="exact").mean
-    for run in (answers, [*answers.values()]):
+    for run in (answers, [*answers.values()], {"q1": FOUND, "q2": at_once}):
         assert evaluate(TEXTS, run, metrics=["mrr@5"], match="exact").mean == expected
         compared = evaluate(
             TEXTS, {"agent": run, "single": lists}, metrics=["mrr@5"], match="exact"
