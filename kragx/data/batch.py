@@ -1,7 +1,7 @@
 """`Batch`: some thousand questions as arrays, the one form in which every source of data arrives.
 
 Files, tables, lists in Python and what a retriever answered all become batches (`Batch.of` of
-objects, `Records` of what was read from a file, `Scored` of qrels and a run as mappings).
+objects, `gathering.Records` of what was read from a file, `Scored` of qrels and a run as mappings).
 Whoever looks at a question or a document has it made (`Batch.rows`).
 """
 
@@ -13,28 +13,24 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice, repeat
 from math import isinf, isnan, nan
-from operator import itemgetter
 from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.columns import NotPlainError, columns
-from kragx.data.documents import clean_seconds
 from kragx.data.entries import (
     NO_TEXT,
     Entries,
     Floats,
     numbered,
 )
-from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
+from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, plain_gold_json, plain_query_hash, query_hash
-from kragx.data.known import KnownTexts, NoTextError, known_texts
+from kragx.data.known import known_texts
 from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search
-from kragx.data.text import Mender
 from kragx.errors import DataError, shorten
 
 Row = tuple[int | None, Query, Retrieved | None]
@@ -109,7 +105,7 @@ class Batch:
                 if answer is not None and answer.error is not None
             },
             more=more,
-            forbidden_texts=_forbidden_texts(more.get(FORBIDDEN)),
+            forbidden_texts=forbidden_texts_of(more.get(FORBIDDEN)),
             queries_made=queries,
             answers_made=answers,
             searches=SearchLists.of(answers),
@@ -225,7 +221,7 @@ def _more(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:
     return more
 
 
-def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
+def forbidden_texts_of(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
     """The texts of the items of each question, by their numbers among the known ones."""
     if lists is None:
         return None
@@ -262,172 +258,6 @@ def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
 def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
     """Questions in batches, as a source has them, or made of objects."""
     return rows.batches() if isinstance(rows, InBatches) else batched(rows)
-
-
-# -- from records of files ----------------------------------------------------------------------
-
-_RARER = frozenset((FORBIDDEN, "metadata"))
-_FIELDS = frozenset(("query_id", "query", "gold", "retrieved", "seconds", *_RARER))
-_TEXT = itemgetter("text")
-_MOST_NEW = 1 << 23
-
-
-class Records:
-    """Gathers records of gold and results files that have no other fields than most.
-
-    Each text is looked up while its record is at hand. What is not plain, and so whatever makes an
-    error, is for the checks of one field after the other (`formats.format.Fields`).
-
-    Args:
-        mended: whether lone surrogates were replaced already, as in what was read as JSON.
-    """
-
-    def __init__(self, *, mended: bool) -> None:
-        self._mended = mended
-        # (line, query id, question, whether anything was retrieved, seconds)
-        self._rows: list[tuple[int | None, str, str | None, bool, float | None]] = []
-        self._more: dict[str, list[Any]] = {}
-
-    def _begin(self) -> None:
-        self._known = known_texts()
-        self._known.make_room()
-        self._n_before = self._known.n_characters
-        self._golds, self._docs = _Gathered(self._known), _Gathered(self._known)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has some million characters of texts that were not known before."""
-        return self._known.n_characters - self._n_before > _MOST_NEW
-
-    def add(self, line: int | None, record: Mapping[str, Any]) -> bool:
-        """Add a record, if it is plain."""
-        query_id, question = record.get("query_id"), record.get("query")
-        if type(query_id) is int:
-            query_id = str(query_id)
-        if not (
-            record.keys() <= _FIELDS
-            and type(query_id) is str
-            and query_id.strip()
-            and (question is None or type(question) is str)
-        ):
-            return False
-        if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
-            self._begin()
-        is_answered = "retrieved" in record
-        rarer = [name for name in _RARER if name in record]
-        try:
-            more = self._read_rarer(record) if rarer else {}
-            golds, gold_texts = _read(record.get("gold", []), "grade")
-            docs, doc_texts = _read(record["retrieved"] if is_answered else [], "score")
-            if not all(map(str.strip, gold_texts)):
-                return False  # an empty one stands in every document, which is an error
-            texts = [*gold_texts, *doc_texts]
-            if not self._mended:
-                f"{query_id}{question}{''.join(texts)}".encode()
-            numbers = self._known.numbers(texts)
-            seconds = clean_seconds(record["seconds"]) if "seconds" in record else None
-        except (NotPlainError, NoTextError, KeyError, TypeError, UnicodeEncodeError, DataError):
-            return False
-        self._golds.add(numbers[: len(gold_texts)], golds)
-        self._docs.add(numbers[len(gold_texts) :], docs)
-        if more or self._more:
-            self._add_more(more)
-        self._rows.append((line, query_id, question, is_answered, seconds))
-        return True
-
-    def _read_rarer(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """What few records have.
-
-        Raises:
-            NotPlainError, DataError: it is not plain.
-        """
-        metadata = record.get("metadata", {})
-        if not self._mended or type(metadata) is not dict:
-            raise NotPlainError
-        return {
-            "metadata": metadata,
-            FORBIDDEN: all_forbidden(record.get(FORBIDDEN), Mender()),
-        }
-
-    def _add_more(self, more: Mapping[str, Any]) -> None:
-        for name, unsaid in (("metadata", {}), (FORBIDDEN, None)):
-            column = self._more.setdefault(name, [unsaid] * len(self._rows))
-            column.append(more.get(name, unsaid))
-
-    def batches(self) -> Iterator[Batch]:
-        """What was gathered, if anything was; from here on it gathers anew."""
-        if not self._rows:
-            return
-        lines, query_ids, questions, answered, seconds = zip(*self._rows)
-        golds, docs = self._golds.entries(), self._docs.entries()
-        more = {name: column for name, column in self._more.items() if any(map(_says, column))}
-        self._rows, self._more = [], {}
-        statuses: list[Status] = ["answered" if flag else "missing" for flag in answered]
-        texts = _forbidden_texts(more.get(FORBIDDEN))  # known from here on, as the others are
-        columns = (lines, query_ids, questions, golds, docs, statuses, seconds)
-        yield Batch(*columns, more=more, forbidden_texts=texts)
-
-
-def _says(value: Any) -> bool:
-    """Whether a field says something: that nothing is forbidden is something."""
-    return value not in (None, {})
-
-
-_Others = tuple[int, Mapping[str, list[Any]]]
-"""How many entries a list has, and what stands in these beside texts."""
-
-
-def _read(entries: Any, number: str) -> tuple[_Others, Sequence[str]]:
-    """What stands in a list, and its texts; none of them, if the entries have none.
-
-    Args:
-        entries: of the list.
-        number: the name of the one field that is a number.
-
-    Raises:
-        NotPlainError, KeyError, TypeError: they are not plain.
-    """
-    if type(entries) is not list:
-        raise NotPlainError
-    n = len(entries)
-    if not n:
-        return (0, {}), ()
-    if {*map(len, entries)} == {1} and "text" in entries[0]:  # each is a text alone
-        return (n, {}), [*map(_TEXT, entries)]
-    read = columns(entries, number, strings=False, keep=lambda texts: texts)
-    if read is None:
-        raise NotPlainError
-    beside = {"ids": read.ids, "numbers": read.numbers, "metadata": read.metadata}
-    fields = {name: [*column] for name, column in beside.items() if column is not None}
-    return (n, fields), read.texts or ()
-
-
-class _Gathered:
-    """The documents, or the gold items, that were gathered."""
-
-    def __init__(self, interned: KnownTexts) -> None:
-        self._known = interned.texts
-        self._n: list[int] = []
-        self._texts: list[int] = []
-        self._columns: dict[str, list[Any]] = {}
-
-    def add(self, texts: list[int], entries: _Others) -> None:
-        """Add a list that was read."""
-        n, columns = entries
-        if columns or self._columns:
-            for name in {**self._columns, **columns}:
-                column = self._columns.setdefault(name, [None] * len(self._texts))
-                column += columns.get(name) or [None] * n
-        self._texts += texts or [NO_TEXT] * n
-        self._n.append(n)
-
-    def entries(self) -> Entries:
-        """All of them."""
-        numbers, n = np.array(self._texts, np.int64), np.array(self._n, np.int64)
-        return Entries(Lists(self._known, numbers, n), **self._columns)  # type: ignore[arg-type]
 
 
 # -- a stream that is looked at before it passes ---------------------------------------------------
@@ -503,7 +333,10 @@ def _room(batch: Batch) -> int:
     """How much room some questions take, in entries that are texts alone."""
     docs = batch.docs
     is_light = docs.ids is None and docs.metadata is None and not batch.answers_made
-    return len(docs.texts.numbers) * (1 if is_light else _HEAVY)
+    n = len(docs.texts.numbers)
+    if batch.searches is not None:
+        n += len(batch.searches.docs.texts.numbers)
+    return n * (1 if is_light else _HEAVY)
 
 
 # -- from qrels and a run as mappings --------------------------------------------------------------

@@ -78,7 +78,8 @@ class Retrieved:
     def of(self, name: ListName, order: Order = "turns") -> tuple[Doc, ...] | None:
         """The documents that a metric of this list is about; None where the list is not there.
 
-        Somebody who has a list alone has searched once; who failed has an empty list.
+        Somebody who has a list alone has searched once. Who failed, or only made searches that
+        failed, has empty lists; and where nothing came, nothing was read.
 
         Args:
             name: which list.
@@ -93,10 +94,14 @@ class Retrieved:
         """
         if self.error is not None:
             return ()
-        if name == "retrieved":
-            return self.documents if self.has_list else None
+        if name == "retrieved" and self.has_list:
+            return self.documents
         if not self.searches:
-            return None if name == "read" else self.documents
+            return None if name == "read" and self.documents else self.documents
+        if all(search.error is not None for search in self.searches):
+            return ()
+        if name == "retrieved":
+            return None
         return list_of(self.searches, name, order)
 
     def with_docs(self, made: Callable[[Doc], Doc]) -> Retrieved:
@@ -283,8 +288,8 @@ def _first(retrieved: Retrieved) -> str:
 def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
     with inside(path=place):
         searches = searches_of(answer, mender)
-    if searches is not None:
-        return answer_of(searches)
+        if searches is not None:
+            return answer_of(searches)
     return Retrieved(_ranking(answer, mender, place))
 
 

@@ -68,8 +68,8 @@ class SearchLists:
             docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
             measured=np.array([search.is_measured for search in searches], bool),
             failed=np.array([search.error is not None for search in searches], bool),
-            seconds=_numbers([search.seconds for search in searches]),
-            tokens=_numbers([search.tokens for search in searches]),
+            seconds=as_numbers([search.seconds for search in searches]),
+            tokens=as_numbers([search.tokens for search in searches]),
             read=[*chain.from_iterable(map(_read, answers))],
             has_list=np.array([answer is None or answer.has_list for answer in answers], bool),
             queries=[search.query for search in searches],
@@ -152,7 +152,8 @@ def _once(reads: Iterator[tuple[int | str, ...] | None]) -> tuple[int, ...] | No
     return tuple(UNKNOWN_DOC if isinstance(entry, str) else entry for entry in distinct)
 
 
-def _numbers(values: Sequence[float | None]) -> Floats:
+def as_numbers(values: Sequence[float | None]) -> Floats:
+    """Numbers as an array; NaN where there is none."""
     return np.array([nan if value is None else value for value in values], np.float64)
 
 

@@ -50,6 +50,8 @@ def search_records(searches: Iterable[Search], docs: WrittenDocs) -> list[dict[s
         None if search.documents is None else list(map(docs.record, search.measured))
         for search in searches
     ]
+    # Before stages make further documents known.
+    reads = [_read_records(search.read, docs) for search in searches]
     return [
         present(query=search.query)
         | ({} if entries is None or search.error is not None else {"retrieved": entries})
@@ -61,9 +63,13 @@ def search_records(searches: Iterable[Search], docs: WrittenDocs) -> list[dict[s
             error=search.error,
             stages=stage_records(search.stages, docs),
         )
-        | ({} if search.read is None else {"read": [_read_record(e, docs) for e in search.read]})
-        for search, entries in zip(searches, lists)
+        | ({} if read is None else {"read": read})
+        for search, entries, read in zip(searches, lists, reads)
     ]
+
+
+def _read_records(entries: Iterable[int | str | Doc] | None, docs: WrittenDocs) -> Any:
+    return None if entries is None else [_read_record(entry, docs) for entry in entries]
 
 
 def _read_record(entry: int | str | Doc, docs: WrittenDocs) -> int | str | dict[str, Any]:
@@ -139,7 +145,7 @@ class _Reader:
         """A `Search` whose fields are what a file's may be; its documents may be other tools'."""
         return replace(
             search,
-            documents=self._docs(search.documents, "documents"),
+            documents=() if search.error else self._docs(search.documents, "documents"),
             step=_whole(search.step, "step", -LARGEST),
             seconds=clean_seconds(search.seconds),
             tokens=_whole(search.tokens, "tokens", 0),
@@ -158,6 +164,7 @@ class _Reader:
     def _docs(self, values: object, field: str) -> tuple[Doc, ...] | None:
         if values is None:
             return None
+        values = _as_list(values)
         if self.strings and not _has_numbers(values):
             try:
                 docs = ranked(values, self.mender, "")
@@ -179,6 +186,7 @@ class _Reader:
     def _read(self, values: object) -> tuple[int | str | Doc, ...] | None:
         if values is None:
             return None
+        values = _as_list(values)
         if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
             raise DataError(
                 f"must be a list of ids, or of documents' numbers, not {shorten(values)}",
@@ -186,12 +194,12 @@ class _Reader:
             )
         return clean_each(values, self._read_entry, field="read")
 
-    def _read_entry(self, value: object) -> str | Doc:
-        """What was read: its id, or the document."""
+    def _read_entry(self, value: object) -> int | str | Doc:
+        """What was read: its number, which may be that of any document, its id, or itself."""
         if isinstance(value, str):
             return needed_id(value, self.mender)
         if isinstance(value, int) and not isinstance(value, bool):
-            return self.docs.at(value)
+            return value
         if isinstance(value, (Doc, Mapping)) or (self.strings and value is not None):
             return as_doc(value, self.mender, strings=False)
         raise DataError(f"must be an id, or the number of a document, not {named(value)}")
@@ -208,6 +216,11 @@ class _Reader:
         if isinstance(values, list) and values and all(isinstance(v, Stage) for v in values):
             return tuple(values)
         return as_stages(values, self.docs, self.mender) if values else ()
+
+
+def _as_list(values: object) -> object:
+    """An array, which a frame has for what a Parquet file lists, as a list."""
+    return values.tolist() if type(values).__name__ == "ndarray" else values  # type: ignore[attr-defined]
 
 
 def _has_numbers(values: object) -> bool:

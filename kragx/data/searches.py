@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any, Literal
 
-from kragx.data.documents import Doc, normal_form
+from kragx.data.documents import Doc, clean_each, normal_form
 from kragx.data.stages import Stage
-from kragx.errors import DataError
+from kragx.errors import DataError, inside
 
 ListName = Literal["retrieved", "first", "last", "all", "read"]
 """Which list a metric is about: what was handed on in the end, what the first or the last search
@@ -39,7 +39,7 @@ class Search:
             that ran one after the other.
         seconds: how long it took.
         tokens: what it cost, words asked and what came of them.
-        error: why it failed.
+        error: why it failed; then nothing that it gave counts, and `Retrieved` has nothing of it.
         stages: what the steps within it returned.
         read: what of all that had come by then was cited or passed on, in that order: documents,
             their ids, or their numbers among the question's distinct ones. None if nobody says;
@@ -75,7 +75,7 @@ class Search:
     @property
     def lane(self) -> tuple[str, str]:
         """What tells it from others of its step; a failed search and its retries are alike."""
-        return normal_form(self.query or ""), self.tool or ""
+        return lane_of(self.query, self.tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,11 @@ class Searches:
     error: str | None = None
 
 
+def lane_of(query: str | None, tool: str | None) -> tuple[str, str]:
+    """What tells a search from others of its step."""
+    return normal_form(query or ""), tool or ""
+
+
 def key_of(doc: Doc) -> Key:
     """What tells a document from others of its question."""
     return doc.id, doc.text
@@ -126,7 +131,8 @@ def distinct_docs(retrieved: Iterable[Doc], searches: Iterable[Search]) -> dict[
 def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Search, ...]:
     """The searches of a question in the form in which they are compared.
 
-    They stand in their steps (`in_steps`), and what was read are documents, or ids that none has.
+    They stand in their steps (`in_steps`), what was read are documents, or ids that none has, and
+    those that failed have no documents.
 
     Args:
         retrieved: what was handed on in the end.
@@ -136,37 +142,51 @@ def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Searc
         DataError: some searches have a step, and others none; or there is no document with a
             number.
     """
-    if any(search.read for search in searches):
-        docs = distinct_docs(retrieved, searches)
-        searches = [*_with_read_docs(searches, docs)]
-    return in_steps(searches)
+    searches = [
+        search if search.error is None else replace(search, documents=()) for search in searches
+    ]
+    if not any(search.read for search in searches):
+        return in_steps(searches)
+    by_number = [*distinct_docs(retrieved, searches)]
+    placed = in_steps([*_with_read_keys(searches, by_number)])
+    return tuple(_with_read_docs(placed, distinct_docs(retrieved, placed)))
 
 
-def _with_read_docs(searches: Sequence[Search], docs: dict[Key, Doc]) -> Iterator[Search]:
-    by_number = [*docs.values()]
-    by_id: dict[str, Doc] = {}
-    for doc in by_number:
-        if doc.id is not None:
-            by_id.setdefault(doc.id, doc)
+def _with_read_keys(searches: Sequence[Search], by_number: Sequence[Key]) -> Iterator[Search]:
+    """Searches whose numbers of documents, which depend on their order, became documents."""
 
-    def read_doc(entry: int | str | Doc) -> str | Doc:
-        match entry:
-            case Doc():
-                return docs.get(key_of(entry)) or by_id.get(entry.id or "") or entry
-            case str():
-                return by_id.get(entry, entry)
-            case _ if 0 <= entry < len(by_number):
-                return by_number[entry]
-        raise DataError(f"there is no document {entry} among {len(by_number)}", field="read")
+    def key(entry: int | str | Doc) -> str | Doc:
+        if isinstance(entry, str):
+            return entry
+        if isinstance(entry, Doc):
+            return Doc(*key_of(entry))
+        if 0 <= entry < len(by_number):
+            return Doc(*by_number[entry])
+        raise DataError(f"there is no document {entry}; there are {len(by_number)}, from 0 on")
 
     for position, search in enumerate(searches):
-        if not search.read:
-            yield search
-            continue
-        try:
-            yield replace(search, read=tuple(map(read_doc, search.read)))
-        except DataError as error:
-            raise error.within(f"searches[{position}]") from None
+        if search.read:
+            with inside(f"searches[{position}]"):
+                search = replace(search, read=clean_each(search.read, key, field="read"))  # noqa: PLW2901
+        yield search
+
+
+def _with_read_docs(searches: Iterable[Search], docs: Mapping[Key, Doc]) -> Iterator[Search]:
+    """Searches whose ids of what was read became documents, where one has the id."""
+    of_id: dict[str | None, Doc] = {}
+    for doc in docs.values():
+        of_id.setdefault(doc.id, doc)
+
+    def read_doc(entry: int | str | Doc) -> int | str | Doc:
+        if not isinstance(entry, Doc):
+            return of_id.get(str(entry), entry)
+        if (doc := docs.get(key_of(entry))) is not None:
+            return doc
+        return entry if entry.id is None else of_id.get(entry.id, entry.id)
+
+    for search in searches:
+        read = search.read and tuple(map(read_doc, search.read))
+        yield search if read == search.read else replace(search, read=read)
 
 
 def with_docs(search: Search, made: Callable[[Doc], Doc]) -> Search:

@@ -69,7 +69,7 @@ class Format:
         looks: what else tells a record of this format.
         common: fields whose names other tables use for other things: where columns are mapped, such
             a column is this field only if it is mapped to it.
-        is_gathered: whether records are gathered (`kragx.data.batch.Records`) as long as they are
+        is_gathered: whether records are gathered (`kragx.data.gathering`) as long as they are
             plain; `read` reads the others one by one.
     """
 

@@ -119,16 +119,23 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
             field="run",
             remedy="write each of run.every; Run.repeated makes one run of what is read of them",
         )
-    _write(((query, run.results.get(query.id)) for query in dataset), path, dataset)
+    searches = any(answer.searches for answer in run.results.values())
+    questions = ((query, run.results.get(query.id)) for query in dataset)
+    _write(questions, path, dataset, searches=searches)
 
 
 def _write(
-    questions: Iterable[Question], path: str | Path, dataset: GoldDataset, *, results: bool = True
+    questions: Iterable[Question],
+    path: str | Path,
+    dataset: GoldDataset,
+    *,
+    results: bool = True,
+    searches: bool = False,
 ) -> None:
     if is_parquet(path):
         forbids = any(query.forbidden is not None for query in dataset)
-        rules = dataset.forbidden
-        write_questions(questions, path, results=results, forbids=forbids, rules=rules)
+        beside: dict[str, Any] = {"rules": dataset.forbidden, "searches": searches}
+        write_questions(questions, path, results=results, forbids=forbids, **beside)
     else:
         records = starmap(question_record, questions)
         write_records(chain(rules_record(dataset.forbidden), records), path)

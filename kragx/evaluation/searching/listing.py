@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Self
 
 import numpy as np
@@ -35,10 +35,12 @@ class BasisBatch(Batch):
 
     Attributes:
         final: what each got in the end; of a question that has searches alone it says nothing.
+        lists: what searches gave; None where no question has any.
         is_there: whether the list is known.
     """
 
     final: Entries = field(kw_only=True)
+    lists: SearchLists | None = field(kw_only=True)
     is_there: Bools = field(kw_only=True)
 
     @property
@@ -61,12 +63,12 @@ def on_basis(batch: Batch, basis: Basis) -> BasisBatch:
         if basis == "retrieved":
             is_there = is_there | lists.has_list
         else:
-            is_there[query_of(lists.n)[lists.measured | lists.failed]] = True
+            is_there[query_of(lists.n)[lists.measured]] = True
             docs = _first_lists(batch, lists)
-    columns = {**vars(batch), "docs": docs}
-    if docs is not batch.docs:
-        columns["answers_made"] = ()
-    return BasisBatch(**columns, final=batch.docs, is_there=is_there)
+    columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
+    if lists is not None:  # answers would take what was read by numbers for these documents
+        columns |= {"docs": docs, "searches": None, "answers_made": ()}
+    return BasisBatch(**columns, final=batch.docs, lists=lists, is_there=is_there)
 
 
 def _first_lists(batch: Batch, lists: SearchLists) -> Entries:
@@ -134,7 +136,7 @@ class Listing:
     @classmethod
     def of(cls, batch: BasisBatch) -> Self:
         """That of a batch."""
-        answered, lists = batch.has_answer, batch.searches or _no_searches(batch)
+        answered, lists = batch.has_answer, batch.lists or _no_searches(batch)
         of_search = query_of(lists.n)
         is_meant = answered[of_search]
         has_list = lists.has_list & answered
@@ -168,15 +170,18 @@ class Listing:
             answered=answered,
         )
 
-    def distinct(self, *, by_metadata: bool) -> tuple[Ints, Ints]:
+    @property
+    def distinct(self) -> tuple[Ints, Ints]:
         """Which entries are the distinct documents, question by question; and each entry's place.
 
-        Args:
-            by_metadata: whether documents with other metadata are others.
+        They are told apart by id and text; without an id by metadata too, as one text may stand in
+        many places, which only metadata tell.
         """
-        names = self._names
-        if by_metadata:
-            names = keys(names, metadata_numbers(self.entries.metadata, len(names)))
+        names, metadata = self._names, self.entries.metadata
+        if metadata is not None:
+            ids = self.entries.ids or repeat(None)
+            about = [told if doc_id is None else None for told, doc_id in zip(metadata, ids)]
+            names = keys(names, metadata_numbers(about, len(names)))
         first = first_of_equals(names)
         distinct = self._by_query(first)
         at = np.zeros(len(first), np.int64)

@@ -45,6 +45,12 @@ class Agent:
         docs, has_list = self.retrieved or (), self.retrieved is not None
         return Retrieved(docs, error=self.error, searches=self.searches, has_list=has_list)
 
+    @property
+    def measured(self) -> list[tuple[Doc, ...]]:
+        """What searches gave, as far as that is known."""
+        searches = sorted(self.searches, key=lambda search: search.step or 0)
+        return [s.documents for s in searches if s.documents is not None and s.error is None]
+
     def listed(self, name: str, order: str = "turns") -> list[Doc] | None:
         """A list, the slow way; None where nobody knows it."""
         if self.error is not None or self.missing:
@@ -55,14 +61,15 @@ class Agent:
         if self.searches and all(failed):
             return []
         if not self.searches:
-            return None if name == "read" else list(self.retrieved or ())
+            docs = list(self.retrieved or ())
+            nobody_says = name == "read" and has_list
+            return None if nobody_says else distinct(docs) if name == "all" else docs
         return None if name == "retrieved" else self._of_searches(name, order)
 
     def _of_searches(self, name: str, order: str) -> list[Doc] | None:
-        searches = sorted(self.searches, key=lambda search: search.step or 0)
-        measured = [s.documents for s in searches if s.documents is not None and s.error is None]
+        measured = self.measured
         if name == "read":
-            return self._read(searches)
+            return self._read(sorted(self.searches, key=lambda search: search.step or 0))
         if not measured:
             return None
         if name in ("first", "last"):
@@ -130,7 +137,14 @@ agents = st.builds(
     st.sampled_from([False, False, False, True]),
 )
 golds = st.lists(st.sampled_from(TEXTS), max_size=3, unique=True)
-questions = st.lists(st.tuples(golds, agents), min_size=1, max_size=5)
+FINDS = Doc("a", "red")
+ALL_KNOWN = ["red"], Agent((Search("s", (FINDS,), read=("a",)),), (FINDS,))
+"""A question all of whose lists are known, as a run that fails on every question has no values."""
+
+questions = st.lists(st.tuples(golds, agents), min_size=1, max_size=5).map(
+    lambda of: [*of, ALL_KNOWN]
+)
+"""Some questions, with what somebody who searches got for them."""
 
 
 def data(*of: tuple[list[str], Agent]) -> tuple[GoldDataset, Run]:
@@ -174,18 +188,16 @@ class Unsure(Colours):
     may_not_know = True
 
 
-def plain(of: list[tuple[list[str], Agent]], name: str, order: str, **options: Any) -> dict:
+def plain(
+    of: list[tuple[list[str], Agent]], name: str, order: str, **options: Any
+) -> dict[str, dict[str, float | None]]:
     """The values of questions whose list is known, in a run that has these lists alone."""
-    known = {}
-    for number, (texts, agent) in enumerate(of):
-        docs = agent.listed(name, order)
-        if docs is not None:
-            known[number] = texts, replace(agent, searches=(), retrieved=tuple(docs))
-    if not known:
-        return {}
-    queries = tuple(
-        Query(f"q{number}", gold=tuple(Gold(text=text) for text in texts))
-        for number, (texts, _) in known.items()
-    )
-    answers = {f"q{n}": agent.answer for n, (_, agent) in known.items() if not agent.missing}
-    return evaluate(GoldDataset(queries), Run(answers), **options).queries
+    lists = {f"q{number}": agent.listed(name, order) for number, (_, agent) in enumerate(of)}
+    known = [query_id for query_id, docs in lists.items() if docs is not None]
+    alone = [
+        (texts, replace(agent, searches=(), retrieved=tuple(docs)))
+        for (texts, agent), docs in zip(of, lists.values())
+        if docs is not None
+    ]
+    values = evaluate(*data(*alone), **options).queries  # a profile may leave out missing ones
+    return {known[int(query_id[1:])]: row for query_id, row in values.items()}
