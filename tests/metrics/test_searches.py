@@ -119,6 +119,8 @@ def test_who_failed_found_nothing():
     assert number("evidence_recall", Asked((), (1.0,), ())) == 0  # searched for nothing
     beside = replace(tried, steps=(((Tried(failed=True),), (Tried(None),)), tried.steps[1]))
     assert number("evidence_recall@1", beside) is None  # what the other one brought nobody knows
+    unknown = replace(tried, steps=(tried.steps[0], ((Tried(None),),)))
+    assert number("evidence_recall@1", unknown) is None  # nor what this question ever brought
 
 
 def test_never():
