@@ -164,6 +164,7 @@ class _Reader:
     def _docs(self, values: object, field: str) -> tuple[Doc, ...] | None:
         if values is None:
             return None
+        values = _as_list(values)
         if self.strings and not _has_numbers(values):
             try:
                 docs = ranked(values, self.mender, "")
@@ -185,6 +186,7 @@ class _Reader:
     def _read(self, values: object) -> tuple[int | str | Doc, ...] | None:
         if values is None:
             return None
+        values = _as_list(values)
         if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
             raise DataError(
                 f"must be a list of ids, or of documents' numbers, not {shorten(values)}",
@@ -214,6 +216,11 @@ class _Reader:
         if isinstance(values, list) and values and all(isinstance(v, Stage) for v in values):
             return tuple(values)
         return as_stages(values, self.docs, self.mender) if values else ()
+
+
+def _as_list(values: object) -> object:
+    """An array, which a frame has for what a Parquet file lists, as a list."""
+    return values.tolist() if type(values).__name__ == "ndarray" else values  # type: ignore[attr-defined]
 
 
 def _has_numbers(values: object) -> bool:

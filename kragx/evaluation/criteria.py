@@ -235,10 +235,8 @@ class Criteria:
         """What takes searches apart; None where nobody looks at any."""
         if self.basis is None:
             return None
-        matchers_ = (self.matcher, *self.matcher.members)
-        by_texts = (matchers.is_built_in(m) and m.reads == "texts" for m in matchers_)
         counts_by = self.tokenizer if self.counts_tokens else None
-        return Searching(self.basis, not all(by_texts), self.looks, counts_by)
+        return Searching(self.basis, self.looks, counts_by)
 
     @property
     def _on_basis(self) -> list[MetricSpec]:

@@ -52,7 +52,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.metrics.runs import mean_of, mean_values, over_runs
-from kragx.metrics.search_table import SearchTable
+from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.spec import defined
 from kragx.plain import plain
 from kragx.printing import (
@@ -193,6 +193,12 @@ class Evaluation(Result):
             counts = {name: value for name, value in self.counts.items() if name != SIBLINGS}
             counts |= self.siblings.at(self.table.threshold)
             object.__setattr__(self, "counts", counts)
+
+    @property
+    def basis(self) -> Basis | None:
+        """The list of a query's searches that metrics are about which name none, if it has any."""
+        basis: Basis | None = self.settings.get("searches", {}).get("basis")
+        return basis
 
     @property
     def unanswered(self) -> bool:

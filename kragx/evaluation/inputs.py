@@ -59,6 +59,7 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import ForbiddenMarks, MatchTable, Profile
+from kragx.metrics.search_table import Basis
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -69,13 +70,20 @@ _ROOM = 1 << 22
 """So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
 
 
-def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
-    """A query with what the run has of it; nothing where it is missing or has failed."""
+def match_item(query: Query, retrieved: Retrieved | None, basis: Basis | None = None) -> MatchItem:
+    """A query with what the run has of it; nothing where it is missing or has failed.
+
+    Args:
+        query: the question.
+        retrieved: what was got for it; None where it is missing.
+        basis: of several searches, the list that is meant; None where nobody looks at any.
+    """
     if retrieved is None:
         return MatchItem(query, (), "missing")
     if retrieved.error is not None:
         return MatchItem(query, (), "failed", retrieved.seconds, retrieved.error)
-    return MatchItem(query, retrieved.documents, "answered", retrieved.seconds)
+    docs = retrieved.documents if basis is None else retrieved.of(basis) or ()
+    return MatchItem(query, docs, "answered", retrieved.seconds)
 
 
 def first_failure(failures: Mapping[str, str]) -> str:
@@ -361,7 +369,7 @@ class Source:
         """
         if isinstance(self.rows, _Joined):
             return seen_in_runs(self.rows.gold, [self.rows.run])
-        if self.reading is None or getattr(self.reading, "may_search", None) is False:
+        if self.reading is None or self.reading.may_search is False:
             return None
         with suppress(DataError):
             return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)

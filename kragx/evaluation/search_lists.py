@@ -34,8 +34,9 @@ def has_searches(run: Run) -> bool:
 
 def searches_of(answer: Retrieved) -> tuple[Search, ...]:
     """The searches by step; a list alone is what one search gave."""
-    alone = Search(documents=answer.documents, step=1, stages=answer.stages)
-    return answer.searches or (alone,)
+    if answer.searches or not answer.has_list:
+        return answer.searches
+    return (Search(documents=answer.documents, step=1, stages=answer.stages),)
 
 
 def tool_of(search: Search) -> str:
@@ -68,7 +69,7 @@ def chain_of(answer: Retrieved, tools: Sequence[str]) -> tuple[Stage, ...]:
         if search.documents is not None:
             by_tool.setdefault(tool_of(search), []).append(search)
     if not by_tool and answer.error is None:
-        return ()
+        return () if answer.searches else (Stage(ANSWER),)  # who made no search has found nothing
     lists = [stage for tool, searches in by_tool.items() for stage in _of_tool(tool, searches)]
     of_tools = (stage.documents for stage in lists if stage.name in by_tool)
     whole = Stage(ALL, tuple(by_tool), _distinct(of_tools))

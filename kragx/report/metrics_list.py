@@ -38,8 +38,8 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
         "recall@5(rel=2).\nWithout @k the whole list counts; k may be a budget: "
         "ndcg@500tokens, coverage@2000chars.\nThe first value of an option is its default; "
         "rel=x counts only gold of grade x or more.\n"
-        f"What looks at a list takes of={LISTS['of']} and order={LISTS['order']}: "
-        "which list, where somebody searches several times."
+        f"What looks at a list takes of={LISTS['of']} and order={LISTS['order']}: which list, "
+        "where somebody searches several times."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kragx import Run, evaluate, write_figures, write_html
+from kragx import Retrieved, Run, evaluate, write_figures, write_html
 from kragx.metrics import profile
 from kragx.printing import as_markdown, speaking
 from kragx.report.markdown import report_markdown
@@ -114,6 +114,22 @@ def test_an_opened_question(data):
     assert detail["searched"][0][column] == [2, 0, 1.0]
     assert "searches" not in detail["runs"]["once"]
     assert detail["searched"][0][index["retrievers"].index("once")] == []
+
+
+def test_a_question_that_failed(tmp_path):
+    """Its searches are shown, and nothing is said of what of them is gold."""
+    answers = {**runs()["quick"].results}
+    answers["q0"] = Retrieved(searches=answers["q0"].searches, error="limit of 1 step")
+    run = Run(answers, name="quick")
+    result = evaluate(dataset(), run, match="id", metrics=["ndcg@5"])
+    path = tmp_path / "page.html"
+    write_html([result], path, dataset=dataset(), runs={"quick": run})
+    failed, other = parts(path)["detail-0"][:2]
+    assert failed["runs"]["quick"]["error"] == "limit of 1 step"
+    assert failed["runs"]["quick"]["searches"]["unmatched"] == 1
+    assert len(failed["runs"]["quick"]["searches"]["docs"]) == 2
+    assert failed["searched"] == [[[]]]
+    assert "unmatched" not in other["runs"]["quick"]["searches"]
 
 
 def test_lists_as_their_profile_ranks_them(tmp_path):

@@ -133,6 +133,11 @@ def _answer(record: Mapping[str, Any]) -> Retrieved:
     return Retrieved(docs, seconds, stages=stages, searches=searches, has_list=has_list)
 
 
+def _untimed(answer: Retrieved) -> Retrieved:
+    searches = tuple(replace(search, seconds=None) for search in answer.searches)
+    return replace(answer, seconds=None, searches=searches)
+
+
 def _read(
     path: Path, fingerprint: Fingerprint, dataset: GoldDataset
 ) -> tuple[dict[str, Retrieved], Kept, Unused | None, int]:
@@ -160,7 +165,7 @@ def _read(
             query = dataset[query_id] if key == answers and query_id in dataset else None
             if query is not None and wording == (query.text, query.history):
                 is_timed = key_of_times == times
-                answer_of[query_id] = answer if is_timed else replace(answer, seconds=None)
+                answer_of[query_id] = answer if is_timed else _untimed(answer)
             n_of.setdefault(key, set()).add(query_id)
         except (DataError, KeyError, TypeError, ValueError):
             n_broken += 1

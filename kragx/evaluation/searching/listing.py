@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Self
 
 import numpy as np
@@ -35,10 +35,12 @@ class BasisBatch(Batch):
 
     Attributes:
         final: what each got in the end; of a question that has searches alone it says nothing.
+        lists: what searches gave; None where no question has any.
         is_there: whether the list is known.
     """
 
     final: Entries = field(kw_only=True)
+    lists: SearchLists | None = field(kw_only=True)
     is_there: Bools = field(kw_only=True)
 
     @property
@@ -63,10 +65,10 @@ def on_basis(batch: Batch, basis: Basis) -> BasisBatch:
         else:
             is_there[query_of(lists.n)[lists.measured]] = True
             docs = _first_lists(batch, lists)
-    columns = {**vars(batch), "docs": docs}
-    if docs is not batch.docs:
-        columns["answers_made"] = ()
-    return BasisBatch(**columns, final=batch.docs, is_there=is_there)
+    columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
+    if lists is not None:  # answers would take what was read by numbers for these documents
+        columns |= {"docs": docs, "searches": None, "answers_made": ()}
+    return BasisBatch(**columns, final=batch.docs, lists=lists, is_there=is_there)
 
 
 def _first_lists(batch: Batch, lists: SearchLists) -> Entries:
@@ -134,7 +136,7 @@ class Listing:
     @classmethod
     def of(cls, batch: BasisBatch) -> Self:
         """That of a batch."""
-        answered, lists = batch.has_answer, batch.searches or _no_searches(batch)
+        answered, lists = batch.has_answer, batch.lists or _no_searches(batch)
         of_search = query_of(lists.n)
         is_meant = answered[of_search]
         has_list = lists.has_list & answered
@@ -164,19 +166,22 @@ class Listing:
             seconds=column(lists.seconds[is_meant], seconds[alone]),
             tokens=column(lists.tokens[is_meant], nan),
             has_list=has_list,
-            reads=_reads(lists, answered, n_final),
+            reads=[read if flag else None for read, flag in zip(lists.reads, answered)],
             answered=answered,
         )
 
-    def distinct(self, *, by_metadata: bool) -> tuple[Ints, Ints]:
+    @property
+    def distinct(self) -> tuple[Ints, Ints]:
         """Which entries are the distinct documents, question by question; and each entry's place.
 
-        Args:
-            by_metadata: whether documents with other metadata are others.
+        They are told apart by id and text; without an id by metadata too, as one text may stand in
+        many places, which only metadata tell.
         """
-        names = self._names
-        if by_metadata:
-            names = keys(names, metadata_numbers(self.entries.metadata, len(names)))
+        names, metadata = self._names, self.entries.metadata
+        if metadata is not None:
+            ids = self.entries.ids or repeat(None)
+            about = [told if doc_id is None else None for told, doc_id in zip(metadata, ids)]
+            names = keys(names, metadata_numbers(about, len(names)))
         first = first_of_equals(names)
         distinct = self._by_query(first)
         at = np.zeros(len(first), np.int64)
@@ -238,16 +243,6 @@ class Listing:
             read=Places(_ends(n_read), read, is_read | is_empty),
             basis=basis,
         )
-
-
-def _reads(lists: SearchLists, answered: Bools, n_final: Ints) -> Sequence[tuple[int, ...] | None]:
-    """What was read of what was answered; where nothing was searched, and nothing came, nothing."""
-    nothing: tuple[int, ...] = ()
-    is_empty = answered & (lists.n == 0) & (n_final == 0)
-    return [
-        nothing if flag else read if has_answer else None
-        for read, flag, has_answer in zip(lists.reads, is_empty.tolist(), answered.tolist())
-    ]
 
 
 def _no_searches(batch: BasisBatch) -> SearchLists:

@@ -76,15 +76,12 @@ class Searching:
 
     Attributes:
         basis: the list that metrics are about which name none.
-        by_metadata: whether documents with the same id and text, and other metadata, may match
-            otherwise, as the matcher may look at metadata.
         keeps_docs: whether documents are kept, as metrics look at them.
         counts_by: counts the tokens of what searches gave, as none says what it cost; None where
             that is said, or nobody asks.
     """
 
     basis: Basis
-    by_metadata: bool = True
     keeps_docs: bool = False
     counts_by: Tokenizer | None = None
 
@@ -97,7 +94,7 @@ class Searching:
         for batch in batches:
             assert isinstance(batch, BasisBatch)
             listing = Listing.of(batch)
-            distinct, place = listing.distinct(by_metadata=self.by_metadata)
+            distinct, place = listing.distinct
             n_docs = np.bincount(listing.query[distinct], minlength=len(batch))
             docs = taken(listing.entries, distinct, n_docs)
             columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}

@@ -163,7 +163,8 @@ class OpenedQuestions:
         if searches is None:
             return {}
         docs = [self._doc(doc, repeated=False) for doc in searches.docs]
-        return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read}}
+        matched = {} if searches.is_matched else {"unmatched": 1}
+        return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read, **matched}}
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
         about = self._metadata.number(shown_metadata(doc.metadata) if doc.metadata else None)

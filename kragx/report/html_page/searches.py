@@ -26,12 +26,14 @@ class Searched:
             each search; documents are numbers among those.
         read: numbers of what was read, -1 for what is not shown; None where nobody says.
         places: for each document where it stands in the search table; None where that lacks it.
+        is_matched: whether it is known what of that is gold: not of a question that failed.
     """
 
     docs: Sequence[Doc]
     rows: Sequence[Sequence[Any]]
     read: Sequence[int] | None
     places: Sequence[int | None]
+    is_matched: bool
 
 
 def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
@@ -45,7 +47,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
     evaluation = cell.evaluation
     query_id = evaluation.query_ids[row]
     answer = cell.answers.get(query_id)
-    if answer is None or not answer.searches:
+    if answer is None or (answer.has_list and not answer.searches):
         return None
     answer = arranged_answer(Query(query_id), answer, evaluation.profile)
     numbers: dict[object, int] = {}
@@ -63,12 +65,13 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
             own.append(number)
         facts = (search.query, search.tool, search.step, short(search.seconds), search.tokens)
         rows.append([*facts, search.error, int(search.is_measured), own, len(came)])
-    read = answer.of("read")
+    read = answer.of("read") if answer.error is None else None
     return Searched(
         docs,
         rows,
         None if read is None else [numbers.get((doc.id, doc.text), -1) for doc in read],
         places,
+        is_matched=None not in places,
     )
 
 

@@ -61,8 +61,9 @@ class Agent:
         if self.searches and all(failed):
             return []
         if not self.searches:
-            nobody_says = name == "read" and self.retrieved
-            return None if nobody_says else list(self.retrieved or ())
+            docs = list(self.retrieved or ())
+            nobody_says = name == "read" and has_list
+            return None if nobody_says else distinct(docs) if name == "all" else docs
         return None if name == "retrieved" else self._of_searches(name, order)
 
     def _of_searches(self, name: str, order: str) -> list[Doc] | None:

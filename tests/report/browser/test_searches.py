@@ -16,7 +16,10 @@ OVER_INSIDE = "(d => d.scrollWidth - d.clientWidth)(document.getElementById('det
 def written(path, n: int, n_steps: int):
     """A page of so many questions, and so many steps of the agent that searches on."""
     results = evaluate(
-        dataset(n), runs(n, n_steps), match="id", metrics=["ndcg@5", "first_search", "waste"]
+        dataset(n),
+        runs(n, n_steps),
+        match="id",
+        metrics=["ndcg@5", "first_search", "waste", "tokens_per_gold"],
     )
     write_html(
         results.evaluations,
@@ -54,7 +57,10 @@ def test_above_the_questions(opened, few):
     assert "thorough: step 1 0.000, step 2 0.500, step 3 0.500, step 4 0.500" in spoken
     page.click("#figure-steps summary")
     assert "0.500" in shown(page, "#figure-steps table")
-    row = page.locator("section.searches table").last.locator("tr", has_text="quick")
+    table = page.locator("section.searches table").last
+    assert "tokens per gold item found" in " ".join(table.inner_text().split())
+    assert "870" in table.locator("tr", has_text="thorough").inner_text()
+    row = table.locator("tr", has_text="quick")
     row.locator("button.link", has_text="3").click()
     assert page.inner_text("#count").startswith("3 of 6")
     assert page.input_value("#result") == "in_vainA"

@@ -292,7 +292,7 @@ function listSide(question, list, shared) {
     docs.map((doc, position) => [docCard(question, list, doc, position, shared), position + 1 === cut && cut < run.n ? cutLine() : null]),
     run.n > docs.length ? el("p.muted", {}, t("docsLeft", docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + side, { "aria-label": plain(named), ...ownColour(retriever) }, head,
-    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), searchLine(question, list, shared), list.searches ? el("h4", {}, t(`documents_${data.basis}`), metric().list ? "" : t("documentsLooked", metric().name)) : null, body);
+    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), searchLine(question, list, shared), list.searches && docs.length ? el("h4", {}, t(`documents_${data.basis}`), metric().list ? "" : t("documentsLooked", metric().name)) : null, body);
 }
 
 /** What stands beside documents: scores against the threshold, or a plain yes. */
