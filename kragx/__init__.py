@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         Query as Query,
         Retrieved as Retrieved,
         Run as Run,
+        Search as Search,
+        Searches as Searches,
         Stage as Stage,
         Tokenizer as Tokenizer,
         read_corpus as read_corpus,
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
         RetrieverError as RetrieverError,
         UntrustedError as UntrustedError,
         UsageError as UsageError,
+    )
+    from kragx.evaluation.calls.recorder import (
+        record_searches as record_searches,
+        searched as searched,
     )
     from kragx.evaluation.evaluation import Evaluation as Evaluation
     from kragx.evaluation.explain import Explanation as Explanation, explain as explain
@@ -93,6 +99,8 @@ _PUBLIC = {
         "Query",
         "Retrieved",
         "Run",
+        "Search",
+        "Searches",
         "Stage",
         "Tokenizer",
         "read_corpus",
@@ -113,6 +121,7 @@ _PUBLIC = {
         "UntrustedError",
         "UsageError",
     ),
+    "evaluation.calls.recorder": ("record_searches", "searched"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.explain": ("Explanation", "explain"),
     "evaluation.pools": ("pooled",),

@@ -32,8 +32,10 @@ def systems(runs: Sequence[Run]) -> list[Run]:
     """The runs with a name for each document that has no id, as labels call it.
 
     Raises:
-        UsageError: there is no run, or two have one name.
+        UsageError: there is no run, two have one name, or one was asked several times.
     """
+    if any(run.reruns for run in runs):
+        raise UsageError("runs: labels are of the documents of single runs; pass each of run.every")
     if not runs:
         raise UsageError("runs: there is no system to score; name at least one")
     if len({run.name for run in runs}) != len(runs):

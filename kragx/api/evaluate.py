@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
-from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
+from kragx.data import GoldDataset, Run, Searches, as_corpus, read_dataset, read_run
 from kragx.data.batch import are_scores
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
@@ -63,6 +63,7 @@ class EvaluateOptions(TypedDict, total=False):
     timeout: float | None
     retries: int
     concurrency: int
+    runs: int
     stages: bool
     documents: str | None
     text: str | None
@@ -75,6 +76,7 @@ _ASKING = {
     "timeout": None,
     "retries": 0,
     "concurrency": 1,
+    "runs": 1,
     "stages": False,
     "documents": None,
     "text": None,
@@ -121,9 +123,9 @@ def evaluate(
             order of `dataset`; a mapping by query id, to such a list, a database's answer or
             ``{document id: score}``; what another tool holds (`read_dataset`); or a retriever (a
             LangChain retriever or runnable, a vector store, or a function from a question to
-            documents), which is asked first, each question once. None if `dataset` holds both, as
-            the path of a results file does. To compare several, a mapping by name each of whose
-            values is one of these.
+            documents), which is asked first, each question once (`runs`: more often). None if
+            `dataset` holds both, as the path of a results file does. To compare several, a mapping
+            by name each of whose values is one of these.
         match: a method name, a mapping of options, an import path, or a matcher; None for the
             profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
         metrics: metric strings such as ``ndcg@10``, names of other tools, functions; None for the
@@ -152,6 +154,9 @@ def evaluate(
         retries: how often it is asked a question again after an error, with growing pauses.
         concurrency: how many questions it is asked at once (1; `aevaluate`: 8); more make each
             query's time a time under load.
+        runs: how often it is asked all questions, where it answers otherwise each time, as agents
+            do: a question's value is its mean over the runs (`Run.reruns`), and intervals and tests
+            are of these; how the runs differ stands beside (`Evaluation.several_runs`).
         stages: whether to keep what each step of a LangChain chain returned; a comparison then says
             where the gold is lost (`Evaluations.losses`), as does its page.
         documents: of a function whose hits are none of the usual documents: where the list of them
@@ -340,13 +345,14 @@ def _has_answers(value: object) -> bool:
 
 def _by_query(value: object) -> bool:
     """Whether a value lists documents query by query: a list is no document, but a pair may be."""
-    return isinstance(value, list) and any(isinstance(docs, list) for docs in value)
+    return isinstance(value, list) and any(isinstance(docs, (list, Searches)) for docs in value)
 
 
 def _is_answer(value: object) -> bool:
     """Whether a value lists documents, or their scores by id; a score itself is a number."""
     is_list = isinstance(value, list) and not any(isinstance(doc, (int, float)) for doc in value)
-    return is_list or isinstance(value, Mapping) or answer_list(value) is not None
+    is_told = isinstance(value, (Mapping, Searches))
+    return is_list or is_told or answer_list(value) is not None
 
 
 def _kind(value: object) -> str:

@@ -63,7 +63,7 @@ def match_pairs(
     # Whoever decides on pairs sees the questions without an answer as well.
     whole = replace(resolved, missing="empty")
     plan = Plan(matcher, whole, keep=partial(_describe_pair, texts=texts))
-    table, _, _ = match_all(source, plan, matchers.Notes(), engine)
+    table = match_all(source, plan, matchers.Notes(), engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
         scores = table.dense(row)

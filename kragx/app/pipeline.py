@@ -18,7 +18,7 @@ from kragx.app.retrieving.grids import ask_settings, check_axes, cuts, plan
 from kragx.app.retrieving.retrieve_all import Keeping
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
-from kragx.data import Corpus, GoldDataset, Run, as_corpus, read_dataset
+from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run, read_dataset
 from kragx.errors import (
     DataError,
     JudgingError,
@@ -368,7 +368,7 @@ def explain_folder(
         panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
         documents = content.corpus if corpus is None else as_corpus(corpus)
         if any(named.needs_vocabulary for named in (deciding, *panel.values())):
-            vocabulary = vocabulary_of_runs(content.dataset, runs.values(), documents)
+            vocabulary = vocabulary_of_runs(content.dataset, every_run(runs.values()), documents)
             deciding = deciding.knowing(vocabulary)
             panel = {name: named.knowing(vocabulary) for name, named in panel.items()}
         return [
@@ -484,7 +484,7 @@ def _evaluated(
     forbidden_words = None
     if any(named.needs_vocabulary for named in of_config.values()):
         # Of all runs, so that a pair scores alike whoever retrieved it.
-        vocabulary = vocabulary_of_runs(dataset, runs.values(), corpus)
+        vocabulary = vocabulary_of_runs(dataset, every_run(runs.values()), corpus)
         of_config = {name: named.knowing(vocabulary) for name, named in of_config.items()}
         forbidden_words = vocabulary.of_forbidden
     matchers = {name: named for name, named in of_config.items() if name.strip()}
@@ -503,7 +503,7 @@ def _evaluated(
     if relevance is not None:
         relevance = pooled(
             dataset,
-            runs.values(),
+            every_run(runs.values()),
             match=relevance,
             profile=config.resolved_profile,
             corpus=corpus,
@@ -544,10 +544,8 @@ def _evaluated(
                         criteria,
                         corpus=corpus,
                         workers=workers,
-                        on_match=on_match_of(name, run.name),
-                        on_relevance=None
-                        if relevance is None
-                        else on_match_of(RELEVANCE, run.name),
+                        on_match=partial(on_match_of, name),
+                        on_relevance=None if relevance is None else partial(on_match_of, RELEVANCE),
                     )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None

@@ -18,6 +18,7 @@ from typing import (
 from kragx.comparison import Change, Comparison, GateResult
 from kragx.evaluation.evaluation import Nearby
 from kragx.evaluation.leaks import Leak
+from kragx.evaluation.runs import SeveralRuns
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.report.record import Record
 from kragx.tuning import MatcherSettings, Tuning
@@ -39,6 +40,7 @@ class EvaluationJson(TypedDict):
     micro_bounds: NotRequired[Bounds]
     vote_bounds: NotRequired[Bounds]
     maximum: NotRequired[PerMetric]
+    runs: NotRequired[SeveralRuns]
     queries: Mapping[str, PerMetric]
     relevance: NotRequired[Mapping[str, Sequence[float | None]]]
     leaks: NotRequired[Sequence[Leak]]

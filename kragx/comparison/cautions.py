@@ -1,7 +1,7 @@
 """What could turn a verdict: it stands in the verdict, wherever that is read.
 
 What must not be found, texts of one template, failures, missing judgements, ids that never meet,
-and an order that a small change of the threshold turns.
+more documents than others bring, and an order that a small change of the threshold turns.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from kragx.comparison.comparison import Caution, Comparison
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.searching import counts_all, unequal_documents
 from kragx.comparison.verdict import leak_of
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
@@ -101,6 +102,9 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             ),
             n_apart,
         )
+    unequal, brought = unequal_documents(comparison, scores)
+    if unequal and counts_all(metric):
+        yield Caution("documents", unequal, brought)
     turned = [
         order
         for order in comparison.orders

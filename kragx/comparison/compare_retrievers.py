@@ -20,6 +20,7 @@ from kragx.comparison.orders import orders_near, orders_warning
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_documents
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
@@ -219,6 +220,11 @@ class ComparisonDraft:
             ),
             failures=self.failures,
             gold=self.gold,
+            runs={
+                score.name: score.runs
+                for score in scores
+                if score.runs is not None and len(score.query_ids) == len(aligned.query_ids)
+            },
         )
         cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)
@@ -324,6 +330,9 @@ def _cautions(
             most=MANY,
         )
     yield from _short_lists(comparison.primary, scores)
+    if not (looks_at_as_many(comparison) or counts_all(comparison.primary)):
+        text, _ = unequal_documents(comparison, scores)  # else the verdict says it, or a metric
+        yield from [text] if text else []
     if too_few := too_few_questions(comparison):
         yield too_few.text
     if warning := orders_warning(comparison.orders):
@@ -335,7 +344,9 @@ def _short_lists(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[str
 
     Where all return as few, nobody has an advantage.
     """
-    k = split(in_kragx_words(metric))[1]
+    _, k, options = split(in_kragx_words(metric))
+    if "of" in options:
+        return  # how long other lists of searches are is not told
     longest = {score.name: score.longest for score in scores if score.longest}
     if isinstance(k, int) and longest:
         for name, n in longest.items():

@@ -36,6 +36,7 @@ from kragx.comparison.view import (
 )
 from kragx.errors import UsageError, check_whole, nearest
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.runs import SeveralRuns
 from kragx.metrics.intervals import with_reasons
 from kragx.plain import HIDDEN
 from kragx.printing import (
@@ -98,7 +99,7 @@ class Caution(Result):
 
     Attributes:
         code: ``leaks``, ``siblings``, ``failed``, ``missing_questions``, ``missing_judgements``,
-            ``ids_apart`` or ``threshold``.
+            ``ids_apart``, ``documents`` or ``threshold``.
         text: as people read it, a sentence without its full stop.
         values: the numbers and names in it.
     """
@@ -122,9 +123,9 @@ class Recommendation(Result):
     """One sentence or two of advice.
 
     Attributes:
-        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``,
-            ``cost``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``, ``unfound``,
-            ``combination``, ``reranking``.
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``equal``,
+            ``cost``, ``price``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``,
+            ``saturated``, ``unfound``, ``combination``, ``reranking``.
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.
@@ -188,6 +189,7 @@ class Comparison(Result):
         failures: of each retriever that failed on some question, or returned nothing for any;
             whose are not tolerated is not comparable, and so not among `retrievers`.
         gold: of results of different gold sets, which questions are not the same.
+        runs: of each retriever that was asked several times, how its runs differ over all queries.
 
     Examples:
         >>> from kragx import compare, evaluate
@@ -219,6 +221,7 @@ class Comparison(Result):
     recommendations: tuple[Recommendation, ...] = ()
     failures: tuple[Failures, ...] = ()
     gold: tuple[GoldVersions, ...] = ()
+    runs: Mapping[str, SeveralRuns] = field(default_factory=dict, metadata=HIDDEN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("n_queries", "not_comparable")
 
@@ -304,6 +307,7 @@ class Comparison(Result):
         table = self.overall.means_table(
             self.metrics,
             evaluations,
+            runs=self.runs,
             note=joined("; ", [with_each, marks]),
             narrow_note=joined("; ", [elsewhere, marks]),
         )

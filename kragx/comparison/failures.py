@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.runs import RUNS
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
 
@@ -26,6 +27,7 @@ class Failures(Result):
         max_failed: the share that is tolerated.
         query_ids: the questions, as far as they are known.
         nothing: whether it returned nothing for all questions, unlike another retriever.
+        n_runs: how often it was asked; it failed on a question on which one of its runs did.
     """
 
     retriever: str
@@ -36,6 +38,7 @@ class Failures(Result):
     query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
 
     nothing: bool = False
+    n_runs: int = field(default=1, metadata=HIDDEN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("tolerated",)
 
@@ -50,6 +53,7 @@ class Failures(Result):
             counts.get("first_failure", ""),
             max_failed,
             frozenset(evaluation.failures),
+            n_runs=counts.get(RUNS, {}).get("n", 1),
         )
 
     @property
@@ -73,9 +77,12 @@ class Failures(Result):
         return phrase(
             "returned nothing for any of {of} questions"
             if self.is_empty
-            else "failed on {n} of {of} questions",
+            else "failed on {n} of {of} questions"
+            if self.n_runs == 1
+            else "failed on {n} of {of} questions in some of its {runs} runs",
             n=self.n_failed,
             of=self.n_queries,
+            runs=self.n_runs,
         )
 
     @property
@@ -120,6 +127,7 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
             max_failed,
             frozenset(score.failures),
             score.nothing and some,
+            1 if score.runs is None else score.runs.n,
         )
         for score in scores
         if score.n_failed or (score.nothing and some)

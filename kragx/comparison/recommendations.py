@@ -16,6 +16,7 @@ import numpy as np
 from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.searching import price
 from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, leak_of, verdict
@@ -25,6 +26,9 @@ from kragx.printing import joined, listed, number, phrase
 
 _NAMED = 10_000
 """So many queries are named at most."""
+
+_MANY_TIMES = 100
+"""From here on a ratio is told in whole numbers."""
 
 _GAP = 0.05
 _FULL = 0.99
@@ -168,6 +172,39 @@ def _cost(case: _Case) -> Advice:
         )
     )
     yield text, {**values, "tied": bool(leader.tied)}
+
+
+def _price(case: _Case) -> Advice:
+    """What a found gold item costs the best beside the cheapest other, for sure (`price`)."""
+    comparison, values = case.comparison, price(case.comparison, case.scores)
+    if not values or comparison.leader is None:
+        return
+    ratio = values["ratio"]
+    times = f"{ratio:.1f}" if ratio < _MANY_TIMES else f"{ratio:,.0f}"
+    words = {**_written(values), "ratio": times, "primary": comparison.primary}
+    text = (
+        phrase(
+            "Of those that cannot be told apart in {primary}, {other} costs less for each gold "
+            "item found: {metric} is {other_cost} against {best_cost} of {best}, {ratio} times "
+            "less."
+            if values["dearer"]
+            else "Of those that cannot be told apart in {primary}, {best} costs less for each gold "
+            "item found: {metric} is {best_cost} against {other_cost} of {other}, {ratio} "
+            "times less.",
+            **words,
+        )
+        if values["tied"]
+        else phrase(
+            "{best} costs {ratio} times as much as {other} for each gold item found: {metric} "
+            "is {best_cost} against {other_cost}. What that buys: in {primary} the {difference}."
+            if values["dearer"]
+            else "{best} costs less for each gold item found, too: {metric} is {best_cost} against "
+            "{other_cost} of {other}, the next.",
+            **words,
+            difference=comparison.leader.against(values["other"]).text,
+        )
+    )
+    yield text, values
 
 
 def _routing(case: _Case) -> Advice:
@@ -334,6 +371,7 @@ def _reranking(case: _Case) -> Advice:
 RULES: Mapping[str, Callable[[_Case], Advice]] = {
     "equal": _equal,
     "cost": _cost,
+    "price": _price,
     "routing": _routing,
     "no_routing": _no_routing,
     "weak_slice": _weak_slices,
@@ -390,5 +428,5 @@ def beside_setting(
             metric=metric,
         )
         advices.append(Recommendation("over_all", text, True, {**values, "best": best}))
-    unpriced = (advice for advice in rest if advice.kind != "cost")
+    unpriced = (advice for advice in rest if advice.kind not in ("cost", "price"))
     return replace(comparison, recommendations=(*advices, *unpriced))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
+from kragx.evaluation.runs import RUNS, SeveralRuns
+from kragx.evaluation.searching.counting import SEARCHES
 from kragx.metrics import Floats, is_mean, known_metric
-from kragx.metrics.intervals import Kind
+from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.scores import doubt
 
 
@@ -43,6 +46,11 @@ class RetrieverScores:
             that was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
         longest: how many documents its longest list has; None where that was not kept.
+        runs: how its runs differ; None of a retriever that was asked once.
+        ratios: of metrics that are a sum over a sum, what each query adds; empty where that was not
+            kept.
+        n_documents: how many distinct documents its searches brought, of all queries, in a run;
+            None where that is not known.
     """
 
     name: str
@@ -62,6 +70,9 @@ class RetrieverScores:
     seconds: Floats | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
     longest: int | None = field(default=None, repr=False, compare=False)
+    runs: SeveralRuns | None = field(default=None, repr=False)
+    ratios: Mapping[str, Ratio] = field(default_factory=dict, repr=False, compare=False)
+    n_documents: float | None = None
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> RetrieverScores:
@@ -83,6 +94,13 @@ class RetrieverScores:
             dataset=evaluation.dataset,
             seconds=evaluation.seconds,
             longest=evaluation.longest_list,
+            runs=evaluation.several_runs,
+            ratios={
+                str(scores.spec): scores.ratio
+                for scores in evaluation.scores
+                if scores.ratio is not None
+            },
+            n_documents=_n_documents(evaluation.counts),
         )
 
     @classmethod
@@ -108,12 +126,10 @@ class RetrieverScores:
             settings=_settings(row["settings"]),
             query_ids=tuple(queries) if tables is None else tables.query_ids,
             values={
-                name: np.array([values.get(name) for values in queries.values()], float)
-                if tables is None
-                else tables.values(name)
+                name: _values(row, name, queries) if tables is None else tables.values(name)
                 for name in row["mean"]
             },
-            means=dict(row["mean"]),
+            means={name: _mean(row, name) for name in row["mean"]},
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             bounds={name: (low, high) for name, (low, high) in row.get("bounds", {}).items()},
@@ -123,6 +139,8 @@ class RetrieverScores:
             counts=dict(row["counts"]),
             dataset=dataset,
             groups=tables,
+            runs=SeveralRuns.read(row["runs"]) if row.get("runs") else None,
+            n_documents=_n_documents(row["counts"]),
         )
 
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
@@ -136,6 +154,11 @@ class RetrieverScores:
             return np.full(len(query_ids), np.nan)
         return self._of(query_ids, self.seconds)
 
+    def ratio_of(self, metric: str, query_ids: Sequence[str]) -> Ratio | None:
+        """What these queries add to a sum over a sum; None where that was not kept."""
+        ratio = self.ratios.get(metric)
+        return None if ratio is None else ratio.rows(rows_of(query_ids, self.query_ids))
+
     def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
@@ -144,9 +167,9 @@ class RetrieverScores:
     def nothing(self) -> bool:
         """Whether every list is empty, or missing, though it did not fail and some have gold."""
         n, bare = (self.counts.get(name, 0) for name in ("n_queries", "n_no_gold"))
-        empty = ("n_empty", "n_missing", "n_failed")
-        n_empty = sum(self.counts.get(name, 0) for name in empty)
-        return bool(n_empty == n > max(bare, self.n_failed))
+        answers = self.counts.get(RUNS, self.counts)  # of all runs
+        n_empty = sum(answers.get(name, 0) for name in ("n_empty", "n_missing", "n_failed"))
+        return bool(n_empty == n * answers.get("n", 1) and n > max(bare, self.n_failed))
 
     def n_open(self, metric: str) -> int:
         """Of how many questions a metric of what must not be found has no value that is known."""
@@ -174,6 +197,34 @@ def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
         **{name: dict(recorded[name]) for name in ("profile", "match")},
         "dataset": {**unknown, **recorded["dataset"]},
     }
+
+
+def _n_documents(counts: Mapping[str, Any]) -> float | None:
+    """How many documents all searches brought; of several runs their mean."""
+    if "n_documents" in (runs := counts.get(RUNS, {})):
+        return float(runs["n_documents"]) / float(runs["n"])
+    n: float | None = counts.get(SEARCHES, {}).get("n_documents")
+    return n
+
+
+def _n_never(row: Mapping[str, Any], metric: str) -> int:
+    """For how many queries what a metric waits for never came, which JSON has as null."""
+    n: int = row["counts"].get("metrics", {}).get(metric, {}).get("n_never", 0)
+    return n
+
+
+def _mean(row: Mapping[str, Any], metric: str) -> float | None:
+    """A number of a row; infinity where most never found anything."""
+    value: float | None = row["mean"][metric]
+    is_open = metric in row.get("bounds", {})
+    return inf if value is None and not is_open and _n_never(row, metric) else value
+
+
+def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> Floats:
+    """(q) the values of a row; NaN for all where never is not told from no value."""
+    if _n_never(row, metric):
+        return np.full(len(queries), np.nan)
+    return np.array([values.get(metric) for values in queries.values()], float)
 
 
 def direction(metric: str) -> Direction:

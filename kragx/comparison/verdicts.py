@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from math import isclose
+from math import isclose, isfinite
 
 import numpy as np
 
@@ -38,7 +38,12 @@ from kragx.comparison.view import (
 )
 from kragx.errors import UsageError
 from kragx.metrics import Floats, Ints, known_metric
-from kragx.metrics.intervals import Interval, with_exact_limits
+from kragx.metrics.intervals import (
+    Interval,
+    Ratio,
+    ratio_difference_interval,
+    with_exact_limits,
+)
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -77,6 +82,8 @@ class Aligned:
             value (`RetrieverScores.n_open`).
         bounds: for each metric and retriever between which values the mean lies where some are not
             known; empty for a part of the queries, of which that is not kept.
+        ratios: for each metric that is a sum over a sum, and retriever, what each query adds, where
+            that is known.
     """
 
     query_ids: Sequence[str]
@@ -90,6 +97,7 @@ class Aligned:
     doubts: Mapping[tuple[str, str], tuple[float, float]]
     n_open: Mapping[Column, int] = field(default_factory=dict)
     bounds: Mapping[Column, Interval] = field(default_factory=dict)
+    ratios: Mapping[Column, Ratio] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -135,6 +143,12 @@ class Aligned:
                 for metric in metrics
                 if metric in score.bounds and len(score.query_ids) == len(query_ids)
             },
+            {
+                (metric, score.name): score.ratios[metric].rows(own_rows)
+                for score, own_rows in zip(scores, rows)
+                for metric in metrics
+                if metric in score.ratios
+            },
         )
 
     def without(self, retrievers: Collection[str]) -> Aligned:
@@ -154,6 +168,7 @@ class Aligned:
             query_ids=ids_at(self.query_ids, rows),
             columns={key: values[rows] for key, values in self.columns.items()},
             bounds={},
+            ratios={key: ratio.rows(rows) for key, ratio in self.ratios.items()},
         )
 
     def means(self) -> Means:
@@ -162,6 +177,8 @@ class Aligned:
             name: {
                 metric: None
                 if self._open((metric, name))
+                else ratio.value
+                if (ratio := self.ratios.get((metric, name))) is not None
                 else self._number(metric, self.columns[metric, name])
                 for metric in self.metrics
             }
@@ -212,7 +229,7 @@ class Aligned:
         self, columns: Sequence[Column], values: Floats, means: Means, ends: Floats
     ) -> Iterator[Estimate]:
         """The means of (q, len(columns)) values, with the intervals of these."""
-        n = (~np.isnan(values)).sum(axis=0).tolist()
+        n = [int((~np.isnan(self.columns[column])).sum()) for column in columns]
         sure_bounds_of = self._sure([(metric, (name,)) for metric, name in columns], values, ends)
         ends, sure_bounds_of = self._exact(columns, values, ends, sure_bounds_of)
         # Where the queries' values do not make a metric's number, their interval is none of it.
@@ -221,6 +238,9 @@ class Aligned:
         for (metric, name), own_n, (low, high, sure_low, sure_high), own_is in zip(
             columns, n, bounds, is_mean
         ):
+            if (ratio := self.ratios.get((metric, name))) is not None:
+                yield self._of_ratio(means[name][metric], ratio)
+                continue
             yield Estimate(
                 means[name][metric],
                 low,
@@ -233,6 +253,39 @@ class Aligned:
                 bounds=self._bounds((metric, name)),
                 n_open=self._open((metric, name)),
             )
+
+    def _of_ratio(self, value: float | None, ratio: Ratio) -> Estimate:
+        """A sum over a sum, with its interval over the queries."""
+        settings = self.settings
+        ends = ratio.interval(settings.confidence, settings.resamples, settings.seed)
+        low, high = ends or (None, None)
+        return Estimate(value, low, high, int(ratio.counts.sum()), is_mean=False)
+
+    def untested(
+        self,
+        metric: str,
+        retriever: str,
+        against: str,
+        estimates: Mapping[str, Mapping[str, Estimate]],
+    ) -> Difference:
+        """Two numbers of runs, compared as they stand; of sums over sums with an interval."""
+        estimate, rival = estimates[retriever][metric], estimates[against][metric]
+        values = estimate.value, rival.value
+        known = [value for value in values if value is not None and isfinite(value)]
+        value = _difference(known[0] - known[1]) if len(known) == len(values) else None
+        n, ends = min(estimate.n, rival.n), None
+        ratios = [self.ratios.get((metric, name)) for name in (retriever, against)]
+        if value is not None and ratios[0] is not None and ratios[1] is not None:
+            settings = self.settings
+            resampling = settings.confidence, settings.resamples, settings.seed
+            ends = ratio_difference_interval(ratios[0], ratios[1], *resampling)
+        low, high = ends or (None, None)
+        return Difference(metric, retriever, against, value, low, high, n=n)
+
+    def finite(self, column: Column) -> Floats:
+        """(q) the values that can be averaged: what was never found cannot."""
+        values = self.columns[column]
+        return np.where(np.isinf(values), np.nan, values)
 
     def _exact(
         self, columns: Sequence[Column], values: Floats, ends: Floats, sure: Floats
@@ -465,7 +518,7 @@ class PairTests:
             # Row by row in memory, as sums of columns depend on it in their last bits.
             table = np.ascontiguousarray(
                 np.stack(
-                    [*map(part.columns.__getitem__, singles), *map(part.column, set_against)],
+                    [*map(part.finite, singles), *map(part.column, set_against)],
                     axis=1,
                 )
             )
@@ -487,7 +540,8 @@ class PairTests:
             adjusted = self.corrected(own_family, p, z, families)
             for pair, p_adjusted in zip(set_against, adjusted.tolist()):
                 compared[pair] = self._decided(rows[pair], p_adjusted)
-        differences = {pair: _untested(*pair, estimates) for pair in pairs} | compared
+        untested = (pair for pair in pairs if pair not in compared)
+        differences = {pair: part.untested(*pair, estimates) for pair in untested} | compared
         return View(
             n=len(part.query_ids),
             means=estimates,
@@ -541,12 +595,3 @@ def _zeroed(differences: Floats) -> Floats:
 def _difference(value: float | None) -> float | None:
     """The same of one number."""
     return 0.0 if value is not None and abs(value) <= TOLERANCE else value
-
-
-def _untested(
-    metric: str, retriever: str, against: str, estimates: Mapping[str, Mapping[str, Estimate]]
-) -> Difference:
-    """Two numbers of runs, which are compared as they stand."""
-    estimate, rival = estimates[retriever][metric], estimates[against][metric]
-    value = None if estimate.value is None or rival.value is None else estimate.value - rival.value
-    return Difference(metric, retriever, against, _difference(value), n=min(estimate.n, rival.n))

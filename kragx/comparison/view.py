@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from kragx.evaluation.evaluation import Evaluation, bounds_note
+from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import Interval, ends_text, with_reasons
 from kragx.plain import HIDDEN
@@ -341,6 +343,7 @@ class View(Result):
         metrics: Iterable[str],
         evaluations: Sequence[Evaluation] = (),
         *,
+        runs: Mapping[str, SeveralRuns] = MappingProxyType({}),
         note: str = "",
         narrow_note: str = "",
     ) -> Table:
@@ -350,9 +353,11 @@ class View(Result):
             metrics: the rows.
             evaluations: of the same retrievers, for what their means say besides: bounds, maxima,
                 and of a single one the micro averages.
+            runs: how those differ that were asked several times, by retriever.
             note: what stands below the table.
             narrow_note: what stands below it in a window without room for intervals.
         """
+        metrics = tuple(metrics)
         evaluated = {evaluation.name: evaluation for evaluation in evaluations}
         micro = evaluations[0] if len(evaluations) == 1 and evaluations[0].micro else None
 
@@ -361,7 +366,8 @@ class View(Result):
             evaluation = evaluated.get(retriever)
             value = mean.number if evaluation is None else evaluation.mean_cell(metric)
             style = {"★": "bold green", "=": "bold"}.get(mark, "")
-            return Cell(joined(" ", [value, mark]), style, mean.ends)
+            spread = runs[retriever].beside(metric) if retriever in runs else ""
+            return Cell(joined(" ", [value, mark]), style, joined("; ", [mean.ends, spread]))
 
         columns = [phrase("metric"), *self.means, *([phrase("micro")] if micro else [])]
         rows = [
@@ -373,14 +379,14 @@ class View(Result):
             for metric in metrics
         ]
         narrow = [[replace(cell, below="") for cell in row] for row in rows]
-        below = (cell.below for row in rows for cell in row)
+        below = (mean[metric].ends for mean in self.means.values() for metric in metrics)
         return Table(
             columns,
             rows,
             narrow=Table(
                 columns, narrow, note=with_reasons((), narrow_note, bounds_note(evaluations))
             ),
-            note=with_reasons(below, note, bounds_note(evaluations)),
+            note=with_reasons(below, note, bounds_note(evaluations), runs_note(runs)),
         )
 
     def differences_table(self, note: str = "") -> Table:

@@ -38,11 +38,15 @@ from kragx.data.reading import (
     read_runs,
 )
 from kragx.data.runs import (
+    RUNS_OR_REPEAT as RUNS_OR_REPEAT,
     Retrieved,
     Run,
     Status,
+    every_run as every_run,
+    run_names as run_names,
     timed_out as timed_out,
 )
+from kragx.data.searches import Search, Searches
 from kragx.data.source import Reading as Reading, stands_twice as stands_twice
 from kragx.data.stages import Stage, last_stages as last_stages
 from kragx.data.text import (
@@ -77,6 +81,8 @@ __all__ = [
     "Query",
     "Retrieved",
     "Run",
+    "Search",
+    "Searches",
     "Stage",
     "Status",
     "Tokenizer",

@@ -26,6 +26,7 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.known import known_texts
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
+from kragx.data.searches import Search
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.printing import phrase
@@ -129,6 +130,8 @@ class Corpus:
                         lacking.note_gold(query)
                     if "retrieved" in sides and retrieved is not None:
                         lacking.note_retrieved(query, retrieved.documents)
+                        for docs in map(_given, retrieved.searches):
+                            lacking.note_retrieved(query, docs)
                 if not lacking:
                     yield batch if self.source is None else self._with_forbidden(Batch.of(rows))
             elif not lacking:
@@ -167,7 +170,9 @@ class Corpus:
         rows = ((None, Query(query_id), answer) for query_id, answer in run.results.items())
         batches = self.filled(batched(rows), needed_by)
         pairs = (pair for batch in batches for pair in zip(batch.query_ids, batch.answers()))
-        return replace(run, results={query_id: answer for query_id, answer in pairs if answer})
+        results = {query_id: answer for query_id, answer in pairs if answer}
+        reruns = tuple(self.run(again, needed_by) for again in run.reruns)
+        return replace(run, results=results, reruns=reruns)
 
     def _of_row(self, row: Row) -> Row:
         line, query, retrieved = row
@@ -188,10 +193,10 @@ class Corpus:
         return replace(gold, text=text.text, alternatives=tuple(alternatives))
 
     def _of_retrieved(self, retrieved: Retrieved) -> Retrieved:
-        docs = retrieved.documents
+        docs = [*retrieved.documents, *chain.from_iterable(map(_given, retrieved.searches))]
         if self.source is None or all(doc.text is not None for doc in docs):
             return retrieved
-        return replace(retrieved, documents=tuple(map(self._of_doc, docs)))
+        return retrieved.with_docs(self._of_doc)
 
     def _of_doc(self, doc: Doc) -> Doc:
         if doc.text is not None or doc.id is None:
@@ -206,6 +211,10 @@ def stretch_of(doc_id: str) -> tuple[str, int, int] | None:
     """The document, start and end that an id such as ``document:start-end`` means; else None."""
     span = _SPAN.fullmatch(doc_id)
     return None if span is None else (span["doc"], int(span["start"]), int(span["end"]))
+
+
+def _given(search: Search) -> tuple[Doc, ...]:
+    return search.documents or ()
 
 
 def _textless(gold: Gold) -> bool:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from statistics import median
 from typing import Any, Literal
 
 from kragx.data.answers import is_answer, ranked
 from kragx.data.documents import Doc
 from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
+from kragx.data.search_records import searches_of
+from kragx.data.searches import ListName, Order, Search, Searches, list_of, settled, with_docs
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
-from kragx.errors import DataError, inside
+from kragx.errors import DataError, UsageError, inside
 from kragx.printing import Line, Part, Shown, duration, phrase, warning
 
 Status = Literal["answered", "missing", "failed"]
@@ -38,6 +40,9 @@ class Retrieved:
         seconds: how long the retriever took, if measured.
         error: why the retriever failed; None if it answered.
         stages: what each step of a chain returned on the way, where somebody listened.
+        searches: of somebody who searches several times, in their steps.
+        has_list: whether `documents` were handed on in the end. Where there are searches alone, and
+            nobody says what was, these are the documents of the first measured one.
 
     Examples:
         >>> from kragx import Doc, Retrieved
@@ -51,6 +56,61 @@ class Retrieved:
     seconds: float | None = None
     error: str | None = None
     stages: tuple[Stage, ...] = ()
+    searches: tuple[Search, ...] = ()
+    has_list: bool = True
+
+    def __post_init__(self) -> None:
+        if self.searches or not self.has_list:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Put the searches into the form in which they are compared (`settled`)."""
+        has_list = self.has_list or not self.searches
+        documents = self.documents if has_list and self.error is None else ()
+        searches = settled(documents, self.searches)
+        if not has_list and self.error is None:
+            first = (search.measured for search in searches if search.is_measured)
+            documents = next(first, ())
+        object.__setattr__(self, "documents", documents)
+        object.__setattr__(self, "searches", searches)
+        object.__setattr__(self, "has_list", has_list)
+
+    def of(self, name: ListName, order: Order = "turns") -> tuple[Doc, ...] | None:
+        """The documents that a metric of this list is about; None where the list is not there.
+
+        Somebody who has a list alone has searched once. Who failed, or only made searches that
+        failed, has empty lists; and where nothing came, nothing was read.
+
+        Args:
+            name: which list.
+            order: how all searches make one.
+
+        Examples:
+            >>> from kragx import Doc, Retrieved, Search
+            >>> searches = Search("a", (Doc("c1"),)), Search("b", (Doc("c2"), Doc("c1")))
+            >>> answer = Retrieved(searches=searches, has_list=False)
+            >>> [doc.id for doc in answer.of("all")], answer.of("retrieved")
+            (['c1', 'c2'], None)
+        """
+        if self.error is not None:
+            return ()
+        if name == "retrieved" and self.has_list:
+            return self.documents
+        if not self.searches:
+            return None if name == "read" and self.documents else self.documents
+        if all(search.error is not None for search in self.searches):
+            return ()
+        if name == "retrieved":
+            return None
+        return list_of(self.searches, name, order)
+
+    def with_docs(self, made: Callable[[Doc], Doc]) -> Retrieved:
+        """The same with what is made of each document, also of those that searches gave."""
+        return replace(
+            self,
+            documents=tuple(map(made, self.documents)),
+            searches=tuple(with_docs(search, made) for search in self.searches),
+        )
 
 
 @dataclass(frozen=True)
@@ -66,6 +126,8 @@ class Run(Shown):
         n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
         n_longer_lines: lines of a TREC run on which more follows the tag, which is passed over.
         settings: how the retriever was asked.
+        reruns: what the same retriever gave when it was asked all questions again, as an agent
+            gives something else each time; values are then means over all runs.
 
     Examples:
         >>> from kragx import Doc, Retrieved, Run
@@ -79,6 +141,7 @@ class Run(Shown):
     n_replaced_surrogates: int = 0
     n_longer_lines: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    reruns: tuple[Run, ...] = ()
 
     def __len__(self) -> int:
         return len(self.results)
@@ -93,10 +156,44 @@ class Run(Shown):
         return query_id in self.results
 
     @property
+    def every(self) -> tuple[Run, ...]:
+        """Each time that all questions were asked by itself: this one, and its reruns."""
+        return (replace(self, reruns=()), *self.reruns) if self.reruns else (self,)
+
+    @property
     def failures(self) -> dict[str, str]:
-        """Why the retriever failed, by query id."""
-        answers = self.results.items()
-        return {name: answer.error for name, answer in answers if answer.error is not None}
+        """Why the retriever failed, by query id, in the first run in which it did."""
+        failures: dict[str, str] = {}
+        for query_id, answer in chain.from_iterable(run.results.items() for run in self.every):
+            if answer.error is not None:
+                failures.setdefault(query_id, answer.error)
+        return failures
+
+    @classmethod
+    def repeated(cls, runs: Iterable[Run]) -> Run:
+        """One run of a retriever that was asked the same questions several times.
+
+        Args:
+            runs: of each time; the first names the retriever, the others are called after it.
+
+        Raises:
+            UsageError: there is none.
+
+        Examples:
+            >>> from kragx import Run
+            >>> run = Run.repeated([Run.from_documents([["a"]], name="agent")] * 3)
+            >>> [again.name for again in run.every]
+            ['agent', 'agent (run 2)', 'agent (run 3)']
+        """
+        several = every_run(runs)
+        if not several:
+            raise UsageError("none is given", field="runs", remedy="pass one run or more")
+        first, *others = several
+        if not others:
+            return first
+        names = run_names(first.name, len(several))[1:]
+        reruns = tuple(replace(run, name=name) for name, run in zip(names, others))
+        return replace(first, settings={**first.settings, "runs": len(several)}, reruns=reruns)
 
     def describe(self) -> Iterator[Part]:
         """How many questions got how much, who failed, the times, and the first lists."""
@@ -111,6 +208,8 @@ class Run(Shown):
                 docs=sum(len(answer.documents) for answer in answered),
             )
         )
+        if self.reruns:
+            yield Line(phrase("asked {n} times; shown is the first", n=len(self.every)))
         if n_empty := sum(not answer.documents for answer in answered):
             noun = phrase("queries answered with an empty list")
             yield Line(phrase("{noun}: {n}", noun=noun, n=n_empty))
@@ -139,8 +238,8 @@ class Run(Shown):
     @classmethod
     def from_documents(
         cls,
-        retrieved: Sequence[Sequence[object]]
-        | Mapping[str, Sequence[object] | Mapping[str, float]],
+        retrieved: Sequence[Sequence[object] | Searches]
+        | Mapping[str, Sequence[object] | Mapping[str, float] | Searches],
         *,
         name: str = "run",
     ) -> Run:
@@ -148,8 +247,8 @@ class Run(Shown):
 
         Args:
             retrieved: for each query a ranked list of documents (LangChain documents, mappings,
-                strings or `Doc`), or a database's answer; or a mapping from query id to such a
-                list, or to ``{document id: score}``, which is ranked by score, ties by id
+                strings or `Doc`), a database's answer, or `Searches`; or a mapping from query id to
+                such a list, or to ``{document id: score}``, which is ranked by score, ties by id
                 descending, as a TREC run file is. Queries in a plain list are named q1, q2, ...
             name: names the retriever in results.
         """
@@ -157,10 +256,25 @@ class Run(Shown):
         by_id = numbered(retrieved)
         check_unique((query_id for query_id, _ in by_id), name)
         results = {
-            query_id: Retrieved(_ranking(docs, mender, f"query {query_id!r}"))
-            for query_id, docs in by_id
+            query_id: _answer(docs, mender, f"query {query_id!r}") for query_id, docs in by_id
         }
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
+
+
+RUNS_OR_REPEAT = (
+    "each run asks for answers, whose times count; it cannot ask again for times alone besides"
+)
+"""Why nobody is asked `runs` times and in each of them to `repeat` a question."""
+
+
+def run_names(name: str, n: int) -> list[str]:
+    """What the runs of a retriever that is asked n times are called; the first as it is."""
+    return [name, *(f"{name} (run {number})" for number in range(2, n + 1))]
+
+
+def every_run(runs: Iterable[Run]) -> list[Run]:
+    """Some runs, with the reruns of each behind it."""
+    return [run for first in runs for run in first.every]
 
 
 def _first(retrieved: Retrieved) -> str:
@@ -169,6 +283,26 @@ def _first(retrieved: Retrieved) -> str:
         return retrieved.error
     doc = next(iter(retrieved.documents), None)
     return "-" if doc is None else doc.text or doc.id or ""
+
+
+def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
+    with inside(path=place):
+        searches = searches_of(answer, mender)
+        if searches is not None:
+            return answer_of(searches)
+    return Retrieved(_ranking(answer, mender, place))
+
+
+def answer_of(searches: Searches) -> Retrieved:
+    """An answer of somebody who searches, in kragx's own form (`searches_of`)."""
+    docs, found = searches.retrieved, searches.searches
+    return Retrieved(
+        () if docs is None else tuple(docs),
+        searches.seconds,
+        searches.error,
+        searches=tuple(found),  # type: ignore[arg-type]  # in their own form they are no mappings
+        has_list=docs is not None or searches.error is not None,
+    )
 
 
 def _ranking(docs: object, mender: Mender, place: str) -> tuple[Doc, ...]:

@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from kragx.data.batch import Batch, Records, Row, in_rows
+from kragx.data.batch import Batch, Row, in_rows
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
@@ -30,10 +30,12 @@ from kragx.data.formats.jsonl import (
 from kragx.data.formats.located import files_of, is_located, located_name, shown
 from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
+from kragx.data.gathering import Records
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RULES_EXAMPLE, RuleSet
-from kragx.data.rules_read import names_forbidden, rules_before
+from kragx.data.rules_read import names_forbidden, names_searches, rules_before
+from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import phrase
@@ -142,6 +144,13 @@ class Reading:
         if self.beir is not None:
             return False
         return bool(self.forbidden) or names_forbidden(self.source, self.path)
+
+    @cached_property
+    def may_search(self) -> bool | None:
+        """Whether a question of it may have searches; None where that takes reading it."""
+        if self.beir is not None:
+            return False
+        return SEARCHES in self.columns or names_searches(self.source, self.path, self.encoding)
 
     @property
     def is_read_once(self) -> bool:

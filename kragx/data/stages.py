@@ -55,37 +55,55 @@ _FIELDS = dict.fromkeys(("name", "inputs", "retrieved", "seconds", "error"))
 _CHANGED = dict.fromkeys(("same", "score", "metadata"))
 
 
-def stage_records(stages: Iterable[Stage], retrieved: Sequence[Doc]) -> list[dict[str, Any]]:
-    """Stages as a results file holds them: each document is written once.
+def stage_records(
+    stages: Iterable[Stage], retrieved: Sequence[Doc] | WrittenDocs
+) -> list[dict[str, Any]]:
+    """Stages as a results file holds them: each document is written once (`WrittenDocs`)."""
+    docs = retrieved if isinstance(retrieved, WrittenDocs) else WrittenDocs(retrieved)
+    return [
+        {
+            "name": stage.name,
+            **present(inputs=list(stage.inputs)),
+            "retrieved": list(map(docs.record, stage.documents)),
+            **present(seconds=stage.seconds, error=stage.error),
+        }
+        for stage in stages
+    ]
 
-    One that stands in `retrieved`, or in an earlier stage, is its number there: from 0 on those of
-    `retrieved`, then those that stages add. Where its score or metadata are others, these stand
-    beside the number: ``{"same": 3, "score": 0.7}``.
+
+class WrittenDocs:
+    """Documents of one question as a results file holds them: each is written once.
+
+    One that stands in `retrieved`, or was written before, is its number: from 0 on those of
+    `retrieved`, then those that were written in full. Where its score or metadata are others, these
+    stand beside the number: ``{"same": 3, "score": 0.7}``.
+
+    Args:
+        retrieved: what the question got.
+        distinct: whether a document that stands twice in it has one number.
     """
-    numbers: dict[tuple[str | None, str | None], tuple[int, Doc]] = {}
-    for number, doc in enumerate(retrieved):
-        numbers.setdefault((doc.id, doc.text), (number, doc))
-    n_known = len(retrieved)
 
-    def record(doc: Doc) -> int | dict[str, Any]:
-        nonlocal n_known
-        number, before = numbers.setdefault((doc.id, doc.text), (n_known, doc))
-        if before is doc and number == n_known:
-            n_known += 1
+    def __init__(self, retrieved: Sequence[Doc], *, distinct: bool = False) -> None:
+        self._numbers: dict[tuple[str | None, str | None], tuple[int, Doc]] = {}
+        for number, doc in enumerate(retrieved):
+            place = len(self._numbers) if distinct else number
+            self._numbers.setdefault((doc.id, doc.text), (place, doc))
+        self._n_known = len(self._numbers) if distinct else len(retrieved)
+
+    def record(self, doc: Doc) -> int | dict[str, Any]:
+        """A document, from here on known."""
+        number, before = self._numbers.setdefault((doc.id, doc.text), (self._n_known, doc))
+        if number == self._n_known:
+            self._n_known += 1
             return doc_record(doc)
         if _is_same(before, doc):
             return number
         return {"same": number, "score": score_record(doc.score), "metadata": dict(doc.metadata)}
 
-    return [
-        {
-            "name": stage.name,
-            **present(inputs=list(stage.inputs)),
-            "retrieved": list(map(record, stage.documents)),
-            **present(seconds=stage.seconds, error=stage.error),
-        }
-        for stage in stages
-    ]
+    def number(self, doc: Doc) -> int | None:
+        """The number of a document; None if it is not known."""
+        number, _ = self._numbers.get((doc.id, doc.text), (None, doc))
+        return number
 
 
 def _is_same(before: Doc, doc: Doc) -> bool:
@@ -95,7 +113,72 @@ def _is_same(before: Doc, doc: Doc) -> bool:
         return False
 
 
-def as_stages(values: object, retrieved: Sequence[Doc], mender: Mender) -> tuple[Stage, ...]:
+class NumberedDocs:
+    """Documents of one question as a results file holds them, read; see `WrittenDocs`.
+
+    Attributes:
+        docs: by number.
+    """
+
+    def __init__(self, retrieved: Sequence[Doc], mender: Mender, *, distinct: bool = False) -> None:
+        self._mender = mender
+        self._distinct = distinct
+        self._known = {(doc.id, doc.text) for doc in retrieved}
+        firsts = {(doc.id, doc.text): doc for doc in reversed(retrieved)}
+        self.docs: list[Doc] = list(retrieved)
+        if distinct and len(firsts) < len(self.docs):
+            keys = dict.fromkeys((doc.id, doc.text) for doc in retrieved)
+            self.docs = [firsts[key] for key in keys]
+
+    @classmethod
+    def of(cls, docs: Sequence[Doc] | NumberedDocs, mender: Mender) -> NumberedDocs:
+        """Those that are read already, or documents that numbers mean first."""
+        return docs if isinstance(docs, NumberedDocs) else cls(docs, mender)
+
+    def read(self, value: object, *, strings: bool = False) -> Doc:
+        """A document, by its number or in full; then it is known from here on.
+
+        Raises:
+            DataError: it is none, or no document has the number.
+        """
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.at(value)
+        if isinstance(value, Mapping) and "same" in value:
+            return self._changed(value)
+        doc = as_doc(value, self._mender, strings=strings)
+        self.add(doc)
+        return doc
+
+    def add(self, doc: Doc) -> None:
+        """Make a document known."""
+        if self._distinct and (doc.id, doc.text) in self._known:
+            return
+        self._known.add((doc.id, doc.text))
+        self.docs.append(doc)
+
+    def at(self, number: int) -> Doc:
+        """The document with a number."""
+        if not 0 <= number < len(self.docs):
+            raise DataError(f"there is no document {number} before it; there are {len(self.docs)}")
+        return self.docs[number]
+
+    def _changed(self, value: Mapping[str, Any]) -> Doc:
+        """A known document with another score, or other metadata."""
+        if unknown := value.keys() - _CHANGED.keys():
+            raise unknown_field(str(min(unknown)), _CHANGED)
+        number = value["same"]
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise DataError(f"must be a document's number, not {shorten(number)}", field="same")
+        return replace(
+            self.at(number),
+            score=clean_score(value.get("score")),
+            metadata=clean_metadata(value.get("metadata"), self._mender),
+        )
+
+
+def as_stages(
+    values: object, retrieved: Sequence[Doc] | NumberedDocs, mender: Mender
+) -> tuple[Stage, ...]:
     """The stages of a results file; see `stage_records`.
 
     Args:
@@ -108,24 +191,8 @@ def as_stages(values: object, retrieved: Sequence[Doc], mender: Mender) -> tuple
     """
     if not isinstance(values, list):
         raise DataError(f"must be a list of stages, not {shorten(values)}")
-    documents, names = list(retrieved), set[str]()
-
-    def document(value: object) -> Doc:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return _numbered(value, documents)
-        if isinstance(value, Mapping) and "same" in value:
-            if unknown := value.keys() - _CHANGED.keys():
-                raise unknown_field(str(min(unknown)), _CHANGED)
-            number = value["same"]
-            if not isinstance(number, int) or isinstance(number, bool):
-                raise DataError(f"must be a document's number, not {shorten(number)}", field="same")
-            return replace(
-                _numbered(number, documents),
-                score=clean_score(value.get("score")),
-                metadata=clean_metadata(value.get("metadata"), mender),
-            )
-        documents.append(as_doc(value, mender, strings=False))
-        return documents[-1]
+    names = set[str]()
+    documents = NumberedDocs.of(retrieved, mender)
 
     def stage(value: object) -> Stage:
         if not isinstance(value, Mapping):
@@ -147,18 +214,12 @@ def as_stages(values: object, retrieved: Sequence[Doc], mender: Mender) -> tuple
         return Stage(
             name=mender.mend(name),
             inputs=tuple(map(mender.mend, inputs)),
-            documents=clean_each(docs, document, field="retrieved"),
+            documents=clean_each(docs, documents.read, field="retrieved"),
             seconds=clean_seconds(value.get("seconds")),
             error=None if error is None else clean_text(error, mender),
         )
 
     return clean_each(values, stage)
-
-
-def _numbered(number: int, docs: Sequence[Doc]) -> Doc:
-    if not 0 <= number < len(docs):
-        raise DataError(f"there is no document {number} before it; there are {len(docs)}")
-    return docs[number]
 
 
 def _list(value: Mapping[str, Any], name: str, kind: str) -> list[Any]:

@@ -1,11 +1,14 @@
 """What a profile does with lists before they are matched: it orders them, or refuses duplicates."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from kragx.data import Doc, Query, Retrieved
 from kragx.data.batch import Batch
+from kragx.data.entries import Entries
 from kragx.errors import DataError
 from kragx.matchers import MatchItem
 from kragx.matchers.items import batch_of, repeated
@@ -33,7 +36,37 @@ def arranged_batch(batch: Batch, profile: Profile) -> Batch:
                 f"twice, which the profile {profile.name!r} refuses; remove it, or use the profile "
                 "'kragx'"
             )
+    if batch.searches is not None:
+        return _with_arranged_searches(batch, docs, profile)
     return batch if docs is batch.docs else replace(batch, docs=docs, answers_made=())
+
+
+def _with_arranged_searches(batch: Batch, docs: Entries, profile: Profile) -> Batch:
+    """The same where each search has a list."""
+    assert batch.searches is not None
+    of_search = np.repeat(np.arange(len(batch)), batch.searches.n)
+    query_ids = [batch.query_ids[row] for row in of_search.tolist()]
+    lists = replace(batch, query_ids=query_ids, docs=batch.searches.docs, searches=None)
+    arranged_lists = arranged_batch(lists, profile).docs
+    if docs is batch.docs and arranged_lists is batch.searches.docs:
+        return batch
+    # What was read is a number among the documents as they stand, so all are made anew.
+    of_searches = iter(arranged_lists.documents())
+    rows = (
+        (line, query, answer and _with_lists(answer, final, of_searches))
+        for (line, query, answer), final in zip(batch.rows(), docs.documents())
+    )
+    return Batch.of([*rows])
+
+
+def _with_lists(
+    answer: Retrieved, final: tuple[Doc, ...], of_searches: Iterator[tuple[Doc, ...]]
+) -> Retrieved:
+    searches = tuple(
+        replace(search, documents=docs) if search.is_measured else search
+        for search, docs in zip(answer.searches, of_searches)
+    )
+    return replace(answer, documents=final, searches=searches)
 
 
 def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
@@ -42,6 +75,15 @@ def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
         return item
     (docs,) = arranged_batch(batch_of([item]), profile).docs.documents()
     return replace(item, docs=docs)
+
+
+def arranged_answer(query: Query, answer: Retrieved, profile: Profile) -> Retrieved:
+    """The same of all lists of somebody who searches."""
+    if answer.error is not None or profile.order != "score":
+        return answer
+    ((_, _, whole),) = arranged_batch(Batch.of([(None, query, answer)]), profile).rows()
+    assert whole is not None  # as it was
+    return whole
 
 
 def directions(batch: Batch) -> Counter[str]:

@@ -20,6 +20,7 @@ from kragx.data import (
 )
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.rules import RuleSet
+from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.evaluation.evaluation import check_depth
@@ -30,11 +31,13 @@ from kragx.evaluation.evidence import (
     facts_matcher,
     judged_relevance,
     relevance_matcher,
+    relevance_specs,
     span_options,
 )
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
 from kragx.evaluation.parts.matched import Plan
+from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST, BatchMatcher
 from kragx.matchers.gold_siblings import (
@@ -61,6 +64,7 @@ from kragx.metrics import (
     profile_for,
 )
 from kragx.metrics.evidence import Relevance
+from kragx.metrics.search_table import Basis, SearchTable
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -68,6 +72,12 @@ if TYPE_CHECKING:
     from kragx.judging import Judge
     from kragx.judging.pool import Pool
     from kragx.matchers.vocabulary import Vocabulary
+
+
+SEARCH_METRICS = ("evidence_recall", "first_search", "rescue", "waste", "searches_per_gold")
+"""What is computed beside the usual metrics where questions have several searches."""
+TOKEN_METRICS = ("tokens_per_gold", "tokens_to_evidence")
+"""The same where searches say what they cost in tokens."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,11 @@ class Criteria:
             none of these, or nobody has looked.
         ids_met: whether it is known that some retrieved id, if only another run's, is forbidden or
             gold, so that ids are not of another chunking.
+        are_usual: whether nobody has named metrics.
+        basis: of several searches for a question, the list that metrics are about which name none;
+            None where nobody looks at searches.
+        counts_tokens: whether searches cost the tokens of what they gave, as none says what it
+            cost, and a metric asks.
     """
 
     label: str
@@ -114,6 +129,9 @@ class Criteria:
     forbidden: Mapping[str, Any] = field(default_factory=dict)
     forbidden_words: Vocabulary | None = None
     ids_met: bool = False
+    are_usual: bool = False
+    basis: Basis | None = None
+    counts_tokens: bool = False
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -174,6 +192,7 @@ class Criteria:
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
             is_open=match is None and named.name == KRAGX.name,
             forbidden=rules or {},
+            are_usual=metrics is None,
             passages=None if matcher.vocabulary is None else matcher.vocabulary.passages,
             tokenizer=(
                 UnicodeTokenizer()
@@ -205,6 +224,62 @@ class Criteria:
     def looks(self) -> bool:
         """Whether a metric looks at more than matches: documents, times, facts, relevance."""
         return any(spec.looks for spec in self.specs)
+
+    @property
+    def reads_searches(self) -> bool:
+        """Whether a metric asks what searches brought, or names a list of them."""
+        return any(spec.reads_searches for spec in self.specs)
+
+    @property
+    def searching(self) -> Searching | None:
+        """What takes searches apart; None where nobody looks at any."""
+        if self.basis is None:
+            return None
+        counts_by = self.tokenizer if self.counts_tokens else None
+        return Searching(self.basis, self.looks, counts_by)
+
+    @property
+    def _on_basis(self) -> list[MetricSpec]:
+        """The metrics that are about the basis, or about no list."""
+        return [spec for spec in self.specs if spec["of"] in (None, self.basis)]
+
+    @property
+    def asks_for_tokens(self) -> bool:
+        """Whether it matters if searches say their tokens."""
+        return self.are_usual or any(spec.metric.reads_tokens for spec in self.specs)
+
+    def seeing(self, seen: Seen | None) -> Self:
+        """The same where questions may have several searches.
+
+        Args:
+            seen: what a look at them shows; None where there are none.
+        """
+        if seen is None:
+            seen = Seen("retrieved", says_tokens=False)
+            if not self.reads_searches:
+                return self
+        specs = self.specs
+        if self.are_usual:
+            names = (*SEARCH_METRICS, *TOKEN_METRICS[: None if seen.says_tokens else 0])
+            specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
+        counts = any(spec.metric.reads_tokens for spec in specs) and not seen.says_tokens
+        changed = replace(self, basis=seen.basis, specs=specs, counts_tokens=counts)
+        return replace(changed, are_usual=False)
+
+    def check_whole_lists(self) -> None:
+        """Refuse a pool of the first documents alone: what is first depends on the list.
+
+        Raises:
+            UsageError: only so many documents of each list are judged.
+        """
+        pool = self.matcher.pool
+        depth = getattr(self.matcher, "depth", None) if pool is None else pool.depth
+        if depth is not None:
+            raise UsageError(
+                f"the first {depth} documents of a list are judged, and questions have several",
+                field="match.depth",
+                remedy="leave it out, so that all that searches gave is judged",
+            )
 
     @property
     def reads_forbidden(self) -> bool:
@@ -267,8 +342,9 @@ class Criteria:
             self.matcher,
             self.profile,
             texts,
-            spans=span_options(self.specs, self.passages),
+            spans=span_options(self._on_basis, self.passages),
             keep=keep,
+            searching=self.searching,
         )
 
     def siblings(self, sample: GoldSample) -> GoldSiblings | None:
@@ -371,6 +447,8 @@ class Criteria:
         on_match: matchers.OnMatch | None = None,
         on_relevance: matchers.OnMatch | None = None,
         forbidden: ForbiddenMarks | None = None,
+        searches: SearchTable | None = None,
+        searched: Searched | None = None,
     ) -> GatheredEvidence:
         """What the metrics look at beside the matches.
 
@@ -381,6 +459,8 @@ class Criteria:
             on_match: is told what the matcher of facts was asked, and said.
             on_relevance: the same of the judge of relevance.
             forbidden: what of the lists must not come.
+            searches: what each search brought.
+            searched: the same with documents.
         """
         facts = relevance = None
         specs, sizes, follows = self.specs, DocumentSizes(self.tokenizer), self.facts_follow
@@ -388,10 +468,23 @@ class Criteria:
             facts = Facts.matched(
                 lists, specs, self.facts_by, sizes, follows=follows, on_match=on_match
             )
-        if self.relevance_by is not None:
-            relevance = judged_relevance(lists, specs, self.relevance_by, on_relevance)
-        gathered = (facts, sizes, relevance, self.passages, forbidden)
-        return GatheredEvidence(lists, table, concurrency, *gathered)
+        if self.relevance_by is not None and relevance_specs(self._on_basis):
+            relevance = judged_relevance(lists, self._on_basis, self.relevance_by, on_relevance)
+        gathered = (facts, sizes, relevance, self.passages, forbidden, searches, searched)
+        evidence = GatheredEvidence(lists, table, concurrency, *gathered)
+        return replace(evidence, relevance_of=self._judged_lists(evidence, on_relevance))
+
+    def _judged_lists(
+        self, evidence: GatheredEvidence, on_relevance: matchers.OnMatch | None
+    ) -> dict[tuple[ListName, Order], Relevance]:
+        """What a judge says of the relevance of other lists that metrics name."""
+        judge, judged = self.relevance_by, dict[tuple[ListName, Order], Relevance]()
+        for name, order in dict.fromkeys((spec["of"], spec["order"]) for spec in self.specs):
+            specs = [spec for spec in self.specs if (spec["of"], spec["order"]) == (name, order)]
+            if judge is not None and relevance_specs(specs) and name not in (None, self.basis):
+                lists = evidence.of(name, order).lists
+                judged[name, order] = judged_relevance(lists, specs, judge, on_relevance)
+        return judged
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
         """Refuse a result in which no question can match.
@@ -430,7 +523,14 @@ class Criteria:
             **({} if pool is None else {"pool": pool.settings}),
             **({} if vocabulary is None else {"vocabulary": vocabulary.settings}),
             **({} if forbidding is None else {FORBIDDEN: forbidding.settings}),
+            **({} if self.basis is None else {SEARCHES: self.searches_settings}),
         }
+
+    @property
+    def searches_settings(self) -> dict[str, Any]:
+        """What a result records of how searches are looked at."""
+        counted = {"tokens": "counted", "tokenizer": describe(self.tokenizer)}
+        return {"basis": self.basis, **(counted if self.counts_tokens else {})}
 
     def __getstate__(self) -> dict[str, Any]:
         # Metrics hold functions, so others read them by their names; a plain one goes by itself.

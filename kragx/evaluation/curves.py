@@ -1,4 +1,7 @@
-"""What figures show, as plain numbers: curves over k, scores beside the threshold, query times."""
+"""What figures show, as plain numbers.
+
+Curves over k and over steps of searches, scores beside the threshold, query times.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +11,13 @@ import numpy as np
 
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
-from kragx.metrics import RankedList, compute
+from kragx.metrics import RankedList
 
 KS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 500, 1000)
 """The cut-offs of a curve, as far as lists reach."""
+
+STEPS = (*range(1, 21), 25, 30, 40, 50, 70, 100, 200)
+"""The steps of a curve of searches, as far as anybody goes."""
 
 _BINS = 20
 
@@ -28,6 +34,20 @@ class CutoffCurve:
 
     metric: str
     ks: tuple[int, ...]
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class StepCurve:
+    """How much of the gold the first steps of searches have found.
+
+    Attributes:
+        steps: the numbers of steps, the same for all that are compared.
+        values: the mean of ``evidence_recall`` after so many; None behind the last step that
+            anybody made, and where no question has a value.
+    """
+
+    steps: tuple[int, ...]
     values: tuple[float | None, ...]
 
 
@@ -83,9 +103,28 @@ def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[CutoffCurve]:
     ]
     bare = list(dict.fromkeys(replace(spec, k=None, label="") for spec in of_matches))
     specs = [replace(spec, k=k) for spec in bare for k in ks]
-    scores = compute(evaluation.table, specs, evaluation.profile)
-    means = iter([score.mean for score in scores])
+    means = iter([score.mean for score in evaluation.computed(specs)])
     return [CutoffCurve(str(spec), ks, tuple(islice(means, len(ks)))) for spec in bare]
+
+
+def step_curves(evaluations: Sequence[Evaluation]) -> list[StepCurve | None]:
+    """For each evaluation what its searches found by step; None where none are known."""
+    furthest = [
+        None if evaluation.searches is None else int(evaluation.searches.n_steps.max(initial=0))
+        for evaluation in evaluations
+    ]
+    limit = max(filter(None, furthest), default=0)
+    steps = tuple(sorted({n for n in STEPS if n <= limit} | {limit}) if limit else ())
+    return [
+        None if last is None else StepCurve(steps, _found(evaluation, steps, last))
+        for evaluation, last in zip(evaluations, furthest)
+    ]
+
+
+def _found(evaluation: Evaluation, steps: Sequence[int], last: int) -> tuple[float | None, ...]:
+    made = [n for n in steps if n <= last]
+    scores = evaluation.with_metrics([f"evidence_recall@{n}" for n in made]).scores if made else ()
+    return (*(score.mean for score in scores), *[None] * (len(steps) - len(made)))
 
 
 def histogram(evaluation: Evaluation) -> Histogram | None:

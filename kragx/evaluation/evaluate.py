@@ -1,6 +1,6 @@
 """`evaluate_run`: from a gold set, what one retriever returned and criteria to an `Evaluation`."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from kragx.data import (
     LackingError,
     Run,
     as_corpus,
+    every_run,
     read_dataset,
     read_results,
     read_run,
@@ -24,19 +25,23 @@ from kragx.data.objects import gold_of, results_of
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
-from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met
+from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met, joined
 from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
-from kragx.evaluation.parts.matched import Spans, itself, match_all
-from kragx.evaluation.pools import pooled
+from kragx.evaluation.parts.matched import Matches, itself, match_all
+from kragx.evaluation.pools import pooled_by
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.evaluation.searching import Searched, search_counts, seen_in_runs
 from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
-from kragx.matchers.items import batch_of
+from kragx.matchers.items import items_of
 from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
+
+OnMatchOf = Callable[[str], matchers.OnMatch | None]
+"""Gives what is told what matchers said of a run, by the run's name; None where nobody listens."""
 
 
 def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
@@ -61,10 +66,13 @@ def for_all(
     Ids alone are compared as ids. What all of them found is judged in one pool, if there is no
     gold, and the words of all are one vocabulary.
     """
+    runs = every_run(runs)
     criteria = replace(criteria.fitting(dataset, runs, corpus), is_open=False)
+    criteria = criteria.seeing(seen_in_runs(dataset, runs))
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
         judge, profile = criteria.matcher, criteria.named
-        pool = pooled(dataset, runs, match=judge, profile=profile, corpus=corpus)
+        searching = criteria.searching
+        pool = pooled_by(judge, dataset, runs, profile, corpus=corpus, searching=searching)
         criteria = replace(criteria, matcher=pool)
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     if criteria.needs_vocabulary:
@@ -84,11 +92,11 @@ def evaluate_run(
     *,
     corpus: object = None,
     workers: object = None,
-    on_match: matchers.OnMatch | None = None,
-    on_relevance: matchers.OnMatch | None = None,
+    on_match: OnMatchOf | None = None,
+    on_relevance: OnMatchOf | None = None,
     name: str | None = None,
 ) -> Evaluation:
-    """One run evaluated: every other call that evaluates comes here.
+    """One run evaluated, with its reruns: every other call that evaluates comes here.
 
     Where every question failed, nothing has a value (`Evaluation.answered` raises then).
 
@@ -98,8 +106,9 @@ def evaluate_run(
         criteria: by which it is evaluated.
         corpus: as for `kragx.evaluate`.
         workers: as for `kragx.evaluate`.
-        on_match: is told what the matchers were asked for each query, and said (`matching.match`).
-        on_relevance: is told the same of the judge of relevance.
+        on_match: gives what is told, of the run with that name, what the matchers were asked for
+            each query, and said (`matching.match`).
+        on_relevance: the same of the judge of relevance.
         name: of the retriever; None for its own.
     """
     dataset, run = gold_of(dataset), results_of(run)
@@ -111,6 +120,17 @@ def evaluate_run(
         on_relevance=on_relevance,
         name=name,
     )
+    if isinstance(run, Run) and run.reruns:
+        dataset = read_dataset(dataset)
+        if criteria.is_open:
+            criteria = for_all(criteria, dataset, run.every, as_corpus(corpus))
+        names = [name, *(None for _ in run.reruns)]
+        return Evaluation.of_runs(
+            [
+                evaluated(dataset, one, criteria, name=own_name)
+                for own_name, one in zip(names, run.every)
+            ]
+        )
     if not criteria.is_open:
         return evaluated(dataset, run, criteria)
     if as_corpus(corpus).source is None and are_scores(dataset) and are_scores(run):
@@ -139,8 +159,8 @@ def _evaluated(
     *,
     corpus: object,
     workers: object,
-    on_match: matchers.OnMatch | None,
-    on_relevance: matchers.OnMatch | None,
+    on_match: OnMatchOf | None,
+    on_relevance: OnMatchOf | None,
     name: str | None,
 ) -> Evaluation:
     """`evaluate_run` by criteria that fit."""
@@ -160,25 +180,26 @@ def _evaluated(
         source.passed.golds = GoldSample()
     source.name = name or source.name
     criteria = criteria.for_run(source.name)
+    hears, hears_relevance = (of and of(source.name) for of in (on_match, on_relevance))
     engine = engine_of(workers, criteria.matcher)
     forbids = criteria.forbids(source)
     criteria = informed(criteria, source, keep=engine is None)
     forbidding = criteria.forbidding(source.rules, as_corpus(corpus)) if forbids else None
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, table, marks = _judged(source, criteria, notes, on_match, forbidding)
-        spans: Spans = {}
+        criteria, matches = _judged(source, criteria, notes, hears, forbidding)
     else:
         plan = replace(
             criteria.plan(keep=itself if looks_at_texts else None), forbidding=forbidding
         )
-        table, spans, marks = match_all(source, plan, notes, engine, on_match)
+        matches = match_all(source, plan, notes, engine, hears)
+    table, marks, searches = matches.on_basis, matches.forbidden, matches.searches
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
         marks = None  # nothing is forbidden after all
     forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
-    sums = table_counts(table, forbidden)
+    sums = table_counts(table, forbidden) | ({} if searches is None else search_counts(searches))
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
     counts |= judging_counts(criteria.matcher, notes)
@@ -188,9 +209,9 @@ def _evaluated(
     evidence = None
     if (lists := source.passed.kept) is not None:
         concurrency = int(source.run_settings.get("concurrency", 1))
-        told = on_match, on_relevance, forbidden
+        told = hears, hears_relevance, forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *told)
-        evidence.know(spans)
+        evidence.know(matches.spans)
         if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
             counts |= facts.concluded(facts.n, facts.notes, criteria.facts_by)
         if evidence.relevance is not None:
@@ -202,6 +223,7 @@ def _evaluated(
         evaluation,
         evidence=evidence,
         forbidden=forbidden,
+        searches=searches,
         dataset=source.gold,
         seconds=np.asarray(source.passed.seconds),
         siblings=criteria.found(siblings, notes),
@@ -247,11 +269,18 @@ def _judged(
     notes: matchers.Notes,
     on_match: matchers.OnMatch | None,
     forbidding: Forbidding | None,
-) -> tuple[Criteria, MatchTable, PartMarks | None]:
+) -> tuple[Criteria, Matches]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
     source.passed.kept = [] if criteria.looks else None
-    items = list(source.items(criteria.profile))
-    marks = None if forbidding is None else forbidding.marks(batch_of(items))
+    searching = source.passed.searching = criteria.searching
+    batches, marks = source.batches(criteria.profile), list[PartMarks]()
+    if forbidding is not None:
+        batches = forbidding.watching(batches, marks)
+    searched: list[Searched] = []
+    if searching is not None:
+        criteria.check_whole_lists()
+        batches = searching.watching(batches, searched)
+    items = [item for batch in batches for item in items_of(batch)]
     matcher = criteria.matcher
     if matcher.pool is None and matcher.needs_pool(items):
         matcher = matcher.pooled([items])
@@ -262,4 +291,9 @@ def _judged(
         criteria = criteria.within(matcher, matcher.pool)
         items = [matcher.with_gold(item) for item in items]
     table = matcher.graded(matching.match(items, matcher, notes, on_match), items)
-    return criteria, table, marks
+    return criteria, Matches(
+        table,
+        {},
+        joined(marks) if marks else None,
+        Searched.joined(searched) if searched else None,
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 from math import isnan
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
@@ -21,8 +21,10 @@ from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure, judged_share
 from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
+from kragx.evaluation.runs import SeveralRuns, counts_of_runs, partly_remarks, runs_note
 from kragx.evaluation.wording import (
     abstention_remarks,
+    basis_label,
     failure_remarks,
     further_remarks,
     match_label,
@@ -49,6 +51,9 @@ from kragx.metrics import (
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
+from kragx.metrics.runs import mean_of, mean_values, over_runs
+from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.spec import defined
 from kragx.plain import plain
 from kragx.printing import (
     Line,
@@ -120,6 +125,10 @@ class Evaluation(Result):
         longest: how many documents the longest list has; None if it is one of the table.
         siblings: what the matcher makes of the gold of other questions; None if it was not asked.
         forbidden: what of the lists must not come; None where nothing is forbidden.
+        runs: of a retriever that was asked several times each run's evaluation; empty of one. The
+            numbers are of all of them (`kragx.metrics.runs`), lists and matches the first run's.
+        searches: what each search brought; None where nobody looks at searches. `table` is of one
+            of their lists for each query (``settings["searches"]["basis"]``).
 
     Examples:
         >>> from kragx import evaluate
@@ -145,6 +154,39 @@ class Evaluation(Result):
     longest: int | None = field(default=None, repr=False)
     siblings: GoldSiblings | None = field(default=None, repr=False)
     forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
+    searches: SearchTable | None = field(default=None, repr=False, compare=False)
+    runs: tuple[Evaluation, ...] = field(default=(), repr=False, compare=False)
+
+    @classmethod
+    def of_runs(cls, runs: Sequence[Evaluation]) -> Evaluation:
+        """One evaluation of a retriever that was asked the same questions several times.
+
+        Whatever a question got in its runs, it counts once, by its mean over them. It has failed if
+        one of its runs has, which is scored as an empty list.
+
+        Args:
+            runs: by the same criteria; the first has the retriever's name.
+        """
+        if len(runs) == 1:
+            return runs[0]
+        first = runs[0]
+        failures: dict[str, str] = {}
+        for query_id, error in chain.from_iterable(run.failures.items() for run in runs):
+            failures.setdefault(query_id, error)
+        seconds = [run.seconds for run in runs if run.seconds is not None]
+        joint = replace(
+            first,
+            counts=counts_of_runs([run.counts for run in runs], failures),
+            settings={**first.settings, "run": {**first.settings["run"], "runs": len(runs)}},
+            failures=failures,
+            seconds=mean_values(seconds) if len(seconds) == len(runs) else None,
+            longest=max(run.longest_list for run in runs),
+            runs=tuple(runs),
+        )
+        if any(run.unanswered for run in runs):  # 0 for all, beside others that have values
+            return joint.measured(first.specs)
+        scores = map(over_runs, zip(*(run.scores for run in runs), strict=True))
+        return joint.with_scores(tuple(scores), joint._reading)
 
     def __post_init__(self) -> None:
         if self.siblings is not None:
@@ -153,8 +195,16 @@ class Evaluation(Result):
             object.__setattr__(self, "counts", counts)
 
     @property
+    def basis(self) -> Basis | None:
+        """The list of a query's searches that metrics are about which name none, if it has any."""
+        basis: Basis | None = self.settings.get("searches", {}).get("basis")
+        return basis
+
+    @property
     def unanswered(self) -> bool:
         """Whether the retriever failed, and answered no query at all: then nothing has a value."""
+        if self.runs:
+            return all(run.unanswered for run in self.runs)
         return bool(self.failures) and not self.table.answered.any()
 
     def answered(self) -> Self:
@@ -176,6 +226,13 @@ class Evaluation(Result):
                 first=first_failure(self.failures),
             )
         )
+
+    @property
+    def several_runs(self) -> SeveralRuns | None:
+        """How its runs differ; None of a retriever that was asked once."""
+        if not self.runs:
+            return None
+        return SeveralRuns(len(self.runs), {str(score.spec): score.runs for score in self.scores})
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
@@ -271,8 +328,13 @@ class Evaluation(Result):
     def leaks(self) -> tuple[Leak, ...]:
         """What came though it must not, as far down as metrics look; empty where nothing is known.
 
-        Question by question, by rank.
+        Question by question, by rank; of several runs what came in any of them.
         """
+        if self.runs:
+            leaks = chain.from_iterable(run.leaks for run in self.runs)
+            row_of = {query_id: row for row, query_id in enumerate(self.query_ids)}
+            distinct = {(leak.query_id, leak.rank, leak.document): leak for leak in leaks}.values()
+            return tuple(sorted(distinct, key=lambda leak: (row_of[leak.query_id], leak.rank)))
         if self.forbidden is None:
             return ()
         rules = self.settings.get("forbidden", {}).get("rules", {})
@@ -288,7 +350,8 @@ class Evaluation(Result):
         specs = parse_all(metrics, self.profile)
         check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
-            needs = spec.looks or (spec.needs_evidence and self.forbidden is None)
+            is_known = self.forbidden is not None or spec.reads_searches
+            needs = spec.looks or (spec.needs_evidence and not is_known)
             if needs and self.evidence is None:
                 raise UsageError(
                     f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
@@ -298,18 +361,33 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        evidence = self._evidence_of(self.table)
-        scores = compute(self.table, specs, self.profile, evidence)
+        scores = self.computed(specs)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
-        return self.with_scores(scores, {} if self.evidence is None else self.evidence.settings())
+        return self.with_scores(scores, self._reading)
 
-    def _evidence_of(self, table: MatchTable) -> GatheredEvidence | None:
+    def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
+        """The numbers of the matches, whether or not anything was answered."""
+        if not self.runs:
+            evidence = self._evidence_of(self.table, self.searches)
+            return compute(self.table, specs, self.profile, evidence)
+        return tuple(map(over_runs, zip(*(run.computed(specs) for run in self.runs), strict=True)))
+
+    @property
+    def _reading(self) -> Mapping[str, Any]:
+        """What is recorded of how texts were read for metrics."""
+        return {} if self.evidence is None else self.evidence.settings()
+
+    def _evidence_of(
+        self, table: MatchTable, searches: SearchTable | None
+    ) -> GatheredEvidence | None:
         """What metrics look at beside these matches; of no documents, where none were kept."""
         if self.evidence is not None:
-            return self.evidence.decided(table)
+            return self.evidence.decided(table, searches)
         marks = self.forbidden
-        return None if marks is None else GatheredEvidence((), table, forbidden=marks)
+        if marks is None and searches is None:
+            return None
+        return GatheredEvidence((), table, forbidden=marks, searches=searches)
 
     def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
         """The same matches with these numbers.
@@ -371,39 +449,65 @@ class Evaluation(Result):
     def at_threshold(self, threshold: float) -> Evaluation:
         """The same scores decided at another threshold; nothing is matched again."""
         threshold = self.check_threshold(threshold)
-        table = self.table.at_threshold(threshold)
+        table, searches = self.table.at_threshold(threshold), self.searches
+        if searches is not None:
+            searches = replace(searches, table=searches.table.at_threshold(threshold))
         settings = {**self.settings, "match": {**self.settings["match"], "threshold": threshold}}
         evidence = None
         if self.evidence is not None:
-            evidence = self.evidence.decided(table)
+            evidence = self.evidence.decided(table, searches)
             if evidence.follows:
                 settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
-        counts = {**self.counts, "judged_share": judged_share(table)}
-        decided = replace(self, table=table, evidence=evidence, counts=counts, settings=settings)
+        runs = tuple(run.at_threshold(threshold) for run in self.runs)
+        shares = [run.counts["judged_share"] for run in runs] or [judged_share(table)]
+        decided = replace(
+            self,
+            table=table,
+            evidence=evidence,
+            counts={**self.counts, "judged_share": mean_of(shares)},
+            settings=settings,
+            searches=searches,
+            runs=runs,
+        )
         return decided.measured(self.specs)
 
     def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
         """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
-        specs, evidence = self.specs, self.evidence
+        for count, scores in self._scores_at(sorted(thresholds)):
+            yield count, {str(score.spec): score.mean for score in scores}
+
+    def _scores_at(
+        self, thresholds: Sequence[float]
+    ) -> Iterator[tuple[int, tuple[MetricScores, ...]]]:
+        if self.runs:
+            for of_runs in zip(*(run._scores_at(thresholds) for run in self.runs)):
+                counts, scores = zip(*of_runs)
+                yield sum(counts), tuple(map(over_runs, zip(*scores)))
+            return
+        specs, kept = self.specs, self.evidence
         # What a low threshold leaves out no higher one lets in, unless a metric reads scores.
         prune = all(
             spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs
         )
         # The same matches give the same values, unless facts are matched at the threshold as well.
-        by_matches_alone = evidence is None or not evidence.follows
-        before: tuple[int, Means] | None = None
-        table = replace(self.table, votes=None)  # of means alone
-        for threshold in sorted(thresholds):
+        by_matches_alone = kept is None or not kept.follows
+        before: tuple[int, tuple[MetricScores, ...]] | None = None
+        searches = self.searches
+        table = replace(self.table if searches is None else searches.table, votes=None)  # of means
+        for threshold in thresholds:
             table = replace(table, threshold=threshold)
             count = int(table.matched.sum())
             if prune:
                 above = ~(table.pair_score < threshold)  # what is not known stays
                 table = table.of_pairs(above)
             if before is None or before[0] != count or not by_matches_alone:
+                decided = searches and replace(searches, table=table)
+                on_basis = table if decided is None else decided.of()
+                evidence = self._evidence_of(on_basis, decided)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                    scores = compute(table, specs, self.profile, self._evidence_of(table))
-                before = (count, {str(score.spec): score.mean for score in scores})
+                    scores = compute(on_basis, specs, self.profile, evidence)
+                before = (count, scores)
             yield before
 
     @cached_property
@@ -456,6 +560,7 @@ class Evaluation(Result):
         """The same but for failures and siblings, where a verdict says what these mean."""
         return (
             *further_remarks(self.counts, self.settings, self.profile, self.vote_bounds),
+            *partly_remarks(self.counts),
             *abstention_remarks(self.specs, self.evidence),
             *short_remarks(self.specs, self.longest_list),
         )
@@ -468,9 +573,21 @@ class Evaluation(Result):
         if bounds is not None and known_as is not None and known_as.reads_forbidden:
             return between(*bounds)
         text = number(mean) + _range(bounds)
+        if aside := self.asides.get(metric):
+            return phrase("{value} ({aside})", value=text, aside=aside)
         if maximum is None:
             return text
         return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
+
+    @cached_property
+    def asides(self) -> dict[str, str]:
+        """What stands beside means for people, of the metrics that say something there."""
+        asides = (
+            (str(scores.spec), aside(defined(scores.values), scores.counts))
+            for scores in self.scores
+            if (aside := scores.spec.metric.aside) is not None
+        )
+        return {name: text for name, text in asides if text}
 
     def micro_cell(self, metric: str) -> str:
         """The same for a micro average; empty for a metric that has none."""
@@ -485,20 +602,27 @@ class Evaluation(Result):
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
             n, exact = scores.n_scored, scores.spec.metric.interval != "score"
-            ends[str(scores.spec)] = ends_text(low, high, n if scores.is_mean else 0, exact=exact)
+            has_interval = scores.is_mean or scores.ratio is not None
+            ends[str(scores.spec)] = ends_text(low, high, n if has_interval else 0, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
         yield from self.heading()
         yield from leak_parts([self])
-        n = 4 if self.micro else 3
+        several, n = self.several_runs, 4 if self.micro else 3
         columns = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")][:n]
         rows = [
             [name, self.mean_cell(name), self.ends[name], self.micro_cell(name)][:n]
             for name in self.mean
         ]
-        yield Table(columns, rows, note=with_reasons(self.ends.values(), bounds_note([self])))
+        notes = [bounds_note([self])]
+        if several is not None:
+            columns.insert(3, phrase("runs"))
+            for row in rows:
+                row.insert(3, several.text(row[0]))
+            notes.append(runs_note({self.name: several}))
+        yield Table(columns, rows, note=with_reasons(self.ends.values(), *notes))
         yield from self.warnings()
         yield self.size
 
@@ -511,6 +635,8 @@ class Evaluation(Result):
         """How matches were decided and what the numbers mean."""
         yield Line(phrase("match: {match}", match=self.match_label))
         yield Line(phrase("profile: {profile}", profile=self.profile_label))
+        if (basis := basis_label(self.settings)) is not None:
+            yield Line(phrase("list: {basis}", basis=basis))
 
     def warnings(self) -> Iterator[Line]:
         """The remarks as lines."""
@@ -528,14 +654,15 @@ class Evaluation(Result):
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
 
         Bounds stand there where judgements are missing, or several judges vote, maxima where there
-        are any. Intervals may
-        be left out where those of a comparison stand beside.
+        are any, and where the retriever was asked several times the number of each run. Intervals
+        may be left out where those of a comparison stand beside.
         """
         names = ["settings", "counts", "mean", *["intervals"] * intervals, "micro"]
         names += ["bounds", "micro_bounds", "vote_bounds", "maximum"]
         names += ["queries", "relevance", "leaks"] * queries
         always = ("settings", "counts", "mean", "intervals", "micro", "queries")
         values = {name: getattr(self, name) for name in names}
+        values["runs"] = self.several_runs
         return {name: plain(value) for name, value in values.items() if value or name in always}
 
     def to_pandas(self) -> pandas.DataFrame:

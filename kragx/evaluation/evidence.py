@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from kragx import matchers
 from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe, facts_of, unreviewed
+from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.searching import Searched
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
 from kragx.matchers.items import batch_of
@@ -27,6 +29,8 @@ from kragx.metrics import (
     TextBudget,
 )
 from kragx.metrics.evidence import ForbiddenMarks, Relevance
+from kragx.metrics.evidence_metrics import OPTIONS
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
 
@@ -256,9 +260,14 @@ class Facts:
         return {row: values[a:b] for row, (a, b) in zip(self.rows.tolist(), spans)}
 
 
+def relevance_specs(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
+    """The metrics of judged relevance."""
+    return [spec for spec in specs if spec.metric.from_relevance is not None]
+
+
 def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
     """How far down lists the metrics of judged relevance look; None for to the end."""
-    ks = [spec.k for spec in specs if spec.metric.from_relevance is not None]
+    ks = [spec.k for spec in relevance_specs(specs)]
     ranks = [k for k in ks if isinstance(k, int)]
     return max(ranks) if ranks and len(ranks) == len(ks) else None
 
@@ -271,7 +280,7 @@ def relevance_matcher(
     Raises:
         UsageError: it judges something else.
     """
-    if all(metric_spec.metric.from_relevance is None for metric_spec in specs):
+    if not relevance_specs(specs):
         return None
     is_judge = matcher.judges and not matcher.members
     of_gold = matcher if is_judge else "llm"
@@ -361,7 +370,9 @@ def span_options(
 ) -> tuple[SpanOptions, ...]:
     """The ways in which metrics read texts for spans, each once."""
     # What reads spans cuts budgets itself, amid a document; nothing else does.
-    options: list[dict[str, Any]] = [dict(s.options) for s in specs if s.metric.cuts_budgets]
+    options: list[dict[str, Any]] = [
+        {name: spec[name] for name in OPTIONS} for spec in specs if spec.metric.cuts_budgets
+    ]
     return tuple(dict.fromkeys(SpanOptions(**named).by(passages) for named in options))
 
 
@@ -374,6 +385,13 @@ def reading_settings(
         **({"spans": spans} if spans else {}),
         **({"budget_tokenizer": dict(tokens)} if tokens else {}),
     }
+
+
+class _Read(NamedTuple):
+    """What was read of the documents of one list of each question."""
+
+    sizes: DocumentSizes
+    spreads: dict[SpanOptions, tuple[Spread, Reader]]
 
 
 @dataclass(frozen=True)
@@ -389,6 +407,9 @@ class GatheredEvidence:
         relevance: of documents to their questions, as judged; None if no metric reads it.
         passages: what spans are compared by where their tokenizer is chosen by the gold's script.
         forbidden: what of the lists must not come; None where nothing is forbidden.
+        searches: what each search brought; None where nobody looks at searches.
+        searched: the same with the documents, where metrics look at these.
+        relevance_of: as `relevance`, of other lists of searches by their names.
     """
 
     lists: Sequence[RankedList]
@@ -399,10 +420,35 @@ class GatheredEvidence:
     relevance: Relevance | None = None
     passages: Passages | None = None
     forbidden: ForbiddenMarks | None = None
+    searches: SearchTable | None = None
+    searched: Searched | None = field(default=None, repr=False, compare=False)
+    relevance_of: Mapping[tuple[ListName, Order], Relevance] = field(default_factory=dict)
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False
     )
+    _read_of: dict[tuple[ListName, Order], _Read] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def of(self, name: ListName, order: Order) -> GatheredEvidence:
+        """The same of another list of each question, in which nothing is known to be forbidden."""
+        assert self.searches is not None  # whoever asks knows of searches
+        table = self.searches.of(name, order)
+        marks, searched = self.forbidden, self.searched
+        read = self._read_of.setdefault(
+            (name, order), _Read(DocumentSizes(self.sizes.tokenizer), {})
+        )
+        return replace(
+            self,
+            lists=() if searched is None else searched.lists(self.lists, name, order),
+            table=table,
+            sizes=read.sizes,
+            matched_facts=None,
+            relevance=self.relevance_of.get((name, order)),
+            forbidden=marks and marks.unmarked(len(table.repeated)),
+            _spreads=read.spreads,
+        )
 
     def within(self, budget: TextBudget) -> GatheredEvidence:
         """The same, each list cut after the documents that fit whole into a budget."""
@@ -450,18 +496,26 @@ class GatheredEvidence:
         """Whether facts are matched at the gold's threshold."""
         return self.matched_facts is not None and self.matched_facts.follows
 
-    def decided(self, table: MatchTable) -> GatheredEvidence:
-        """The same with these matches, and with facts at their threshold where they follow it."""
+    def decided(self, table: MatchTable, searches: SearchTable | None = None) -> GatheredEvidence:
+        """The same with these matches, and with facts at their threshold where they follow it.
+
+        Args:
+            table: the matches.
+            searches: with matches at the same threshold.
+        """
         facts = self.matched_facts
         if facts is not None and facts.follows:
             facts = replace(facts, matches=facts.matches.at_threshold(table.threshold))
-        return replace(self, table=table, matched_facts=facts)
+        return replace(self, table=table, matched_facts=facts, searches=searches)
 
     @property
     def readers(self) -> dict[SpanOptions, Reader]:
         """Who has read the texts for spans, in each way that was asked for."""
-        return {options: reader for options, (_, reader) in self._spreads.items()}
+        spreads = (*(read.spreads for read in self._read_of.values()), self._spreads)
+        return {options: reader for of_list in spreads for options, (_, reader) in of_list.items()}
 
     def settings(self) -> dict[str, Any]:
         """How texts were read for spans, and what a budget's token is; nothing where none was."""
-        return reading_settings(self.readers, self.sizes.described())
+        sizes = (self.sizes, *(read.sizes for read in self._read_of.values()))
+        described = (of_list.described() for of_list in sizes)
+        return reading_settings(self.readers, next(filter(None, described), None))

@@ -14,10 +14,17 @@ from math import inf, isnan, nan
 from typing import Any, ClassVar
 
 from kragx import matchers
-from kragx.data import Gold, Status, as_corpus, normalise
+from kragx.data import Gold, Query, Retrieved, Status, as_corpus, normalise
+from kragx.data.searches import key_of
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged
-from kragx.evaluation.inputs import Source, Texts, source_of
+from kragx.evaluation.explained_searches import (
+    ExplainedSearch,
+    described,
+    explained_searches,
+    numbered_docs,
+)
+from kragx.evaluation.inputs import Source, Texts, match_item, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.evaluation.wording import method_label
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
@@ -35,6 +42,7 @@ NEAR = 0.1
 Spans = tuple[tuple[int, int], ...]
 
 _LONGEST = 400  # characters of a text, unless all of it is asked for
+_MANY = 10  # documents of searches, of which more are not all told
 _AROUND = 60
 _INDENT = 3
 _STATUS = {
@@ -141,9 +149,12 @@ class Explanation(Result):
         status: ``answered``, ``missing`` or ``failed``.
         match: the matcher as results record it.
         gold: as the gold set has it; texts in NFC.
-        retrieved: the documents as they were retrieved; texts in NFC.
+        retrieved: the documents as they were retrieved; texts in NFC. Of somebody who searched
+            several times each once: by search, then rank.
         pairs: of every document with every gold item, by rank, then gold.
         answerable: what the gold set says of it.
+        searches: what each search brought, by step; empty of a list alone.
+        read: the documents, from 1, that were read of it; None if nobody says.
 
     Examples:
         >>> from kragx import explain
@@ -162,6 +173,14 @@ class Explanation(Result):
     retrieved: tuple[ExplainedDoc, ...]
     pairs: tuple[Pair, ...]
     answerable: bool | None = None
+    searches: tuple[ExplainedSearch, ...] = ()
+    read: tuple[int, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; of searches where there are any."""
+        values = super().to_dict()
+        hidden = () if self.searches else ("searches", "read")
+        return {name: value for name, value in values.items() if name not in hidden}
 
     def pair(self, rank: int, gold: int) -> Pair:
         """The pair of a rank and a gold item, both from 1."""
@@ -186,10 +205,7 @@ class Explanation(Result):
         if self.status in _STATUS:
             yield warning(_STATUS[self.status])
         for gold in self.gold:
-            place = phrase(
-                "not found" if gold.found_at is None else "found at rank {rank}",
-                rank=gold.found_at,
-            )
+            place = self._place(gold)
             head = phrase(
                 "gold {n}{id}: {where}"
                 if gold.grade == 1.0
@@ -209,11 +225,33 @@ class Explanation(Result):
             )
         elif not self.gold:
             yield Line(phrase("this query has no gold"))
-        if not self.retrieved:
+        if self.searches:
+            yield from described(self.searches, self.read)
+        elif not self.retrieved:
             yield Line(joined("", ["\n", phrase("nothing was retrieved")]))
-        for doc in self.retrieved:
+        told = [*self.retrieved] if full else self._worth_telling()
+        for doc in told:
             yield from self._describe_doc(doc, full=full)
+        if n_left := len(self.retrieved) - len(told):
+            left_out = phrase("documents that match nothing, left out: {n} (--full)", n=n_left)
+            yield Line(joined("", ["\n", left_out]), "dim")
         yield from self._describe_limits()
+
+    def _worth_telling(self) -> list[ExplainedDoc]:
+        """The documents of a list; of many searches those that match, nearly do, or were read."""
+        if not self.searches or len(self.retrieved) <= _MANY:
+            return [*self.retrieved]
+        near = {pair.rank for pair in self.pairs if pair.near} | {*(self.read or ())}
+        return [doc for doc in self.retrieved if doc.matches or doc.rank in near]
+
+    def _place(self, gold: ExplainedGold) -> str:
+        """Where a gold item was found, if it was."""
+        if gold.found_at is None:
+            return phrase("not found")
+        step = next((s.step for s in self.searches if gold.number in s.finds), None)
+        if step is not None:
+            return phrase("found by step {n}", n=step)
+        return phrase("found at rank {rank}", rank=gold.found_at)
 
     def _describe_doc(self, doc: ExplainedDoc, *, full: bool) -> Iterator[Part]:
         verdict = _verdict(doc) if self.gold else ""
@@ -413,8 +451,9 @@ def explain(
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
     # Of other queries ids may lack texts.
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
-    item, matcher = arranged(_item(source, query_id), resolved), matcher.for_run(source.name)
-    query = (source.name, item.query.id, item.query.text, item.status)
+    item, answer = _item(source, query_id, resolved)
+    matcher = matcher.for_run(source.name)
+    query = (source.name, item.query.id, item.query.text, match_item(item.query, answer).status)
     flags = repeated(batch_of([item]).docs).tolist()
     docs = tuple(
         ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)
@@ -423,7 +462,8 @@ def explain(
     if matcher.needs_pool([item]):
         settings = {**matcher.settings, "judges": "relevance"}
         docs = tuple(_graded(item, docs, matcher))
-        return Explanation(*query, settings, (), docs, (), item.query.answerable)
+        searched = _searched(answer, [])
+        return Explanation(*query, settings, (), docs, (), item.query.answerable, *searched)
     matcher = matcher.against_gold()
     specs = standard_panel(matcher) if panel is None else panel
     members = {
@@ -450,22 +490,56 @@ def explain(
         )
         for doc in docs
     )
-    return Explanation(*query, matcher.settings, golds, docs, pairs, item.query.answerable)
+    searched = _searched(answer, matched)
+    settings, answerable = matcher.settings, item.query.answerable
+    return Explanation(*query, settings, golds, docs, pairs, answerable, *searched)
 
 
-def _item(source: Source, query_id: str) -> MatchItem:
+def _searched(
+    answer: Retrieved | None, matched: Iterable[tuple[int, int]]
+) -> tuple[tuple[ExplainedSearch, ...], tuple[int, ...] | None]:
+    """The searches of an answer, and what was read of them.
+
+    Args:
+        answer: what somebody got.
+        matched: numbers of a document and a gold item, both from 1, that match.
+    """
+    if answer is None or not answer.searches:
+        return (), None
+    golds: dict[int, list[int]] = {}
+    for doc, gold in matched:
+        golds.setdefault(doc, []).append(gold)
+    docs = {key: rank for rank, key in enumerate(numbered_docs(answer), start=1)}
+    read = answer.of("read") if answer.error is None else None
+    numbers = (
+        None if read is None else tuple(docs[key] for doc in read if (key := key_of(doc)) in docs)
+    )
+    return explained_searches(answer.searches, docs, golds), numbers
+
+
+def _item(source: Source, query_id: str, profile: Profile) -> tuple[MatchItem, Retrieved | None]:
+    """The query of an id with what was retrieved; of searches each document once."""
+    query, answer = _of_id(source, query_id)
+    item = match_item(query, answer)
+    if answer is None or not answer.searches:
+        return arranged(item, profile), answer
+    # Who failed has an empty list, and what was searched before is explained all the same.
+    return MatchItem(query, tuple(numbered_docs(answer).values())), answer
+
+
+def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:
     """The query of an id; of none that is the same, the first whose id looks the same.
 
     An id in NFD looks like the one that a keyboard types; nobody can tell them apart.
     """
-    lookalike: MatchItem | None = None
+    lookalike: tuple[Query, Retrieved | None] | None = None
     ids: list[str] = []
-    for item in source.items():
-        if item.query.id == query_id:
-            return item
-        ids.append(item.query.id)
-        if lookalike is None and normalise(item.query.id) == normalise(query_id):
-            lookalike = item
+    for query, answer in source.answers():
+        if query.id == query_id:
+            return query, answer
+        ids.append(query.id)
+        if lookalike is None and normalise(query.id) == normalise(query_id):
+            lookalike = query, answer
     if lookalike is not None:
         return lookalike
     alike = {candidate: SequenceMatcher(None, candidate, query_id).ratio() for candidate in ids}

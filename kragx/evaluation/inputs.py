@@ -4,6 +4,7 @@ import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -40,6 +41,14 @@ from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged_batch, directions
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.evaluation.searching import (
+    OF_SEARCHES,
+    SEARCHES,
+    Searching,
+    Seen,
+    seen_in,
+    seen_in_runs,
+)
 from kragx.matchers import (
     BaseMatcher,
     MatchItem,
@@ -50,6 +59,7 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import ForbiddenMarks, MatchTable, Profile
+from kragx.metrics.search_table import Basis
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -60,13 +70,20 @@ _ROOM = 1 << 22
 """So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
 
 
-def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
-    """A query with what the run has of it; nothing where it is missing or has failed."""
+def match_item(query: Query, retrieved: Retrieved | None, basis: Basis | None = None) -> MatchItem:
+    """A query with what the run has of it; nothing where it is missing or has failed.
+
+    Args:
+        query: the question.
+        retrieved: what was got for it; None where it is missing.
+        basis: of several searches, the list that is meant; None where nobody looks at any.
+    """
     if retrieved is None:
         return MatchItem(query, (), "missing")
     if retrieved.error is not None:
         return MatchItem(query, (), "failed", retrieved.seconds, retrieved.error)
-    return MatchItem(query, retrieved.documents, "answered", retrieved.seconds)
+    docs = retrieved.documents if basis is None else retrieved.of(basis) or ()
+    return MatchItem(query, docs, "answered", retrieved.seconds)
 
 
 def first_failure(failures: Mapping[str, str]) -> str:
@@ -207,6 +224,7 @@ class Passed:
         kept: what is made of each of them; None where nothing is.
         mender: has counted the surrogates that were replaced.
         golds: of their gold what is compared with each other; None where that is done elsewhere.
+        searching: says which list of them metrics are about; None where nobody looks at searches.
     """
 
     query_ids: list[str] = field(default_factory=list)
@@ -221,6 +239,7 @@ class Passed:
     kept: list[Any] | None = None
     mender: Mender = field(default_factory=Mender)
     golds: GoldSample | None = None
+    searching: Searching | None = None
 
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Questions and what was retrieved as they are read, noted."""
@@ -253,6 +272,8 @@ class Passed:
                 batch = arranged_batch(batch, profile)
                 if profile.missing == "left_out" and "missing" in batch.statuses:
                     batch = Batch.of([row for row in batch.rows() if row[2] is not None])
+            if self.searching is not None:
+                batch = self.searching.on_basis(batch)
             self.query_ids += batch.query_ids
             self.failures |= {
                 batch.query_ids[position]: error for position, error in batch.errors.items()
@@ -337,6 +358,23 @@ class Source:
         has_corpus = self.texts.corpus.source is not None
         return any(item.text is not None or has_corpus for item in items)
 
+    def searches_ahead(self, *, keep: bool, all_of_them: bool) -> Seen | None:
+        """What a look at its searches shows; None where there are none.
+
+        A mistake is said where the source passes.
+
+        Args:
+            keep: as of `ahead`.
+            all_of_them: as of `seen_in`.
+        """
+        if isinstance(self.rows, _Joined):
+            return seen_in_runs(self.rows.gold, [self.rows.run])
+        if self.reading is None or self.reading.may_search is False:
+            return None
+        with suppress(DataError):
+            return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)
+        return None
+
     @property
     def rules(self) -> Mapping[str, Any]:
         """The gold set's rules that forbid documents."""
@@ -344,31 +382,48 @@ class Source:
             return self.gold.forbidden
         return {} if self.reading is None else self.reading.forbidden
 
+    def batches(self, profile: Profile | None = None) -> Iterator[Batch]:
+        """`Passed.batches` of all of it."""
+        return self.passed.batches(self.texts.filled(self._read()), profile)
+
     def items(self, profile: Profile | None = None) -> Iterator[MatchItem]:
-        """`Passed.batches` of all of it, question by question."""
-        filled = self.texts.filled(self._read())
-        for batch in self.passed.batches(filled, profile):
+        """The same question by question, with all distinct documents where there are searches."""
+        batches, searching = self.batches(profile), self.passed.searching
+        if searching is not None:
+            batches = searching.watching(batches, [])
+        for batch in batches:
             yield from items_of(batch)
 
-    def ahead(self, n_whole: int, *, keep: bool) -> Iterator[Batch]:
+    def answers(self) -> Iterator[tuple[Query, Retrieved | None]]:
+        """Each question with what was retrieved for it, as it stands."""
+        for batch in self.texts.filled(self._read()):
+            yield from ((query, answer) for _, query, answer in batch.rows())
+
+    def ahead(self, n_whole: int | None, *, keep: bool) -> Iterator[Batch]:
         """The stream for whoever looks at it before it passes: gold, and the first documents.
 
         A file may be read without its mistakes, which are said where it passes. Gold may come
         twice.
 
         Args:
-            n_whole: of so many questions, the first ones at least, there are documents.
+            n_whole: of so many questions, the first ones at least, there are documents; None for
+                all of them.
             keep: whether the stream will pass here, and not in parts of a file, so that what was
                 read of it is kept, as far as there is room.
         """
         if self.reading is None:
             yield from batches_of(self.rows)
             return
+        if isinstance(self.rows, BufferedRows) and self.rows.is_whole:
+            yield from self.rows.batches()
+            return
         if keep or self.reading.is_read_once:
-            self.rows = kept = BufferedRows(self.reading.batches())
+            kept = self.rows
+            if not isinstance(kept, BufferedRows):
+                self.rows = kept = BufferedRows(self.reading.batches())
             is_read_once = self.reading.is_read_once
-            yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole, _ROOM)))
-            n_whole = 0
+            yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole or 0, _ROOM)))
+            n_whole = None if n_whole is None else 0
             if kept.is_whole:
                 return
         yield from self.reading.anew(n_whole).batches()
@@ -401,18 +456,23 @@ class Source:
         probes = {PROBES: sums[PROBES]} if PROBES in sums else {}
         n = sums["n_queries"]
         n_to_find = n - sums.get(PROBES, 0)
-        unanswerable, forbidden = (
+        unanswerable, forbidden, searches = (
             {
                 name.removeprefix(start): count
                 for name, count in sums.items()
                 if name.startswith(start)
             }
-            for start in (UNANSWERABLE, OF_FORBIDDEN)
+            for start in (UNANSWERABLE, OF_FORBIDDEN, OF_SEARCHES)
+        )
+        n_no_list, n_no_list_gold = (
+            searches.get(name, 0) for name in ("n_no_list", "n_no_list_gold")
         )
         return {
             "n_queries": n,
-            "n_scored": n_with_gold if profile.leaves_out_no_gold else n_to_find,
-            "n_no_gold": n_to_find - n_with_gold,
+            "n_scored": n_with_gold - n_no_list_gold
+            if profile.leaves_out_no_gold
+            else n_to_find - n_no_list,
+            "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **probes,
             "n_missing": passed.statuses["missing"],
             "n_extra": self.n_extra,
@@ -425,6 +485,7 @@ class Source:
             **({"n_by_distance": self.n_by_distance} if self.n_by_distance else {}),
             **({"unanswerable": unanswerable} if unanswerable else {}),
             **({"forbidden": forbidden} if forbidden else {}),
+            **({SEARCHES: searches} if searches else {}),
             **notes,
             **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
         }

@@ -1,11 +1,12 @@
 """`pooled`: what several runs found is judged in one pool, without gold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kragx import matchers
 from kragx.data import read_dataset
 from kragx.evaluation.inputs import Texts, source_of
+from kragx.evaluation.searching import Searching
 from kragx.metrics import Profile, profile_for
 
 
@@ -42,10 +43,36 @@ def pooled(
         >>> evaluate(dataset, other, match=match, metrics=["mrr@5"])["mrr@5"]
         0.5
     """
+    return pooled_by(match, dataset, runs, profile, corpus=corpus)
+
+
+def pooled_by(
+    match: object,
+    dataset: object,
+    runs: Iterable[object],
+    profile: str | Profile,
+    *,
+    corpus: object = None,
+    searching: Searching | None = None,
+) -> matchers.BaseMatcher:
+    """`pooled` where all documents of somebody who searches several times are judged.
+
+    Args:
+        match: as of `pooled`, and so below.
+        dataset: has the questions.
+        runs: what was retrieved.
+        profile: orders lists.
+        corpus: has the texts of ids.
+        searching: takes searches apart; None where nobody looks at any.
+    """
     resolved = profile_for(profile, None)
     matcher = matchers.matcher(match, resolved.match_options)
     gold = read_dataset(dataset)
     texts = replace(Texts.of(corpus, matcher), sides=("retrieved",))
-    return matcher.pooled(
-        [source_of(gold, run, resolved, texts=texts).items(resolved) for run in runs]
-    )
+
+    def items(run: object) -> Iterator[matchers.MatchItem]:
+        source = source_of(gold, run, resolved, texts=texts)
+        source.passed.searching = searching
+        return source.items(resolved)
+
+    return matcher.pooled([items(run) for run in runs])

@@ -40,13 +40,14 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
         UsageError: the gold set or the run is not the one that was evaluated.
     """
     lists: list[RankedList] = []
+    basis = evaluation.basis
     for query_id, n in zip(evaluation.query_ids, evaluation.table.n_docs.tolist(), strict=True):
         if query_id not in dataset:
             raise UsageError(
                 f"dataset: {dataset.name!r} has no query {query_id!r}, which {evaluation.name!r} "
                 "was evaluated on; pass the gold set of the evaluation"
             )
-        item = match_item(dataset[query_id], run.results.get(query_id))
+        item = match_item(dataset[query_id], run.results.get(query_id), basis)
         ranked = arranged(item, evaluation.profile)
         if len(ranked.docs) < n:
             raise UsageError(

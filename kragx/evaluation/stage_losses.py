@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,15 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
+from kragx.evaluation.search_lists import (
+    ALL,
+    ANSWER,
+    chain_of,
+    has_searches,
+    matches_of_lists,
+    read_of,
+    tools_of,
+)
 from kragx.matchers import MatchWarning, OnMatch
 from kragx.metrics import MetricWarning, Profile, TextBudget
 from kragx.metrics.engine import number_of
@@ -34,19 +44,22 @@ from kragx.printing import (
     warning,
 )
 
-Reason = Literal["never_retrieved", "fused_away", "cut", "lowered", "always_low", "failed"]
+Reason = Literal[
+    "never_retrieved", "fused_away", "cut", "lowered", "always_low", "unread", "failed"
+]
 """What became of a gold item that the answer has not within k.
 
-- ``never_retrieved``: no stage had it;
+- ``never_retrieved``: no stage, and no search, had it;
 - ``fused_away``: one of several lists had it, what was made of them not;
 - ``cut``: the list that a stage got had it, what it returned not: a filter, or a limit below k;
 - ``lowered``: within k before a stage, and behind it deeper, whatever a limit then took away;
 - ``always_low``: never within k in any list on its way;
+- ``unread``: a search had it, and it was not read;
 - ``failed``: the question was not answered.
 """
 
 
-def reasons(k: int) -> dict[str, str]:
+def reasons(k: int | None) -> dict[str, str]:
     """The reasons as people read them, in their order."""
     return {
         "never_retrieved": phrase("never retrieved"),
@@ -54,12 +67,10 @@ def reasons(k: int) -> dict[str, str]:
         "cut": phrase("cut"),
         "lowered": phrase("ranked down below {k}", k=k),
         "always_low": phrase("never within {k}", k=k),
+        "unread": phrase("retrieved, not read"),
         "failed": phrase("failed questions"),
     }
 
-
-ANSWER = "answer"
-"""Names what a chain makes of its last stages where that is none itself."""
 
 USUAL_K = 10
 
@@ -141,8 +152,9 @@ class StageLosses(Result):
     Attributes:
         retriever: its name.
         match: names the matcher.
-        k: how deep an answer is looked at.
-        n_questions: how many questions were asked, have gold and stages.
+        k: how deep an answer is looked at; None where searches were made: what came was there to
+            be read, and what was read is the answer.
+        n_questions: how many questions were asked, have gold and stages, or measured searches.
         n_gold: their gold items.
         n_found: those that the answer has within k.
         stages: in the order of the chain; empty where nothing can be said, and `remarks` say why.
@@ -161,7 +173,7 @@ class StageLosses(Result):
 
     retriever: str
     match: str
-    k: int
+    k: int | None
     n_questions: int
     n_gold: int
     n_found: int
@@ -195,7 +207,12 @@ class StageLosses(Result):
         if not self.stages:
             return joined("; ", self.remarks)
         recall = phrase(
-            "{n} of {of} gold items within {k}", n=self.n_found, of=self.n_gold, k=self.k
+            "{n} of {of} gold items reached the answer"
+            if self.k is None
+            else "{n} of {of} gold items within {k}",
+            n=self.n_found,
+            of=self.n_gold,
+            k=self.k,
         )
         words = reasons(self.k)
         causes = [
@@ -226,8 +243,8 @@ class StageLosses(Result):
         metrics = list(self.stages[0].means)
         rows = [
             [
-                visible(stage.name),
-                visible(" + ".join(stage.inputs)) or "-",
+                _label(stage.name),
+                joined(" + ", map(_label, stage.inputs)) or "-",
                 *(number(stage.means[metric]) for metric in metrics),
                 phrase(
                     "{n} of {of} ({share})",
@@ -235,19 +252,32 @@ class StageLosses(Result):
                     of=stage.n_reached,
                     share=percent(stage.n_kept / stage.n_reached if stage.n_reached else None, 0),
                 ),
-                f"+{stage.n_lifted} / -{stage.n_lowered}" if stage.inputs else "-",
+                *self._moved(stage),
                 "-" if stage.milliseconds is None else number(stage.milliseconds),
             ]
             for stage in self.stages
         ]
-        moved = phrase("into / out of {k}", k=self.k)
-        columns = [phrase("stage"), phrase("gets"), *metrics, phrase("gold kept"), moved, "ms"]
+        moved = [] if self.k is None else [phrase("into / out of {k}", k=self.k)]
+        columns = [phrase("stage"), phrase("gets"), *metrics, phrase("gold kept"), *moved, "ms"]
         note = phrase(
-            "gold kept: of the gold items that reached the stage; of one that searches, of all. "
+            "gold kept: of the gold items that reached the list; of a tool's searches, of all of "
+            "the questions that it was used for, as recall is. ms: median of a question"
+            if self.k is None
+            else "gold kept: of the gold items that reached the stage; of one that searches, of "
+            "all. "
             "into / out of {k}: items that the stage moved there by its order. ms: median",
             k=self.k,
         )
         return Table(columns, rows, words=2, note=note)
+
+    def _moved(self, stage: StageScore) -> list[str]:
+        if self.k is None:
+            return []
+        return [f"+{stage.n_lifted} / -{stage.n_lowered}" if stage.inputs else "-"]
+
+
+def _label(name: str) -> str:
+    return phrase("all searches") if name == ALL else visible(name)
 
 
 def losses_table(losses: Sequence[StageLosses]) -> Table:
@@ -258,7 +288,7 @@ def losses_table(losses: Sequence[StageLosses]) -> Table:
         for reason, word in reasons(k).items()
         if any(of_one.by_reason[reason] for of_one in losses)
     }
-    within = phrase("within {k}", k=k)
+    within = phrase("reached the answer") if k is None else phrase("within {k}", k=k)
     columns = [phrase("retriever"), phrase("gold items"), within, *words.values()]
     rows = [
         [
@@ -268,7 +298,11 @@ def losses_table(losses: Sequence[StageLosses]) -> Table:
         for of_one in losses
         if of_one.stages
     ]
-    note = phrase("gold items of the questions with stages, each counted once")
+    note = phrase(
+        "gold items of the questions with searches, each counted once"
+        if k is None
+        else "gold items of the questions with stages, each counted once"
+    )
     return Table(columns, rows, note=note)
 
 
@@ -278,8 +312,10 @@ def losses_parts(losses: Sequence[StageLosses], level: int = 2) -> Iterator[Part
         return
     yield Heading(phrase("Where the gold is lost"), level=level)
     with_stages = [of_one for of_one in losses if of_one.stages]
-    if len(with_stages) > 1:
-        yield losses_table(with_stages)
+    for k in dict.fromkeys(of_one.k for of_one in with_stages):
+        alike = [of_one for of_one in with_stages if of_one.k == k]
+        if len(alike) > 1:
+            yield losses_table(alike)
     for of_one in losses:
         yield from of_one.describe()
 
@@ -319,8 +355,8 @@ def stage_losses(
     """
     if not has_stages(run):
         raise UsageError(
-            f"run: no question of {run.name!r} has stages; retrieve(..., stages=True) keeps those "
-            "of LangChain's chains"
+            f"run: no question of {run.name!r} has stages, or searches; "
+            "retrieve(..., stages=True) keeps the stages of LangChain's chains"
         )
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise UsageError(f"k: must be a whole number from 1 on, not {k!r}")
@@ -336,6 +372,7 @@ def has_stages(run: Run) -> bool:
     """Whether there is more to say of a run than of its answers."""
     return any(
         len(answer.stages) > 1
+        or answer.searches
         or any(not _equal(stage.documents, answer.documents) for stage in answer.stages)
         for answer in run.results.values()
     )
@@ -373,62 +410,137 @@ def losses_of(
         corpus: as for `evaluate`.
         on_match: says who listens to the matcher, by the name of a stage's run.
     """
-    if criteria.matcher.judges:
-        return _unjudged(run.name, final.match_name, k)
-    criteria = criteria.measured(_metrics(k))
-    with_gold = [query for query in dataset if query.id in run and _items(query)]
-    queries = [query for query in with_gold if run[query.id].stages]
-    lists = {query.id: _lists(run[query.id]) for query in queries}
-    matched, remarks = dict[str, Evaluation](), list[str]()
-    if n_without := len(with_gold) - len(queries):
-        remarks.append(phrase("questions without stages, left out: {n}", n=n_without))
-    # The longest chain says the order of all.
-    for name in dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True))):
-        if name == ANSWER:
-            continue
-        stage_queries = tuple(
+    if not has_searches(run):
+        if criteria.matcher.judges:
+            return _unjudged(run.name, final.match_name, k)
+        return _losses(_Road(final, dataset, run, criteria, k, {ANSWER: final}, corpus, on_match))
+    tools = tools_of(run)
+    settled = matches_of_lists(final, run, tools)
+    return _losses(
+        _Road(final, dataset, run, criteria, None, settled, corpus, on_match, tuple(tools))
+    )
+
+
+@dataclass(frozen=True)
+class _Road:
+    """What is known of the way to a run's answers.
+
+    Attributes:
+        final: the evaluation of the answers.
+        k: how deep they are looked at; None where searches were made.
+        settled: of lists that are matched already, by name; the answer's is one of them.
+        tools: that searched.
+    """
+
+    final: Evaluation
+    dataset: GoldDataset
+    run: Run
+    criteria: Criteria
+    k: int | None
+    settled: Mapping[str, Evaluation]
+    corpus: object
+    on_match: Callable[[str], OnMatch | None]
+    tools: Sequence[str] = ()
+
+    @property
+    def metrics(self) -> list[str]:
+        return ["recall"] if self.k is None else _metrics(self.k)
+
+    def lists(self, query: Query) -> dict[str, Stage]:
+        """The lists of a question by their names, the answer last; none of one that has no way."""
+        answer = self.run[query.id]
+        if self.k is None:
+            return {stage.name: stage for stage in chain_of(answer, self.tools)}
+        return _lists(answer) if answer.stages else {}
+
+    def matched(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
+        """What a stage returned, matched as the answers were."""
+        queries = tuple(
             query if query.forbidden is None else replace(query, forbidden=None)
-            for query in queries
-            if name in lists[query.id]
+            for query in self.dataset
+            if name in lists.get(query.id, ())
         )
-        results = {query.id: Retrieved(lists[query.id][name].documents) for query in stage_queries}
-        stage_run = Run(results, name=f"{run.name} > {name}")
-        gold, listener = GoldDataset(stage_queries, name=dataset.name), on_match(stage_run.name)
-        try:
-            with warnings.catch_warnings():  # of the answers they are said
-                warnings.simplefilter("ignore", MatchWarning)
-                warnings.simplefilter("ignore", MetricWarning)
-                evaluation = evaluate_run(
-                    gold, stage_run, criteria, corpus=corpus, on_match=listener
-                )
-                threshold = final.table.threshold  # which may be another than the matcher's
-                if evaluation.table.threshold != threshold:
-                    evaluation = evaluation.at_threshold(threshold)
-                matched[name] = evaluation
-        except (DataError, UsageError) as error:
-            why = visible(str(error).splitlines()[0])
-            remarks.append(
-                phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
+        results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
+        run = Run(results, name=f"{self.run.name} > {name}")
+        gold = GoldDataset(queries, name=self.dataset.name)
+        with warnings.catch_warnings():  # of the answers they are said
+            warnings.simplefilter("ignore", MatchWarning)
+            warnings.simplefilter("ignore", MetricWarning)
+            evaluation = evaluate_run(
+                gold,
+                run,
+                self.criteria.measured(self.metrics),
+                corpus=self.corpus,
+                on_match=self.on_match,
             )
-    if not matched:
-        return _unsaid(run.name, final.match_name, k, remarks)
-    ranks = {name: _ranks(evaluation) for name, evaluation in {**matched, ANSWER: final}.items()}
+            threshold = self.final.table.threshold  # which may be another than the matcher's
+            if evaluation.table.threshold != threshold:
+                evaluation = evaluation.at_threshold(threshold)
+        return evaluation
+
+
+def _losses(road: _Road) -> StageLosses:
+    run, k = road.run, road.k
+    with_gold = [query for query in road.dataset if query.id in run and _items(query)]
+    lists = {query.id: own for query in with_gold if (own := road.lists(query))}
+    queries = [query for query in with_gold if query.id in lists]
+    matched, remarks = dict[str, Evaluation](), [*_left_out(road, len(with_gold), queries)]
+    # The longest chain says the order of all; the lists of searches stand behind their stages.
+    names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
+    for name in sorted(names, key=lambda name: (name == ANSWER, name == ALL)):
+        if name in road.settled:
+            matched[name] = road.settled[name]
+        elif road.criteria.matcher.judges:
+            remarks = [*dict.fromkeys([*remarks, _not_judged()])]
+        else:
+            try:
+                matched[name] = road.matched(name, lists)
+            except (DataError, UsageError) as error:
+                why = visible(str(error).splitlines()[0])
+                remarks.append(
+                    phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
+                )
+    if not matched.keys() - {ANSWER}:
+        return _unsaid(run.name, road.final.match_name, k, remarks)
+    ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
     chains = [_Chain(query, run[query.id], lists[query.id], ranks, k) for query in queries]
-    scores = [_score(name, chains, evaluation.mean) for name, evaluation in matched.items()]
-    remarks += chain.from_iterable(_remarks(score, len(queries)) for score in scores)
-    if any(of_query.makes_answer for of_query in chains):
-        scores.append(_score(ANSWER, chains, _means(final, queries, k)))
+    scores = [
+        _score(name, chains, _means(evaluation, queries, lists, name, road.metrics))
+        for name, evaluation in matched.items()
+        if name != ANSWER or any(of_query.makes_answer for of_query in chains)
+    ]
+    remarks += chain.from_iterable(
+        _remarks(score, len(queries), is_said=k is None) for score in scores if score.name != ANSWER
+    )
     items = tuple(item for of_query in chains for item in of_query.lost())
     n_gold = sum(len(of_query.items) for of_query in chains)
     n_found = n_gold - len(items)
-    heading = (run.name, final.match_name, k, len(queries), n_gold, n_found)
+    heading = (run.name, road.final.match_name, k, len(queries), n_gold, n_found)
     return StageLosses(*heading, tuple(scores), items, tuple(remarks))
 
 
-def _remarks(score: StageScore, n_questions: int) -> Iterator[str]:
-    """On how few questions a stage was seen, and on how many it failed."""
+def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterator[str]:
+    """Of how many questions nobody knows the way, or its end."""
+    if n_without := n_with_gold - len(queries):
+        yield phrase(
+            "questions without a search that gives documents, left out: {n}"
+            if road.k is None
+            else "questions without stages, left out: {n}",
+            n=n_without,
+        )
+    answers = [road.run[query.id] for query in queries]
+    unknown = [answer for answer in answers if answer.error is None and read_of(answer) is None]
+    if road.k is None and unknown:
+        yield phrase(
+            "questions of which nobody says what was read: {n}; all that came counts as read there",
+            n=len(unknown),
+        )
+
+
+def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:
+    """On how few questions a stage was seen, unless that `is_said`, and how often it failed."""
     name = visible(score.name)
-    if score.n_questions < n_questions:
+    if score.n_questions < n_questions and not is_said:
         yield phrase(
             "stage {name} was seen on {n} of {of} questions; its numbers are of those",
             name=name,
@@ -449,15 +561,18 @@ def _metrics(k: int) -> list[str]:
 
 
 def _unjudged(retriever: str, match: str, k: int) -> StageLosses:
-    why = phrase(
+    return _unsaid(retriever, match, k, [_not_judged()])
+
+
+def _not_judged() -> str:
+    return phrase(
         "what stages returned is not sent to a judge; where they lose the gold can be said by "
         "a matcher that asks none, for example {example}",
         example="matchers: {judged: llm, texts: overlap}",
     )
-    return _unsaid(retriever, match, k, [why])
 
 
-def _unsaid(retriever: str, match: str, k: int, why: Iterable[str]) -> StageLosses:
+def _unsaid(retriever: str, match: str, k: int | None, why: Iterable[str]) -> StageLosses:
     return StageLosses(retriever, match, k, 0, 0, 0, (), (), tuple(why))
 
 
@@ -491,11 +606,17 @@ def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
     }
 
 
-def _means(evaluation: Evaluation, queries: Iterable[Query], k: int) -> dict[str, float | None]:
-    """The means of an evaluation over some of its questions."""
+def _means(
+    evaluation: Evaluation,
+    queries: Iterable[Query],
+    lists: Mapping[str, Mapping[str, Stage]],
+    name: str,
+    metrics: Sequence[str],
+) -> dict[str, float | None]:
+    """The means of an evaluation over those of its questions that have a list."""
     places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-    rows = [places[query.id] for query in queries]
-    scores = evaluation.with_metrics(_metrics(k)).scores
+    rows = [places[query.id] for query in queries if name in lists[query.id]]
+    scores = evaluation.with_metrics(metrics).scores
     return {str(score.spec): number_of(score.spec.metric, score.values[rows]) for score in scores}
 
 
@@ -517,9 +638,11 @@ class _Chain:
         answer: Retrieved,
         lists: Mapping[str, Stage],
         ranks: Mapping[str, Mapping[str, Sequence[float]]],
-        k: int,
+        k: int | None,
     ) -> None:
-        self.query_id, self.items, self.lists, self.k = query.id, _items(query), lists, k
+        self.query_id, self.items, self.lists = query.id, _items(query), lists
+        self.k = sys.maxsize if k is None else k  # what stands anywhere is within it
+        self._is_read = k is None
         self._is_failed = answer.error is not None
         self._ranks = {
             name: by_query[query.id] for name, by_query in ranks.items() if name in lists
@@ -533,7 +656,7 @@ class _Chain:
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs
         self.makes_answer = len(last) != 1 or not (
-            self._is_failed or _equal(lists[last[0]].documents, answer.documents)
+            self._is_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
         )
 
     def rank(self, item: int, *names: str) -> float:
@@ -555,6 +678,8 @@ class _Chain:
             name = names.pop(0)
             inputs, rank = self.inputs[name], self.rank(item, name)
             before = self.rank(item, *inputs)
+            if name == ANSWER and self._is_read and before < rank:
+                return LostItem(self.query_id, item, "unread")
             if reason := self._reason(name, before, rank):
                 ranks = (None if place == inf else int(place) for place in (before, rank))
                 return LostItem(self.query_id, item, reason, name, *ranks)

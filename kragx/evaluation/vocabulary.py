@@ -36,11 +36,16 @@ def vocabulary_of(source: Source, *, keep: bool = False) -> Vocabulary:
 def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Criteria:
     """Criteria that know the words of a source, as far as anything that they name looks at them.
 
+    And of somebody who searches several times, which list metrics are about.
+
     Args:
         criteria: by which the source is evaluated.
         source: will pass afterwards.
         keep: as of `Source.ahead`.
     """
+    if criteria.basis is None:
+        all_of_them = criteria.asks_for_tokens
+        criteria = criteria.seeing(source.searches_ahead(keep=keep, all_of_them=all_of_them))
     if criteria.needs_vocabulary:
         return criteria.knowing(vocabulary_of(source, keep=keep))
     compares = criteria.forbids(source) and criteria.forbidden_matcher is not None

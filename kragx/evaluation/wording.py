@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kragx.evaluation.runs import RUNS
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
@@ -34,6 +35,18 @@ _REPEATS = {
     "count": phrase("each one counts"),
     "error": phrase("refused"),
 }
+
+
+_BASIS = {
+    "retrieved": phrase("what each question got in the end, not the searches before"),
+    "first": phrase("the first search of each question; later ones stand under their own metrics"),
+}
+
+
+def basis_label(settings: Mapping[str, Any]) -> str | None:
+    """Which list metrics are about that name none; None where nobody searches several times."""
+    basis = settings.get("searches", {}).get("basis")
+    return None if basis is None else _BASIS[basis]
 
 
 def match_label(match: Mapping[str, Any], name: str) -> str:
@@ -70,7 +83,14 @@ def _is_combination(match: Mapping[str, Any]) -> bool:
 def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
     """On how many queries the retriever failed, and the first reason; nothing where it did not."""
     if counts["n_failed"]:
-        yield phrase("queries that failed: {n_failed} (scored as empty lists)", **counts)
+        yield phrase(
+            "queries that failed: {n_failed} (scored as empty lists)"
+            if RUNS not in counts
+            else "queries that failed in some of {n} runs: {n_failed} (each such run is scored as "
+            "an empty list)",
+            n_failed=counts["n_failed"],
+            n=counts.get(RUNS, {}).get("n"),
+        )
         yield phrase("the first failure: {first_failure}", **counts)
 
 
@@ -173,6 +193,7 @@ def further_remarks(
     ):
         if count := counts.get(n) if isinstance(n, str) else n:
             yield phrase("{noun}: {n} ({treatment})", noun=noun, n=count, treatment=treatment)
+    yield from _of_searches(counts, settings)
     yield from _valueless(counts)
     yield from _of_metrics(counts, settings)
     if counts.get("facts", {}).get("n_unreviewed"):
@@ -193,6 +214,29 @@ def further_remarks(
         )
         for line in _judging(judging, votes_on(vote_bounds, "judging_relevance")):
             yield phrase("relevance: {line}", line=line)
+
+
+def _of_searches(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    """What is not known of searches, and of which questions no list is."""
+    of_searches = counts.get("searches", {})
+    for name, noun, treatment in (
+        ("n_no_list", phrase("questions whose list nobody knows"), phrase("no value")),
+        ("n_failed", phrase("searches that failed"), phrase("a step that found nothing")),
+        (
+            "n_unmeasured",
+            phrase("searches that gave no documents"),
+            phrase("a step, whose finds nobody knows"),
+        ),
+        (
+            "n_unknown_read",
+            phrase("documents that were read, and that no search gave"),
+            phrase("no match"),
+        ),
+    ):
+        if n := of_searches.get(name):
+            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=n, treatment=treatment)
+    if settings.get("searches", {}).get("tokens") == "counted":
+        yield phrase("tokens of searches: those of the documents they gave, as none says its own")
 
 
 def _of_metrics(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:

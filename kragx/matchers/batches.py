@@ -12,7 +12,8 @@ import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.data.amounts import RULES, in_figures
-from kragx.data.batch import Batch, numbered
+from kragx.data.batch import Batch
+from kragx.data.entries import numbered
 from kragx.data.known import Forms, known_texts
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from kragx.data import look_alikes, told_apart, value_at
-from kragx.data.batch import Batch, Entries
+from kragx.data.batch import Batch
+from kragx.data.entries import Entries
 from kragx.data.lists import Lists
 from kragx.data.stretches import ranges, starts
 from kragx.errors import DataError

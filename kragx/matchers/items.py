@@ -12,8 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data import Doc, Gold, Retrieved
-from kragx.data.batch import Batch, Entries
+from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
+from kragx.data.entries import NO_TEXT, Entries
 from kragx.data.known import Forms
 from kragx.errors import DataError
 from kragx.metrics import Bools, Ints, RankedList
@@ -220,14 +221,10 @@ def repeated(docs: Entries) -> Bools:
     """
     if docs.are_distinct:
         return np.zeros(len(docs.texts.numbers), bool)
-    forms = _HERE.normal_forms
-    forms.make_room()
-    has_text = docs.texts.numbers >= 0
-    numbers = docs.texts.numbers.copy()
-    numbers[has_text] = forms.of(docs.texts.known, numbers[has_text])
+    numbers = _normal_numbers(docs)
     if docs.ids is None:
         places = docs.texts.of_text * (int(numbers.max(initial=0)) + 1) + numbers
-        is_again = has_text.copy()
+        is_again = docs.texts.numbers >= 0
         is_again[np.unique(places, return_index=True)[1]] = False  # where each stands first
         return is_again
     # A text is known by its number, which is no id; without text and id nothing can be the same.
@@ -244,3 +241,28 @@ def repeated(docs: Entries) -> Bools:
         flags.append(key[1] is not None and key in earlier)
         earlier.add(key)
     return np.array(flags, bool)
+
+
+def first_same(docs: Entries) -> Ints:
+    """The first document of its list that each document is the same as, as `repeated` tells it."""
+    places = np.arange(len(docs.texts.numbers))
+    if docs.are_distinct or not repeated(docs).any():
+        return places
+    query, numbers = docs.texts.of_text.tolist(), _normal_numbers(docs).tolist()
+    ids = docs.ids or [None] * len(numbers)
+    first: dict[tuple[int, int | str], int] = {}
+    for place, (row, number, doc_id) in enumerate(zip(query, numbers, ids)):
+        identity = number if doc_id is None else doc_id
+        if identity != NO_TEXT:
+            places[place] = first.setdefault((row, identity), place)
+    return places
+
+
+def _normal_numbers(docs: Entries) -> Ints:
+    """The text of each document by number, the same for texts with one normal form."""
+    forms = _HERE.normal_forms
+    forms.make_room()
+    has_text = docs.texts.numbers >= 0
+    numbers = docs.texts.numbers.copy()
+    numbers[has_text] = forms.of(docs.texts.known, numbers[has_text])
+    return numbers

@@ -18,7 +18,8 @@ import numpy as np
 
 from kragx.data import TokenCorpus
 from kragx.data.amounts import in_figures
-from kragx.data.batch import NO_TEXT, Batch, Entries
+from kragx.data.batch import Batch
+from kragx.data.entries import NO_TEXT, Entries
 from kragx.data.known import known_texts
 from kragx.data.korean import stem
 from kragx.data.stretches import distinct

@@ -7,12 +7,14 @@ from functools import cache
 
 import numpy as np
 
+from kragx.data.searches import ListName, Order
 from kragx.errors import DataError, UsageError
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, MatchTable
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
+from kragx.metrics.search_scores import search_scores
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
@@ -43,25 +45,58 @@ def compute(
         UsageError: a metric needs evidence, and there is none.
         DataError: a query has no gold and the profile refuses it; or a gain is not finite.
     """
-    budgets: dict[TextBudget | None, list[MetricSpec]] = {}
+    groups: dict[tuple[_List, TextBudget | None], list[MetricSpec]] = {}
     for spec in specs:
         if spec.needs_evidence and evidence is None:
             raise UsageError(
                 f"metric {str(spec)!r} looks at documents, which a match table does not hold; "
                 "use evaluate"
             )
-        budgets.setdefault(spec.budget, []).append(spec)
+        groups.setdefault((_list_of(spec, evidence), spec.budget), []).append(spec)
     scores: dict[MetricSpec, MetricScores] = {}
-    for budget, group in budgets.items():
-        if budget is None or evidence is None:
-            computed = _computed(table, group, profile, evidence)
+    for (named, budget), group in groups.items():
+        on_list, seen = table, evidence
+        if named is not None and evidence is not None:
+            seen = evidence.of(*named)
+            on_list = seen.table
+        is_unknown = _is_unknown(named, evidence)
+        if budget is None or seen is None:
+            computed = _computed(on_list, group, profile, seen, is_unknown)
         else:
             uncut = [replace(spec, k=None) for spec in group]
-            within = evidence.within(budget)
-            computed = _computed(within.table, uncut, profile, within)
+            within = seen.within(budget)
+            computed = _computed(within.table, uncut, profile, within, is_unknown)
         scores |= {spec: replace(score, spec=spec) for spec, score in zip(group, computed)}
     warn_above_1(scores.values())
     return tuple(scores[spec] for spec in specs)
+
+
+_List = tuple[ListName, Order] | None
+"""A list that a metric is about; None for the basis."""
+
+
+def _list_of(spec: MetricSpec, evidence: Evidence | None) -> _List:
+    """The list that a metric is about, if it is another one than the basis.
+
+    Raises:
+        UsageError: nothing is known of searches.
+    """
+    named = spec["of"]
+    if named is None:
+        return None
+    if evidence is None or evidence.searches is None:
+        raise UsageError(
+            f"metric {str(spec)!r} is about a list of searches, and none were looked at",
+            remedy="name it when you call evaluate",
+        )
+    return None if named == evidence.searches.basis else (named, spec["order"] or "turns")
+
+
+def _is_unknown(named: _List, evidence: Evidence | None) -> Bools:
+    """(q) of which questions nobody knows the list; one False where all is known."""
+    if evidence is None or evidence.searches is None:
+        return np.zeros(1, bool)
+    return ~evidence.searches.places(*(named or ())).is_there
 
 
 def warn_above_1(scores: Iterable[MetricScores]) -> None:
@@ -82,21 +117,33 @@ def warn_above_1(scores: Iterable[MetricScores]) -> None:
 
 
 def _computed(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, evidence: Evidence | None
+    table: MatchTable,
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+    evidence: Evidence | None,
+    is_unknown: Bools,
 ) -> list[MetricScores]:
-    """Compute each metric of lists that are cut at a rank, or not at all."""
+    """Compute each metric of lists that are cut at a rank, or not at all.
+
+    `is_unknown` says of which questions nobody knows the list.
+    """
     of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
-    probes = probes_of(evidence)
-    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, probes)))
+    left_out = probes_of(evidence) | is_unknown
+    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out)))
     if evidence is not None:
         judged = [spec for spec in specs if spec.metric.from_relevance is not None]
-        scores |= dict(zip(judged, _from_relevance(evidence, judged, profile) if judged else ()))
+        if judged:
+            scores |= dict(zip(judged, _from_relevance(evidence, judged, profile, left_out)))
+        of_searches = [spec for spec in specs if spec.metric.from_searches is not None]
+        if of_searches:
+            computed = search_scores(evidence, of_searches, profile, probes_of(evidence))
+            scores |= dict(zip(of_searches, computed))
         remaining = (spec for spec in specs if spec not in scores)
-        scores |= {spec: _from_evidence(evidence, spec) for spec in remaining}
+        scores |= {spec: _from_evidence(evidence, spec, is_unknown) for spec in remaining}
     return [scores[spec] for spec in specs]
 
 
-def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
+def _from_evidence(evidence: Evidence, spec: MetricSpec, is_unknown: Bools) -> MetricScores:
     metric = spec.metric
     if metric.from_run is not None:
         nothing = np.full(evidence.table.n_queries, np.nan)
@@ -105,6 +152,8 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
     concerned = metric.concerns(evidence.table.unanswerable)
     if not metric.reads_forbidden:
         concerned = concerned & ~probes_of(evidence)
+        if not metric.of_answers:
+            concerned = concerned & ~is_unknown
 
     def own(of_queries: Floats) -> Floats:
         return of_queries if concerned.all() else np.where(concerned, of_queries, np.nan)
@@ -156,7 +205,7 @@ def bounds_of(low: Floats, high: Floats) -> tuple[float, float] | None:
 
 
 def _from_relevance(
-    evidence: Evidence, specs: Sequence[MetricSpec], profile: Profile
+    evidence: Evidence, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
 ) -> Iterator[MetricScores]:
     """Metrics of judged relevance, of the queries that were judged; of others there is no value.
 
@@ -176,25 +225,25 @@ def _from_relevance(
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
-    probes = np.broadcast_to(probes_of(evidence), evidence.table.n_queries)[judged.rows]
-    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules, probes)):
+    left_out = np.broadcast_to(left_out, evidence.table.n_queries)[judged.rows]
+    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules, left_out)):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
         yield replace(score, spec=spec, values=values, no_gold=None)
 
 
 def _from_matches(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, probes: Bools
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        scores = _score_metrics(table, specs, profile, probes)
+        scores = _score_metrics(table, specs, profile, left_out)
     else:
-        scores = _between(Unknown.of(table, profile), extremes(table), specs, profile, probes)
+        scores = _between(Unknown.of(table, profile), extremes(table), specs, profile, left_out)
     if table.votes is None:
         return scores
     open_ = Unknown.of_votes(table, table.votes)
-    reach = _between(open_, by_votes(table, table.votes), specs, profile, probes)
+    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out)
     return [
         replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach, strict=True)
     ]
@@ -205,10 +254,10 @@ def _between(
     extreme: tuple[MatchTable, MatchTable],
     specs: Sequence[MetricSpec],
     profile: Profile,
-    probes: Bools,
+    left_out: Bools,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (_score_metrics(extremes, specs, profile, probes) for extremes in extreme)
+    lows, highs = (_score_metrics(extremes, specs, profile, left_out) for extremes in extreme)
     scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
     for low, score in zip(lows, scores):
         if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
@@ -225,7 +274,7 @@ def _between(
 
 
 def _score_metrics(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, probes: Bools
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
 ) -> list[MetricScores]:
     """Metrics of a table that is known whole, at every cut-off at once.
 
@@ -245,14 +294,14 @@ def _score_metrics(
         assert from_view is not None  # only those come here
         uncut_view = view(uncut["rel"])
         values = from_view(uncut_view, uncut)
-        values = _apply_no_gold(values, uncut_view.empty & ~probes, table, uncut, profile)
-        if probes.any():
-            values = np.where(probes, np.nan, values)
+        values = _apply_no_gold(values, uncut_view.empty & ~left_out, table, uncut, profile)
+        if left_out.any():
+            values = np.where(left_out, np.nan, values)
         return values, means(values)
 
     @cache
     def pooled(rel: float | None) -> list[PooledCounts]:
-        return _pooled(view(rel), probes, skip_no_gold=profile.leaves_out_no_gold)
+        return _pooled(view(rel), left_out, skip_no_gold=profile.leaves_out_no_gold)
 
     def score(spec: MetricSpec) -> MetricScores:
         metric, rel, row = spec.metric, spec["rel"], cuts.index(_cut(spec))
@@ -266,7 +315,7 @@ def _score_metrics(
             )
             if precision is not None and recall is not None:
                 mean = harmonic(precision, recall)
-        scores = MetricScores(spec, values[row], mean, view(rel).empty & ~probes)
+        scores = MetricScores(spec, values[row], mean, view(rel).empty & ~left_out)
         if spec.label and spec.name not in BY_DOCUMENT:
             scores = replace(scores, not_one_to_one=int(view(rel).not_one_to_one.sum()))
         if metric.pooled is None:
@@ -283,9 +332,9 @@ def _shared(metric: Metric, spec: MetricSpec) -> dict[str, Value]:
     return {name: spec[name] for name in metric.options}
 
 
-def _pooled(view: TableView, probes: Bools, *, skip_no_gold: bool) -> list[PooledCounts]:
+def _pooled(view: TableView, left_out: Bools, *, skip_no_gold: bool) -> list[PooledCounts]:
     """The four counts at each cut-off, over the queries that are scored."""
-    scored = ~view.empty if skip_no_gold else ~probes & np.ones_like(view.empty)
+    scored = ~left_out & (~view.empty if skip_no_gold else np.ones_like(view.empty))
     gold = int(view.n_gold[scored].sum())
     sums = (
         block[:, scored].sum(axis=1, dtype=np.int64).tolist()

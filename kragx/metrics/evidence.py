@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc, Query, Status, timed_out
+from kragx.data.searches import ListName, Order
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 
@@ -138,6 +140,11 @@ class ForbiddenMarks:
         is_probe: Bools = self.could.any(axis=1) & ~has_gold & ~table.unanswerable
         return is_probe
 
+    def unmarked(self, n_docs: int) -> ForbiddenMarks:
+        """The same of so many documents of other lists, of which nothing is told."""
+        mark, stale = np.zeros((n_docs, len(self.kinds)), np.int8), np.zeros(n_docs, np.int8)
+        return replace(self, mark=mark, stale=stale, names={})
+
     def first(self, n_docs: Ints, depths: Ints) -> ForbiddenMarks:
         """Those of the first ``depths[i]`` documents of each list i, of its ``n_docs[i]``."""
         rank = np.arange(n_docs.sum()) - np.repeat(np.cumsum(n_docs) - n_docs, n_docs)
@@ -169,6 +176,13 @@ class Evidence(Protocol):
     @property
     def forbidden(self) -> ForbiddenMarks | None:
         """What of the lists must not come; None where nothing is forbidden."""
+
+    @property
+    def searches(self) -> SearchTable | None:
+        """What each search brought; None where nobody looks at searches."""
+
+    def of(self, name: ListName, order: Order) -> Evidence:
+        """The same of another list of each question, in which nothing is known to be forbidden."""
 
     def within(self, budget: TextBudget) -> Evidence:
         """The same, each list cut after the documents that fit whole into a budget.

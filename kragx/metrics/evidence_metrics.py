@@ -11,6 +11,7 @@ from kragx.data import tokenizer, value_at
 from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence, HeldFacts
 from kragx.metrics.match_table import Floats, Ints
+from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 from kragx.metrics.spec import Metric, MetricSpec, Option, defined
@@ -68,7 +69,7 @@ DOC_TYPE_COVERAGE = Metric(
         "ko": "기대하는 문서 유형 가운데 {} 안에 있는 비율입니다.",
     },
     from_evidence=_doc_type_coverage,
-    options={"key": Option("doc_type")},
+    options={"key": Option("doc_type"), **LISTS},
 )
 SOURCE_DIVERSITY = Metric(
     name="source_diversity",
@@ -82,7 +83,7 @@ SOURCE_DIVERSITY = Metric(
     },
     from_evidence=_diversity,
     maximum=_greatest_diversity,
-    options={"key": Option("source")},
+    options={"key": Option("source"), **LISTS},
     range=(0.0, None),
     unit="bits",
     better="neither",
@@ -196,7 +197,7 @@ CONTEXT_RELEVANCE = Metric(
         "ko": "컨텍스트 확장으로 더해진 문서 가운데 관련 있는 것의 비율입니다.",
     },
     from_evidence=_relevance,
-    options={"key": Option("expanded")},
+    options={"key": Option("expanded"), **LISTS},
 )
 
 
@@ -264,6 +265,7 @@ JUDGED = Metric(
         "ko": "{} 가운데 관련 여부가 골드셋에 알려진 비율입니다.",
     },
     from_evidence=_judged,
+    options=LISTS,
     better="neither",
 )
 
@@ -305,7 +307,7 @@ def _of_spread(
     """From the share of a spread's tokens that a metric is to the metric."""
 
     def values(evidence: Evidence, spec: MetricSpec) -> Floats:
-        options: dict[str, Any] = dict(spec.options)
+        options: dict[str, Any] = {name: spec[name] for name in OPTIONS}
         spread = evidence.spread(SpanOptions(**options))
         return share(spread, evidence.n_tokens(spec.k, spread))
 
@@ -322,7 +324,7 @@ COVERAGE = Metric(
         "ko": "정답의 단어 가운데 {} 안에 있는 비율입니다.",
     },
     from_evidence=_of_spread(Spread.coverage),
-    options=OPTIONS,
+    options={**OPTIONS, **LISTS},
     cuts_budgets=True,
 )
 DENSITY = Metric(
@@ -335,7 +337,7 @@ DENSITY = Metric(
         "ko": "{} 가운데 정답 텍스트가 차지하는 비율입니다.",
     },
     from_evidence=_of_spread(Spread.density),
-    options=OPTIONS,
+    options={**OPTIONS, **LISTS},
     cuts_budgets=True,
 )
 IOU = Metric(
@@ -347,6 +349,6 @@ IOU = Metric(
         "ko": "정답과 {}의 모든 단어 가운데 둘이 공유하는 단어의 비율입니다.",
     },
     from_evidence=_of_spread(Spread.iou),
-    options=OPTIONS,
+    options={**OPTIONS, **LISTS},
     cuts_budgets=True,
 )

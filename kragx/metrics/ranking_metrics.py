@@ -3,8 +3,11 @@
 With the options that they share; how nDCG is computed stands in `kragx.metrics.ndcg`.
 """
 
+from typing import get_args
+
 import numpy as np
 
+from kragx.data.searches import ListName, Order
 from kragx.errors import UsageError
 from kragx.metrics.match_table import Floats
 from kragx.metrics.ndcg import ndcg
@@ -41,6 +44,13 @@ GAIN_FROM = Option("gold", ("gold", "judge"), by_profile=True)
 REL = Option(None, read=above_0, by_profile=True)
 """The least grade that counts as gold; None for any grade above 0."""
 
+LISTS = {
+    "of": Option(None, get_args(ListName)),
+    "order": Option("turns", get_args(Order)),
+}
+"""Which list of somebody who searches several times (None: that of the evaluation), and how all
+searches make one."""
+
 # These exist to reproduce other tools.
 
 CREDIT = Option("gold", by_profile=True, settable=False)
@@ -74,7 +84,7 @@ HIT_RATE = Metric(
         "ko": "{} 안에 정답이 있는 질문의 비율입니다.",
     },
     from_matches=_hit_rate,
-    options={"need": NEED, "rel": REL},
+    options={"need": NEED, "rel": REL, **LISTS},
     rises_with_matches=True,
     rises_with_gold=lambda spec: spec["need"] == "any",
 )
@@ -87,7 +97,7 @@ MRR = Metric(
         "ko": "{} 안에서 첫 정답이 얼마나 앞에 있는지를 나타냅니다. 항상 1위면 1, 2위면 0.5입니다.",
     },
     from_matches=lambda view, _: view.reciprocal_rank,
-    options={"rel": REL},
+    options={"rel": REL, **LISTS},
     rises_with_matches=True,
     rises_with_gold=True,
 )
@@ -118,7 +128,7 @@ PRECISION = Metric(
         "ko": "{} 가운데 관련 있는 문서의 비율입니다.",
     },
     from_matches=_precision,
-    options={"over": OVER, "rel": REL},
+    options={"over": OVER, "rel": REL, **LISTS},
     pooled=PooledCounts.precision,
     rises_with_matches=True,
     rises_with_gold=True,
@@ -132,7 +142,7 @@ RECALL = Metric(
         "ko": "질문의 정답 가운데 {} 안에 있는 비율입니다.",
     },
     from_matches=_recall,
-    options={"rel": REL},
+    options={"rel": REL, **LISTS},
     pooled=PooledCounts.recall,
     rises_with_matches=True,
 )
@@ -145,7 +155,7 @@ F1 = Metric(
         "ko": "{}의 정밀도와 재현율을 하나로 합친 값입니다.",
     },
     from_matches=_f1,
-    options={"over": OVER, "rel": REL, "macro": MACRO},
+    options={"over": OVER, "rel": REL, "macro": MACRO, **LISTS},
     pooled=PooledCounts.f1,
     rises_with_matches=lambda spec: spec["macro"] == "queries",
 )
@@ -174,7 +184,7 @@ MAP = Metric(
         "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 모두 맨 앞이면 1입니다.",
     },
     from_matches=_map,
-    options={"norm": NORM, "rel": REL, "credit": CREDIT},
+    options={"norm": NORM, "rel": REL, "credit": CREDIT, **LISTS},
     rises_with_matches=lambda spec: spec["norm"] != "hits",
 )
 NDCG = Metric(
@@ -188,7 +198,7 @@ NDCG = Metric(
         "크며, 최선의 순서면 1입니다.",
     },
     from_matches=ndcg,
-    options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL},
+    options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL, **LISTS},
     rises_with_matches=lambda spec: spec["ideal"] != "retrieved" and spec["gain"] != "score",
 )
 
@@ -204,7 +214,7 @@ REDUNDANCY = Metric(
         "ko": "관련 있는 문서 가운데 새로운 내용이 없는 것의 비율입니다.",
     },
     from_matches=lambda view, _: ratio(view.redundant, view.relevant, empty=np.nan),
-    options={"rel": REL},
+    options={"rel": REL, **LISTS},
     better="lower",
     may_be_undefined=True,
 )

@@ -15,6 +15,8 @@ from kragx.metrics import (
     ranking_metrics,
     relevance_metrics,
     retrieval_metrics,
+    search_costs,
+    searches,
     tool_names,
 )
 from kragx.metrics.evidence import Cut, TextBudget
@@ -33,7 +35,7 @@ METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for file in (
         *(ranking_metrics, retrieval_metrics, evidence_metrics, relevance_metrics),
-        *(abstention, leaks),
+        *(abstention, leaks, searches, search_costs),
     )
     for metric in vars(file).values()
     if isinstance(metric, Metric)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.errors import DataError, UsageError
 from kragx.metrics.match_table import Floats, Ints
-from kragx.metrics.ranking_metrics import REL, above_0
+from kragx.metrics.ranking_metrics import LISTS, REL, above_0
 from kragx.metrics.spec import Metric, MetricSpec, Option, shown
 from kragx.metrics.table_view import TableView, order_within, ratio
 
@@ -21,7 +21,7 @@ def _share(text: str) -> float:
     return number
 
 
-PERSISTENCE = {"p": Option(0.8, read=_share), "rel": REL}
+PERSISTENCE = {"p": Option(0.8, read=_share), "rel": REL, **LISTS}
 """How likely a reader goes on to the next rank."""
 
 GREATEST = Option(4.0, read=above_0)
@@ -49,7 +49,7 @@ R_PRECISION = Metric(
         "ko": "정답이 m개인 질문의 처음 문서 m개 안에 있는 정답의 비율입니다.",
     },
     from_matches=_r_precision,
-    options={"rel": REL},
+    options={"rel": REL, **LISTS},
     cuts=False,
     rises_with_matches=True,
 )
@@ -140,7 +140,7 @@ ERR = Metric(
         "만족할 가능성이 큽니다.",
     },
     from_matches=_err,
-    options={"max": GREATEST},
+    options={"max": GREATEST, **LISTS},
 )
 
 
@@ -174,7 +174,7 @@ BPREF = Metric(
         "판정되지 않은 문서는 세지 않습니다.",
     },
     from_matches=_bpref,
-    options={"rel": REL},
+    options={"rel": REL, **LISTS},
     cuts=False,
     undefined_by_gold=True,
 )
@@ -187,7 +187,7 @@ HITS = Metric(
         "ko": "질문의 정답 가운데 {} 안에 있는 것의 개수입니다.",
     },
     from_matches=lambda view, _: view.found,
-    options={"rel": REL},
+    options={"rel": REL, **LISTS},
     range=(0.0, None),
     rises_with_matches=True,
     rises_with_gold=True,

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.metrics.intervals import Interval, mean_intervals, with_exact_limits
+from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
 from kragx.metrics.match_table import Bools, Floats, MatchTable, Votes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import Metric, MetricSpec, defined
@@ -57,6 +57,10 @@ class MetricScores:
             metric, and credits each gold item once. 0 of kragx's own metrics.
         extremes: (q) of what must not be found the least and the greatest values.
         counts: of how many queries something is so, as the metric has it.
+        runs: of a retriever that was asked several times the number of each run, None where it has
+            none; empty of one. `values` are then means over the runs (`over_runs`).
+        ratio: what each query adds to a sum over a sum, where the metric's number is one; no query
+            has a value then.
     """
 
     spec: MetricSpec
@@ -72,6 +76,8 @@ class MetricScores:
     not_one_to_one: int = 0
     extremes: tuple[Floats, Floats] | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    runs: tuple[float | None, ...] = ()
+    ratio: Ratio | None = None
 
     @property
     def maximum(self) -> float | None:
@@ -81,8 +87,8 @@ class MetricScores:
 
     @property
     def n_scored(self) -> int:
-        """How many queries have a value, and so are in the mean."""
-        return len(defined(self.values))
+        """How many queries have a value, and so are in the mean, or a part in the ratio."""
+        return len(defined(self.values)) if self.ratio is None else int(self.ratio.counts.sum())
 
     @property
     def is_mean(self) -> bool:
@@ -114,8 +120,8 @@ def is_mean(metric: Metric | None, number: float | None, values: Floats) -> bool
 def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     """The 95 % interval of each mean by canonical name; None where there is none.
 
-    As `mean_intervals` has it: of a run's own number, of fewer than three values, and where all are
-    the same within their range, there is none.
+    As `mean_intervals` and `Ratio` have it: of a run's own number, of fewer than three values, and
+    where all are the same within their range, there is none.
     """
     intervals: dict[str, Interval | None] = {str(score.spec): None for score in scores}
     means = [score for score in scores if score.is_mean]
@@ -131,7 +137,8 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
         )
         for score, (low, high) in zip(means, ends.T.tolist()):
             intervals[str(score.spec)] = None if isnan(low) else (low, high)
-    return intervals
+    ratios = ((str(score.spec), score.ratio) for score in scores if score.ratio is not None)
+    return intervals | {name: ratio.interval() for name, ratio in ratios}
 
 
 def doubt(

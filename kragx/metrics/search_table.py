@@ -11,23 +11,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.data.stretches import ranges
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 
-ListName = Literal["retrieved", "first", "last", "all", "read"]
-"""Which list a metric is about: what was handed on in the end, what the first or the last search
-gave that is measured, what all gave, or what was read of it."""
-
 Basis = Literal["retrieved", "first"]
 """The list that metrics are about which name none."""
-
-Order = Literal["turns", "chain"]
-"""How all searches make one list: by turns, rank by rank, or one search behind the other."""
-
-UNKNOWN_DOC = -1
-"""Stands for a document that was read, and that no search returned."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +45,14 @@ class Places:
         """The question of each entry."""
         return np.repeat(np.arange(len(self.is_there)), self.lengths)
 
+    def emptied(self, queries: Bools) -> Places:
+        """The same with an empty list, which is there, for some questions (q)."""
+        if not queries.any():
+            return self
+        lengths = np.where(queries, 0, self.lengths)
+        docs = self.docs[~queries[self.query]]
+        return Places(_starts(lengths), docs, self.is_there | queries)
+
 
 @dataclass(frozen=True)
 class SearchTable:
@@ -73,7 +71,7 @@ class SearchTable:
         list_start: (n + 1) and `docs`: the documents of search j, by rank, are the places
             ``docs[list_start[j]:list_start[j + 1]]`` in the table.
         measured: (n) whether it is known what documents came; False of failed searches, too.
-        failed: (n) whether it failed.
+        failed: (n) whether it failed, and so brought nothing.
         seconds, tokens: (n) what it took; NaN where nobody says.
         final: what was handed on in the end; not there where a question has searches alone.
         read: what was read; not there where no search of a question says.
@@ -112,8 +110,35 @@ class SearchTable:
         np.maximum.at(steps, self.query, self.step)
         return steps
 
+    def is_known(self, n: int | None = None) -> Bools:
+        """(q) whether it is known what the first n steps of a question brought; None for all steps.
+
+        One measured search says it, and so does it that nothing came: where nothing was searched
+        for, where all searches failed, and where the question did. A failed search beside one that
+        is not measured says nothing.
+        """
+        within = np.ones(len(self.step), bool) if n is None else self.step <= n
+        is_open = ~self.measured & ~self.failed
+        n_queries = len(self.n_searches)
+        n_measured, n_open = (
+            np.bincount(self.query[within & those], minlength=n_queries)
+            for those in (self.measured, is_open)
+        )
+        is_known: Bools = (n_measured > 0) | (n_open == 0) | ~self.table.answered
+        return is_known
+
+    @property
+    def entries(self) -> tuple[Ints, Ints]:
+        """(e) of each of `docs` its search, and its rank from 1 on."""
+        lengths = np.diff(self.list_start)
+        search = np.repeat(np.arange(len(lengths)), lengths)
+        return search, np.arange(1, len(search) + 1) - self.list_start[search]
+
     def places(self, of: ListName | None = None, order: Order = "turns") -> Places:
         """The lists that a metric is about.
+
+        They are there, and empty, of who failed or is missing, and where nothing was searched for,
+        or all searches failed, unless somebody has handed on something else.
 
         Args:
             of: which; None for the basis.
@@ -121,55 +146,66 @@ class SearchTable:
         """
         match of or self.basis:
             case "retrieved":
-                return self.final
+                places = self.final
             case "read":
-                return self.read
+                places = self.read
             case "all":
-                return self._all(order)
+                places = self._all(order)
             case "last":
-                return self._of_searches(np.maximum.reduceat)
+                places = self._of_searches(np.maximum.reduceat)
             case _:
-                return self._of_searches(np.minimum.reduceat)
+                places = self._of_searches(np.minimum.reduceat)
+        nothing = ~np.isin(np.arange(len(self.n_searches)), self.query[~self.failed])
+        return places.emptied(~self.table.answered | (nothing & ~places.is_there))
 
     def of(self, of: ListName | None = None, order: Order = "turns") -> MatchTable:
         """The matches of one list for each question, which `places` says."""
         return listed(self.table, self.places(of, order), self.same)
 
+    def with_counted_tokens(self, lengths: Ints) -> SearchTable:
+        """The same where the tokens of a search are those of the documents that it brought.
+
+        Only where no search of a whole evaluation says its tokens: what is counted is never mixed
+        with what is measured. One that is not measured has none; one that failed brought nothing.
+
+        Args:
+            lengths: (d) the tokens of each document.
+        """
+        search, _ = self.entries
+        tokens = np.bincount(search, lengths[self.docs], minlength=len(self.step))
+        tokens[self.failed] = 0.0
+        tokens[~(self.measured | self.failed)] = np.nan
+        return replace(self, tokens=tokens.astype(np.float64))
+
     def _of_searches(self, chosen: Any) -> Places:
-        """The list of one measured search of each question, by the number of the search."""
-        n_queries = len(self.start) - 1
+        """The list of one measured search of each question, by the number of the search.
+
+        Where none is measured, though some failed, it is empty.
+        """
+        n_queries = len(self.n_searches)
         numbers = np.flatnonzero(self.measured)
         queries = self.query[numbers]
-        is_there = np.zeros(n_queries, bool)
-        is_there[queries] = True
-        lengths = np.zeros(n_queries, np.int64)
-        firsts = np.zeros(n_queries, np.int64)
+        lengths, firsts = np.zeros(n_queries, np.int64), np.zeros(n_queries, np.int64)
         if len(numbers):
             begins = np.flatnonzero(np.diff(queries, prepend=-1))
-            search = chosen(numbers, begins)
-            firsts[is_there] = self.list_start[search]
-            lengths[is_there] = np.diff(self.list_start)[search]
+            search, queries = chosen(numbers, begins), queries[begins]
+            firsts[queries] = self.list_start[search]
+            lengths[queries] = np.diff(self.list_start)[search]
         docs = self.docs[ranges(firsts, lengths)]
-        return Places(np.concatenate(([0], np.cumsum(lengths))), docs, is_there)
+        return Places(_starts(lengths), docs, self.is_known())
 
     def _all(self, order: Order) -> Places:
         """The lists of all measured searches as one without repeats."""
-        n_queries = len(self.start) - 1
-        lengths = np.diff(self.list_start)
-        search = np.repeat(np.arange(len(lengths)), lengths)
-        rank = np.arange(len(self.docs)) - np.repeat(self.list_start[:-1], lengths)
+        search, rank = self.entries
         counts = self.measured[search]
-        docs, query, search, rank = (
-            column[counts] for column in (self.docs, self.query[search], search, rank)
-        )
+        docs, search, rank = self.docs[counts], search[counts], rank[counts]
+        query = self.query[search]
         if order == "turns":  # in the order of searches among those of one rank
-            sequence = np.lexsort((search, rank, query))
+            sequence = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
             docs, query = docs[sequence], query[sequence]
-        first = np.sort(np.unique(self.same[docs], return_index=True)[1])
-        docs, query = docs[first], query[first]
-        n_docs = np.bincount(query, minlength=n_queries)
-        is_there = np.bincount(self.query[self.measured], minlength=n_queries) > 0
-        return Places(np.concatenate(([0], np.cumsum(n_docs))), docs, is_there)
+        first = ~_again(self.same[docs], len(self.same))
+        lengths = np.bincount(query[first], minlength=len(self.n_searches))
+        return Places(_starts(lengths), docs[first], self.is_known())
 
     @classmethod
     def joined(cls, tables: Sequence[SearchTable]) -> SearchTable:
@@ -235,6 +271,7 @@ def listed(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     return replace(
         table,
         doc_start=places.start,
+        answered=table.answered & places.is_there,
         repeated=_repeated(places, same),
         pair_doc=np.repeat(known, lengths).astype(np.int32),
         pair_gold=table.pair_gold[pairs],
@@ -247,9 +284,21 @@ def listed(table: MatchTable, places: Places, same: Ints) -> MatchTable:
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
-def _repeated(places: Places, same: Ints) -> NDArray[np.bool_]:
+def _starts(lengths: Ints) -> Ints:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+
+
+def _again(numbers: Ints, n: int) -> Bools:
+    """Whether each of some numbers below n has come before."""
+    first = np.zeros(n, np.int64)
+    # Written backwards, the first place of each number is written last.
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return np.not_equal(first[numbers], np.arange(len(numbers)))
+
+
+def _repeated(places: Places, same: Ints) -> Bools:
     """Whether each entry's document stands earlier in its list."""
-    is_again = places.docs >= 0
-    known = np.flatnonzero(is_again)
-    is_again[known[np.unique(same[places.docs[known]], return_index=True)[1]]] = False
+    is_again = np.zeros(len(places.docs), bool)
+    known = np.flatnonzero(places.docs >= 0)
+    is_again[known] = _again(same[places.docs[known]], len(same))
     return is_again

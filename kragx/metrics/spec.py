@@ -11,9 +11,10 @@ import numpy as np
 from kragx.data import plain_number
 from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
-from kragx.metrics.intervals import Kind
+from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
+from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView
 from kragx.printing import phrase
 
@@ -64,9 +65,10 @@ def _mean(values: Floats) -> float:
 class Metric:
     """One metric: what turns an evaluation's evidence into a value a query.
 
-    Exactly one of `from_matches`, `from_relevance`, `from_evidence` and `from_run` is given: it
-    says how the metric is computed, and so what it needs. Write one of your own and name it by its
-    import path in a list of metrics: ``metrics: [ndcg@10, "my_package.metrics:FRESHNESS@5"]``.
+    Exactly one of `from_matches`, `from_relevance`, `from_evidence`, `from_searches` and `from_run`
+    is given: it says how the metric is computed, and so what it needs. Write one of your own and
+    name it by its import path in a list of metrics:
+    ``metrics: [ndcg@10, "my_package.metrics:FRESHNESS@5"]``.
 
     Attributes:
         name: as in metric strings.
@@ -78,8 +80,10 @@ class Metric:
             NaN where it is undefined.
         from_relevance: the same of the table of judged relevance (`Relevance`), whatever the gold.
         from_evidence: from documents, times and matches to its values at a spec's cut-off, (q).
-        from_run: from the same to one number of the run, in which no query has a part; None where
-            there is nothing to take it of.
+        from_searches: from what each search brought to its values at a spec's cut-off, which counts
+            steps, (q); or to what each question adds to a sum over a sum. NaN where undefined.
+        from_run: from documents, times and matches to one number of the run, in which no query has
+            a part; None where there is nothing to take it of.
         options: what metric strings and profiles may set.
         range: its least and greatest value; None where nothing bounds it.
         unit: of its values; none for shares and what is made of them.
@@ -89,6 +93,7 @@ class Metric:
             the documents that fit whole.
         reads_facts: whether it asks which facts the documents hold, which are matched apart.
         reads_forbidden: whether it asks what must not come; beside that it sees the table alone.
+        reads_tokens: whether it asks what searches cost in tokens.
         of: whether it is of the questions that can be answered, of those that cannot
             (``answerable: false``), or of all; others have no value. What is made of matches alone
             follows the profile's rule for queries without gold instead.
@@ -103,6 +108,9 @@ class Metric:
             the share of questions above 0; ``capped``, as most are, with an upper end no higher
             than that limit. What is not known widens the latter two.
         counts: of how many questions something is so, in an evaluation or a part of it.
+        search_counts: the same of `from_searches`.
+        aside: what stands beside its mean for people, from the values of the queries that have one
+            and the counts; empty for nothing.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
             has its extremes where all of it matches, or nothing does; a function if it depends on
             the options.
@@ -125,7 +133,7 @@ class Metric:
     meaning: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
     range: tuple[float, float | None] = (0.0, 1.0)
-    unit: Literal["", "seconds", "bits", "queries a second"] = ""
+    unit: Literal["", "seconds", "bits", "queries a second", "tokens", "searches"] = ""
     better: Literal["higher", "lower", "neither"] = "higher"
     cuts: bool = True
     cuts_budgets: bool = False
@@ -139,6 +147,7 @@ class Metric:
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"
     counts: Callable[[Evidence, MetricSpec], Mapping[str, int]] | None = None
+    aside: Callable[[Floats, Mapping[str, int]], str] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
     may_be_undefined: bool = False
@@ -146,13 +155,17 @@ class Metric:
     aliases: tuple[str, ...] = ()
     beside: str = ""
     function: Callable[..., Any] | None = None
+    from_searches: Callable[[SearchView, MetricSpec], Floats | Ratio] | None = None
+    search_counts: Callable[[SearchView, MetricSpec], Mapping[str, int]] | None = None
+    reads_tokens: bool = False
 
     def __post_init__(self) -> None:
-        ways = (self.from_matches, self.from_relevance, self.from_evidence, self.from_run)
-        if sum(way is not None for way in ways) != 1:
+        ways = (self.from_matches, self.from_relevance, self.from_evidence)
+        ways_of_runs = (self.from_searches, self.from_run)
+        if sum(way is not None for way in (*ways, *ways_of_runs)) != 1:
             raise UsageError(
                 f"metric {self.name!r}: give one of from_matches, from_relevance, "
-                "from_evidence and from_run"
+                "from_evidence, from_searches and from_run"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -183,6 +196,11 @@ class Metric:
         return unanswerable if self.of == "unanswerable" else ~unanswerable
 
     @property
+    def of_answers(self) -> bool:
+        """Whether it is of answers, whatever list they held: how long they took."""
+        return self.unit in ("seconds", "queries a second")
+
+    @property
     def limits(self) -> tuple[float, float] | None:
         """Its range; None where that is not known on both sides."""
         lowest, greatest = self.range
@@ -196,6 +214,9 @@ class Metric:
         """
         if k is not None and not self.cuts:
             raise UsageError(f"{self.name} concerns whole answers; leave '@{k}' out")
+        if self.from_searches is not None and isinstance(k, TextBudget):
+            problem = f"{self.name} is cut after steps, not at a budget"
+            raise UsageError(problem, remedy=f"write {self.name}@3, or recall@{k}(of=all)")
         values: dict[str, Value] = {
             name: getattr(within, name) if option.by_profile else option.default
             for name, option in self.options.items()
@@ -211,6 +232,9 @@ class Metric:
                 values[name] = self.options[name].value(text)
             except UsageError as error:
                 raise UsageError(f"{name} {error.problem}", remedy=error.remedy) from None
+        if values.get("order", "turns") != "turns" and values["of"] != "all":
+            problem = "order says how all searches make one list"
+            raise UsageError(problem, remedy="write of=all with it, or leave it out")
         return MetricSpec(self, k, values)
 
 
@@ -246,8 +270,18 @@ class MetricSpec:
 
     @property
     def looks(self) -> bool:
-        """Whether documents or times themselves are looked at, which marks of leaks are not."""
-        return self.needs_evidence and (self.budget is not None or not self.metric.reads_forbidden)
+        """Whether documents or times themselves are looked at.
+
+        Marks of leaks are none of these, nor is what each search brought.
+        """
+        metric = self.metric
+        knows = metric.reads_forbidden or metric.from_searches is not None
+        return self.needs_evidence and (self.budget is not None or not knows)
+
+    @property
+    def reads_searches(self) -> bool:
+        """Whether it asks what each search brought, or is about a list that it names."""
+        return self.metric.from_searches is not None or self["of"] is not None
 
     @property
     def apart(self) -> bool:

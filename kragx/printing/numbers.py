@@ -1,15 +1,23 @@
 """The forms of numbers, the same wherever people read them."""
 
 from collections.abc import Callable, Mapping
-from math import ceil, floor, isclose, log10
+from math import ceil, floor, inf, isclose, log10
 
 from kragx.phrase import Phrase, joined, phrase
 
+NEVER = phrase("never")
+"""How long it took to find what was not found."""
+
 
 def number(value: float | None) -> str:
-    """A metric's value as people read it; a dash where there is none."""
+    """A metric's value as people read it; a dash where there is none.
+
+    What was not found has taken infinitely long.
+    """
     if value is None:
         return "-"
+    if value == inf:
+        return NEVER
     # Times and throughputs are not between 0 and 1, and 0.0000 seconds say nothing.
     if 0 < abs(value) < 0.001:
         return f"{value:.2g}"

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kragx.metrics import METRICS, Metric
+from kragx.metrics import METRICS, Metric, Option
+from kragx.metrics.ranking_metrics import LISTS
 from kragx.printing import Cell, Line, Part, Table
 from kragx.report.csv_files import csv_text
 
 _COMMON = (
     *("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg"),
-    *("redundancy", "judged", "seconds_p95"),
+    *("redundancy", "judged", "seconds_p95", "evidence_recall"),
 )
 """What most people look for, in this order."""
 
@@ -24,7 +25,7 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
             [
                 metric.name,
                 Cell(metric.question, below=metric.formula),
-                "\n".join(_described(metric)["options"]),
+                "\n".join(f"{name}={option}" for name, option in _options(metric)),
                 f"{lowest:g} or more" if greatest is None else f"{lowest:g} to {greatest:g}",
                 metric.better,
             ]
@@ -36,7 +37,9 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
         "Write name@k(option=value): ndcg@10, ndcg@10(gain=exp2), hit_rate@5(need=all), "
         "recall@5(rel=2).\nWithout @k the whole list counts; k may be a budget: "
         "ndcg@500tokens, coverage@2000chars.\nThe first value of an option is its default; "
-        "rel=x counts only gold of grade x or more."
+        "rel=x counts only gold of grade x or more.\n"
+        f"What looks at a list takes of={LISTS['of']} and order={LISTS['order']}: which list, "
+        "where somebody searches several times."
     )
 
 
@@ -57,14 +60,19 @@ def metrics_csv() -> str:
     return csv_text(rows, list(rows[0]))
 
 
+def _options(metric: Metric, *, lists: bool = False) -> Iterator[tuple[str, Option]]:
+    """Those that may be written; which list is meant, as most metrics may be told, is said once."""
+    for name, option in metric.options.items():
+        if option.settable and (lists or name not in LISTS):
+            yield name, option
+
+
 def _described(metric: Metric) -> dict[str, Any]:
     return {
         "name": metric.name,
         "question": metric.question,
         "formula": metric.formula,
-        "options": [
-            f"{name}={option}" for name, option in metric.options.items() if option.settable
-        ],
+        "options": [f"{name}={option}" for name, option in _options(metric, lists=True)],
         "range": list(metric.range),
         "direction": metric.better,
         "micro": metric.pooled is not None,

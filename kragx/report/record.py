@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -120,6 +120,14 @@ class Kept:
         """Of its plain values."""
         numbers = {name: int(entry) for name, entry in value.items() if name != "begun"}
         return cls(**numbers, begun=_text(value["begun"]))
+
+    @classmethod
+    def joined(cls, kept: Sequence[Self]) -> Self:
+        """Those of all runs of a retriever; at least one."""
+        names = ("n_answers", "n_queries", "n_untimed", "n_edited")
+        numbers = {name: sum(getattr(of_run, name) for of_run in kept) for name in names}
+        begun = min((of_run.begun for of_run in kept if of_run.begun is not None), default=None)
+        return cls(**numbers, begun=begun)
 
     @property
     def number(self) -> str:

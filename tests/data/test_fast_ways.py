@@ -20,10 +20,10 @@ from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
 
 from kragx.data import Forbidden, GoldDataset, Reading, Run, documents, gold
-from kragx.data.batch import Records
 from kragx.data.documents import Doc, as_docs
 from kragx.data.formats import jsonl
 from kragx.data.formats.jsonl import json_value
+from kragx.data.gathering import Records
 from kragx.data.gold import Gold, Query, as_golds, query_hash
 from kragx.data.problems import Problem
 from kragx.data.text import Mender, normalise

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kragx.data import Doc
-from kragx.data.batch import Entries
+from kragx.data.entries import Entries
 from kragx.matchers.items import repeated
 from tests.thoroughness import examples
 

@@ -98,15 +98,18 @@ def score(of: Ranking, *metrics: str) -> list[float]:
     return [each.values[0] for each in compute(table(of), [parse(metric) for metric in metrics])]
 
 
+LISTS = ("of", "order")
+"""Of somebody who searches several times; these rankings are one list (test_searches.py)."""
+
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "hit_rate": ("need", "rel"),
-    "mrr": ("rel",),
-    "precision": ("over", "rel"),
-    "recall": ("rel",),
-    "f1": ("over", "rel"),
-    "map": ("norm", "rel"),
-    "ndcg": ("gain", "gain_from"),
-    "redundancy": ("rel",),
+    "hit_rate": ("need", "rel", *LISTS),
+    "mrr": ("rel", *LISTS),
+    "precision": ("over", "rel", *LISTS),
+    "recall": ("rel", *LISTS),
+    "f1": ("over", "rel", *LISTS),
+    "map": ("norm", "rel", *LISTS),
+    "ndcg": ("gain", "gain_from", *LISTS),
+    "redundancy": ("rel", *LISTS),
 }
 """The options of each metric."""
 
@@ -116,8 +119,13 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "norm": ("m", "hits", "cut"),
     "gain": ("linear", "exp2"),
     "gain_from": ("gold", "judge"),
+    "of": ("retrieved", "first", "last", "all", "read"),
+    "order": ("turns",),
 }
-"""The values of each option, the default first; rel takes any number above 0."""
+"""The values of each option, the default first; rel takes any number above 0.
+
+None is the default of `of`, and `order` has another value only with ``of=all``.
+"""
 
 
 def option_choices(name: str, rels: Sequence[str] = ("2",)) -> list[str]:
@@ -125,7 +133,7 @@ def option_choices(name: str, rels: Sequence[str] = ("2",)) -> list[str]:
     sides = [
         ["", *(f"{option}={value}" for value in CHOICES.get(option, ("", *rels))[1:])]
         for option in OPTIONS[name]
-        if option != "gain_from"  # for graded matches alone: test_judged_gain.py
+        if option not in ("gain_from", *LISTS)  # of graded matches alone: test_judged_gain.py
     ]
     combinations = (", ".join(filter(None, combination)) for combination in product(*sides))
     return [f"({inside})" if inside else "" for inside in combinations]

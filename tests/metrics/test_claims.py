@@ -12,7 +12,7 @@ from hypothesis import given
 from kragx.metrics import METRICS, MetricSpec, parse
 from tests.thoroughness import examples
 
-from .support import TINY, Ranking, compute, rankings, table
+from .support import LISTS, TINY, Ranking, compute, rankings, table
 
 some = examples(200)
 
@@ -27,7 +27,7 @@ def claiming(claim: str) -> list[MetricSpec]:
         choices = {
             name: option.choices
             for name, option in metric.options.items()
-            if option.choices and option.settable and name != "gain_from"
+            if option.choices and option.settable and name not in ("gain_from", *LISTS)
         }
         claimed = getattr(metric, claim)
         ks = ("@1", "@3", "") if metric.cuts else ("",)

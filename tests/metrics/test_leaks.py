@@ -68,7 +68,7 @@ def evidence(*questions: Marked, kinds=KINDS):
         versions=np.array([own.versions for own in questions], bool),
         stale_open=np.array([own.stale_open for own in questions], bool),
     )
-    return SimpleNamespace(table=matches, forbidden=marks, lists=(), relevance=None)
+    return SimpleNamespace(table=matches, forbidden=marks, lists=(), relevance=None, searches=None)
 
 
 def scores(metrics: object, *questions: Marked, no_gold: str = "skip", **options) -> dict:

@@ -126,15 +126,25 @@ ALIASES = [alias for metric in METRICS.values() for alias in metric.aliases]
     ("written", "valid"),
     [
         ("zzz@10", ", ".join([*METRICS, *ALIASES])),
-        ("ndcg@10(zzz=1)", "gain, gain_from"),
+        ("ndcg@10(zzz=1)", "gain, gain_from, of, order"),
         ("map(norm=zzz)", "m, hits, cut"),
-        ("mrr(over=k)", "rel"),
+        ("mrr(over=k)", "rel, of, order"),
     ],
 )
 def test_what_is_near_nothing_is_answered_with_everything(written: str, valid: str) -> None:
     """Where nothing valid is near, all that is valid is listed."""
     with pytest.raises(UsageError, match=f"valid: {valid}$"):
         parse(written)
+
+
+def test_an_order_is_of_all_searches_and_steps_are_no_budget() -> None:
+    """Any other list has its order already; and a number of steps is none of tokens."""
+    assert str(parse("ndcg@5(order=chain, of=all)")) == "ndcg@5(of=all, order=chain)"
+    assert str(parse("mrr(of=first, order=turns)")) == "mrr(of=first)"
+    with pytest.raises(UsageError, match="of=all with it"):
+        parse("ndcg@5(of=first, order=chain)")
+    with pytest.raises(UsageError, match=r"after steps.*recall@500tokens\(of=all\)"):
+        parse("evidence_recall@500tokens")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def convert(
     if per_file is not None:
         _write_parts(questions, out, per_file, reading)
     elif is_parquet(out):
-        write_questions(questions, out, **_forbidding(reading))
+        write_questions(questions, out, **_beside(reading))
     else:
         records = (question_record(*question) for question in questions)
         write_records(chain(rules_record(reading.forbidden), records), out)
@@ -72,9 +72,18 @@ def convert(
         printing.say(phrase("written: {path}", path=shown(out)))
 
 
-def _forbidding(reading: Reading) -> dict[str, Any]:
-    """What is written of what is forbidden in a source."""
-    return {"forbids": reading.may_forbid is not False, "rules": reading.forbidden}
+def _beside(reading: Reading) -> dict[str, Any]:
+    """What is written beside gold and lists: what is forbidden in a source, and searches."""
+    return {
+        "forbids": reading.may_forbid is not False,
+        "rules": reading.forbidden,
+        "searches": reading.may_search and _has_searches(reading),
+    }
+
+
+def _has_searches(reading: Reading) -> bool:
+    """Whether a question of a source has searches; the name may be a value in it."""
+    return any(batch.searches is not None for batch in reading.anew().batches())
 
 
 def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -> None:
@@ -88,5 +97,5 @@ def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -
             raise UsageError(f"{out} holds {ENDING} files already", field="OUT", remedy=remedy)
     n = 0
     while part := list(islice(questions, size)):
-        write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}", **_forbidding(reading))
+        write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}", **_beside(reading))
         n += 1

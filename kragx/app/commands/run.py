@@ -99,11 +99,7 @@ def run(
         printing.show(pipeline.grid_plan(loaded))
         return
     folder = None if dry_run else loaded.output
-    sources = [
-        path
-        for retriever in loaded.retrievers.values()
-        for path in (retriever.run, retriever.results)
-    ]
+    sources = [path for retriever in loaded.retrievers.values() for path in retriever.files]
     read = [config, loaded.dataset.path, loaded.dataset.corpus, folder, sources]
     for path in (summary, junit, save_baseline):
         opt.not_read(path, *read)

@@ -15,6 +15,7 @@ from kragx.app.config.models import (
     RetrieverConfig,
     RunConfig,
     StatisticsConfig,
+    files_of,
 )
 from kragx.app.config.values import filled, override, variables_in
 
@@ -25,6 +26,7 @@ __all__ = [
     "RunConfig",
     "StatisticsConfig",
     "check_whole",
+    "files_of",
     "filled",
     "load",
     "load_dataset_config",

@@ -30,6 +30,7 @@ from kragx.comparison.statistics import (
     RESAMPLES,
     SEED,
 )
+from kragx.data import RUNS_OR_REPEAT, file_names, run_names
 from kragx.data.formats.located import is_address
 from kragx.data.rules import RuleSet
 from kragx.data.validation import target_problems
@@ -42,6 +43,13 @@ from kragx.plugins import is_import_path
 from kragx.secrets import Secrets
 from kragx.tuning import GRID, MAX_SETTINGS, Setting, has_grid, read_grid, size, spread
 from kragx.tuning.grid import settings, value_label
+
+
+def files_of(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, list[str]]:
+    """Of each retriever, by name, what the files of its runs are called."""
+    names = {name: retriever.run_names(name) for name, retriever in retrievers.items()}
+    files = iter(file_names(run for of_retriever in names.values() for run in of_retriever))
+    return {name: [next(files) for _ in of_retriever] for name, of_retriever in names.items()}
 
 
 def anchored(path: str | Path, folder: Path) -> Path:
@@ -332,9 +340,10 @@ class RetrieverConfig(_Model):
     command: Command | None = Field(
         default=None, description='a program, instead of a class: ["./search", "--k", "10"]'
     )
-    results: SourcePath | None = Field(
+    results: SourcePath | Annotated[list[SourcePath], Field(min_length=2)] | None = Field(
         default=None,
-        description="a results file, instead of a class; of Parquet also as of dataset.path",
+        description="a results file, instead of a class; of Parquet also as of dataset.path; a "
+        "list: of each of several runs over the same questions",
     )
     columns: dict[str, str] | None = Field(
         default=None,
@@ -353,7 +362,16 @@ class RetrieverConfig(_Model):
     )
     warmup: int = Field(default=0, ge=0, description="questions asked first, not counted")
     repeat: int = Field(
-        default=1, ge=1, description="how often each question is asked; its time is the median"
+        default=1,
+        ge=1,
+        description="how often each question is asked to take its time, the median; the first "
+        "answer counts",
+    )
+    runs: int | None = Field(
+        default=None,
+        ge=1,
+        description="how often all questions are asked: every answer counts, a question's value is "
+        "its mean over the runs; for agents, which search otherwise each time; default: as for all",
     )
     callbacks: list[str | CallbackConfig] | None = Field(
         default=None, description="LangChain callback handlers by import path"
@@ -433,6 +451,25 @@ class RetrieverConfig(_Model):
             raise ValueError(f"{misplaced!r} belongs to 'class'; {source!r} takes none")
         return self
 
+    @model_validator(mode="after")
+    def _runs_or_repeat(self) -> RetrieverConfig:
+        if (self.runs or 1) > 1 and self.repeat > 1:
+            raise ValueError(f"repeat: {RUNS_OR_REPEAT}; give runs or repeat")
+        return self
+
+    def run_names(self, name: str) -> list[str]:
+        """What each of its runs is called, if the retriever is called by a name."""
+        return run_names(name, len(self.files) if self.files else self.runs or 1)
+
+    @property
+    def files(self) -> list[str | Path]:
+        """The files that say what it has answered in each of its runs; none if it is asked."""
+        if self.run is not None:
+            return [self.run]
+        if self.results is None:
+            return []
+        return self.results if isinstance(self.results, list) else [self.results]
+
     @property
     def is_asked(self) -> bool:
         """Whether it is asked; else a file says what it has answered."""
@@ -477,7 +514,8 @@ class RetrieverConfig(_Model):
         options = self.model_dump(
             exclude={*_SOURCES, *_READ, "args", "callbacks", "cut", "fingerprint"}
         )
-        return {**options, "stages": bool(self.stages), "mask": self._secrets.mask}
+        of_all = {"stages": bool(self.stages), "runs": self.runs or 1}
+        return {**options, **of_all, "mask": self._secrets.mask}
 
 
 Retriever = Annotated[
@@ -559,6 +597,12 @@ class RunConfig(_Model):
         default=False,
         description="keep what each step of the retrievers' chains returned, and say which one "
         "loses the gold (docs/retriever.md)",
+    )
+    runs: int | None = Field(
+        default=None,
+        ge=1,
+        description="how often each retriever that is asked gets all questions; a question's value "
+        "is its mean over the runs (docs/comparing.md)",
     )
     match: Any = Field(
         default=None,
@@ -673,6 +717,18 @@ class RunConfig(_Model):
         return self
 
     @model_validator(mode="after")
+    def _runs_of_all(self) -> RunConfig:
+        for name, retriever in self.retrievers.items() if self.runs else ():
+            if retriever.is_asked and retriever.runs is None:
+                if self.runs != 1 and retriever.repeat > 1:
+                    raise ValueError(
+                        f"retrievers.{name}.repeat: {RUNS_OR_REPEAT}; leave it out, or give this "
+                        "retriever runs: 1"
+                    )
+                self.retrievers[name] = retriever.model_copy(update={"runs": self.runs})
+        return self
+
+    @model_validator(mode="after")
     def _one_kind_of_match(self) -> RunConfig:
         if self.match is not None and self.matchers is not None:
             raise ValueError("give either 'match' or 'matchers'")
@@ -698,9 +754,10 @@ class RunConfig(_Model):
                 "leave values out, or raise tuning.max_settings"
             )
         names = [
-            name
+            run
             for label, retriever in self.retrievers.items()
             for name in retriever.settings_of(label)
+            for run in retriever.run_names(name)
         ]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.folder.opened import BASELINE, CORPUS, EARLIER, SCORES, opened
-from kragx.data import Corpus, Doc, GoldDataset, Run
+from kragx.data import Corpus, Doc, GoldDataset, Run, every_run
 from kragx.data.corpus import stretch_of
 from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
 from kragx.data.formats.jsonl import make_folder, write_bytes, write_records
@@ -27,7 +27,7 @@ def write_inputs(report: RunReport, folder: Path) -> None:
     if report.records:
         write_records(report.records, folder / SCORES)
     if report.corpus.source is not None:
-        documents = _named(report.corpus, report.dataset, report.runs.values())
+        documents = _named(report.corpus, report.dataset, every_run(report.runs.values()))
         write_records(documents, folder / CORPUS)
     if report.config.earlier is not None:
         make_folder((folder / EARLIER[0]).parent)

@@ -9,7 +9,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kragx.app.config import RunConfig, load
+from kragx.app.config import RunConfig, files_of, load
 from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.baseline import read_baseline
 from kragx.app.folder.scores import RecordedScores
@@ -22,7 +22,6 @@ from kragx.data import (
     GoldDataset,
     Run,
     as_corpus,
-    file_names,
     read_gold,
     read_results,
 )
@@ -112,11 +111,12 @@ class Opened:
         name = config.dataset.name or name_of(config.dataset.path)
         gold = read_gold(self.sealed.path("gold.jsonl"))
         dataset = replace(gold, name=name, version=config.dataset.version)
-        runs = {}
-        for file, (name, retriever) in zip(file_names(config.asked), config.asked.items()):
-            _, run = read_results(self.sealed.path(f"results/{file}.jsonl"))
+        runs, files = {}, files_of(config.asked)
+        for name, retriever in config.asked.items():
             # Its queries are the gold set's; what was extra is not in the folder.
-            runs[name] = replace(run, name=name, settings=retriever.settings)
+            paths = (self.sealed.path(f"results/{file}.jsonl") for file in files[name])
+            several = [replace(read_results(path)[1], name=name) for path in paths]
+            runs[name] = replace(Run.repeated(several), settings=retriever.settings)
         return Content(config, dataset, runs, self._corpus(config), self._scores(dataset))
 
     def _corpus(self, config: RunConfig) -> Corpus:

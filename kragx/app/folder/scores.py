@@ -15,20 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from kragx.app.config.values import FACTS, RELEVANCE
-from kragx.data import GoldDataset, Query, Run
+from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, KragxError, UntrustedError
 from kragx.evaluation.arranging import arranged
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
 from kragx.evaluation.inputs import match_item
+from kragx.evaluation.searching import documents_behind
 from kragx.judging import Judgement
 from kragx.judging.pool import Pool
 from kragx.judging.votes import Verdict
@@ -131,11 +132,15 @@ class Recording:
             runs: what each retriever returned.
             evaluations: of each under each matcher.
         """
+        runs = {run.name: run for run in every_run(runs.values())}
         for name, places in self._places.items():
             for place in places:  # also where there was nothing to match
                 member = _member(self.matchers[name], place)
                 if not {(name, place, False), (name, place, True)} & self._members.keys():
                     self._members[name, place, not name] = member
+        evaluations = [*evaluations]
+        has_searches = any(evaluation.basis is not None for evaluation in evaluations)
+        item_of = partial(self._item, whole=has_searches)
         texts_of = {}
         for (name, place, of_facts), matcher in self._members.items():
             key = {"matcher": name, "member": place, "facts": of_facts}
@@ -157,13 +162,13 @@ class Recording:
                     ]
                     yield {**key, "query_id": query_id, "judged": documents}
             elif matcher.judges:
-                items = (self._item(query, run) for run in runs.values() for query in self.dataset)
+                items = (item_of(query, run) for run in runs.values() for query in self.dataset)
                 texts_of[name, place, of_facts] = matcher.said(items)
         for row in self._rows:
             words = texts_of.get((row.matcher, row.member, row.facts))
-            texts_field = (
-                {} if words is None else {"said": self._judgement_lines(row, runs[row.run], words)}
-            )
+            item = item_of(self.dataset[row.query_id], runs[row.run]) if words else None
+            said = [] if item is None or row.facts else _judgement_lines(item, words or {})
+            texts_field = {} if words is None else {"said": said}
             votes = {"votes": [*map(_nulls, row.votes)]} if row.votes else {}
             values = {name: value for name, value in vars(row).items() if name != "votes"}
             yield {**values, "scores": _nulls(row.scores), **votes, **texts_field}
@@ -178,22 +183,26 @@ class Recording:
             gold = next(iter(of_runs.values())).record()
             yield {"matcher": name, "gold": gold, "misread": misread}
 
-    def _judgement_lines(
-        self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[float | None, str]]
-    ) -> list[list[Any]]:
-        """Document, target, grade and reason of each pair of which something was said."""
-        if row.facts:
-            return []
-        item = self._item(self.dataset[row.query_id], run)
-        return [
-            [number, column, *entry]
-            for number, doc in enumerate(item.docs)
-            for column, target in enumerate(item.targets)
-            if (entry := words.get((row.query_id, doc.text or "", target.text or ""))) is not None
-        ]
+    def _item(self, query: Query, run: Run, *, whole: bool) -> MatchItem:
+        """A question with its documents; the whole of them is what all of its searches gave."""
+        answer = run.results.get(query.id)
+        item = match_item(query, answer)
+        if not whole:
+            return arranged(item, self.profile)
+        (docs,) = documents_behind([(None, query, answer)], self.profile)
+        return replace(item, docs=docs)
 
-    def _item(self, query: Query, run: Run) -> MatchItem:
-        return arranged(match_item(query, run.results.get(query.id)), self.profile)
+
+def _judgement_lines(
+    item: MatchItem, words: Mapping[tuple[str, str, str], tuple[float | None, str]]
+) -> list[list[Any]]:
+    """Document, target, grade and reason of each pair of which something was said."""
+    return [
+        [number, column, *entry]
+        for number, doc in enumerate(item.docs)
+        for column, target in enumerate(item.targets)
+        if (entry := words.get((item.query.id, doc.text or "", target.text or ""))) is not None
+    ]
 
 
 def _nulls(scores: Floats) -> list[Any]:

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.config import RunConfig
+from kragx.app.config import RunConfig, files_of
 from kragx.app.folder.inputs import write_inputs
 from kragx.app.folder.lock import locked
 from kragx.app.folder.opened import INPUTS
@@ -34,7 +34,7 @@ from kragx.app.folder.sealed import (
     publish,
     tidy,
 )
-from kragx.data import GoldDataset, Retrieved, Run, file_names
+from kragx.data import GoldDataset, Retrieved, Run, every_run, file_names
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json
 from kragx.errors import DataError, UsageError
@@ -74,7 +74,8 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
         with locked(work / "lock"):
             finish(folder)
             allowed = _replaceable(folder, config)
-            results = [f"results/{name}.jsonl" for name in file_names(config.asked)]
+            names = [file for files in files_of(config.asked).values() for file in files]
+            results = [f"results/{name}.jsonl" for name in names]
             check_free(folder, (*_FILES, *INPUTS, *_REPORTS, *results), allowed)
             with refused(work, "written"):
                 (work / ".gitignore").write_text("*\n", encoding="utf-8")
@@ -122,7 +123,8 @@ def _write(report: RunReport, folder: Path) -> None:
     """Write all that `kragx report` needs and people read."""
     make_folder(folder / "results")
     write_gold(report.dataset, folder / "gold.jsonl")
-    files = dict(zip(file_names(report.runs), report.runs.values(), strict=True))
+    runs = every_run(report.runs.values())
+    files = dict(zip(file_names(run.name for run in runs), runs, strict=True))
     for name, run in files.items():
         write_results(report.dataset, run, folder / "results" / f"{name}.jsonl")
     if find_spec("pyarrow") is not None:

@@ -84,7 +84,9 @@ class Fingerprints:
 
     def of(self, config: RetrieverConfig) -> Fingerprint:
         """The state of all that the answers of a retriever depend on, as far as it can be seen."""
-        dumped = config.model_dump(mode="json", by_alias=True, exclude=dict(OF_FAILURES))
+        # Nor does an answer depend on how many runs there are beside its own.
+        excluded = {**OF_FAILURES, "runs": True}
+        dumped = config.model_dump(mode="json", by_alias=True, exclude=excluded)
         times = {name: _hash(dumped.pop(name)) for name in sorted(OF_TIMES)}
         options = {name: value for name, value in dumped.items() if value is not None}
         # Of a folder that was moved as a whole nothing has changed.

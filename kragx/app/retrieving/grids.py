@@ -7,7 +7,7 @@ from typing import Any
 from kragx.app.config import RetrieverConfig, RunConfig
 from kragx.app.retrieving.making import makers_of
 from kragx.app.retrieving.retrieve_all import retrieve_all
-from kragx.data import GoldDataset, Run
+from kragx.data import GoldDataset, Retrieved, Run
 from kragx.errors import UsageError
 from kragx.printing import phrase, visible
 from kragx.report.record import Kept
@@ -30,11 +30,16 @@ class Cut:
 
     def run(self, name: str, runs: Mapping[str, Run]) -> Run:
         """The run of this setting; times are those of the longer list."""
-        results = {
+        several = Run.repeated(
+            replace(run, name=name, results=self._cut(run)) for run in runs[self.of].every
+        )
+        return replace(several, settings=self.config.settings)
+
+    def _cut(self, run: Run) -> dict[str, Retrieved]:
+        return {
             query_id: replace(answer, documents=answer.documents[: self.length])
-            for query_id, answer in runs[self.of].results.items()
+            for query_id, answer in run.results.items()
         }
-        return replace(runs[self.of], results=results, name=name, settings=self.config.settings)
 
 
 def cuts(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Cut]:
@@ -100,7 +105,8 @@ def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterato
     not_asked, total = cuts(retrievers), 0
     for label, retriever in retrievers.items():
         names = [name for name in retriever.settings_of(label) if name not in not_asked]
-        n_calls = len(names) * (n_questions * retriever.repeat + min(retriever.warmup, n_questions))
+        times = retriever.repeat * (retriever.runs or 1)  # one of them is 1
+        n_calls = len(names) * (n_questions * times + min(retriever.warmup, n_questions))
         total += n_calls if retriever.is_asked else 0
         if retriever.axes:
             settings: str = size(retriever.axes)
@@ -116,10 +122,8 @@ def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterato
                 if n_questions == 1
                 else phrase("{n:,} questions", n=n_questions)
             )
-            if retriever.repeat > 1:
-                questions = phrase(
-                    "{questions} x {n} times", questions=questions, n=retriever.repeat
-                )
+            if times > 1:
+                questions = phrase("{questions} x {n} times", questions=questions, n=times)
             if retriever.warmup:
                 questions = phrase(
                     "{questions}, and {n} to warm up", questions=questions, n=retriever.warmup

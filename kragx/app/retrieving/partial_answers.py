@@ -15,7 +15,8 @@ from kragx.data.documents import clean_seconds
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
 from kragx.data.formats.records import answer_record
 from kragx.data.problems import Problems
-from kragx.data.stages import as_stages
+from kragx.data.search_records import SEARCHES, as_searches
+from kragx.data.stages import NumberedDocs, as_stages
 from kragx.errors import DataError
 from kragx.report.record import UNFINISHED, Kept, now
 
@@ -65,7 +66,7 @@ class PartialAnswers:
 
 @contextmanager
 def partial_answers(
-    path: Path, fingerprint: Fingerprint, dataset: GoldDataset, *, fresh: bool = False
+    path: Path, fingerprint: Fingerprint, dataset: GoldDataset, fresh: bool = False
 ) -> Iterator[PartialAnswers]:
     """The answers of a retriever as they come, in a file that a next run picks up.
 
@@ -123,9 +124,18 @@ def partial_answers(
 
 
 def _answer(record: Mapping[str, Any]) -> Retrieved:
-    docs = as_docs(record["retrieved"], Mender(), "retrieved")
-    stages = as_stages(record.get("stages", []), docs, Mender())
-    return Retrieved(docs, clean_seconds(record.get("seconds")), stages=stages)
+    has_list = "retrieved" in record or SEARCHES not in record
+    docs = as_docs(record["retrieved"], Mender(), "retrieved") if has_list else ()
+    numbered = NumberedDocs(docs, Mender(), distinct=SEARCHES in record)
+    searches = as_searches(record.get(SEARCHES, []), numbered, Mender())
+    stages = as_stages(record.get("stages", []), numbered, Mender())
+    seconds = clean_seconds(record.get("seconds"))
+    return Retrieved(docs, seconds, stages=stages, searches=searches, has_list=has_list)
+
+
+def _untimed(answer: Retrieved) -> Retrieved:
+    searches = tuple(replace(search, seconds=None) for search in answer.searches)
+    return replace(answer, seconds=None, searches=searches)
 
 
 def _read(
@@ -155,7 +165,7 @@ def _read(
             query = dataset[query_id] if key == answers and query_id in dataset else None
             if query is not None and wording == (query.text, query.history):
                 is_timed = key_of_times == times
-                answer_of[query_id] = answer if is_timed else replace(answer, seconds=None)
+                answer_of[query_id] = answer if is_timed else _untimed(answer)
             n_of.setdefault(key, set()).add(query_id)
         except (DataError, KeyError, TypeError, ValueError):
             n_broken += 1

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kragx.app.config import RetrieverConfig
+from kragx.app.config import RetrieverConfig, files_of
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import made, makers_of
 from kragx.app.retrieving.partial_answers import PartialAnswers, partial_answers, partial_path
-from kragx.data import GoldDataset, Query, Retrieved, Run, file_names, read_run
+from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve
 from kragx.printing import joined, phrase, visible
@@ -33,9 +33,10 @@ class Keeping:
     fresh: bool = False
     say: Callable[[str], object] = str
 
-    def tell(self, name: str, answers: PartialAnswers) -> None:
-        """Say what becomes of the answers that are there."""
-        kept, unused = answers.kept, answers.unused
+    def tell(self, name: str, answers: Sequence[PartialAnswers], kept: Kept) -> None:
+        """Say what becomes of the answers that are there, of each run, and of all together."""
+        unused = next((of_run.unused for of_run in answers if of_run.unused is not None), None)
+        n_broken = sum(of_run.n_broken for of_run in answers)
         if kept.n_answers:
             text: str = joined("; ", [kept.number, kept.rest, kept.remarks])
         elif unused is not None:
@@ -57,12 +58,12 @@ class Keeping:
                 date=day_and_time(unused.begun or ""),
                 names=changed,
             )
-        elif answers.n_broken:
+        elif n_broken:
             text = phrase("no answers are kept from an interrupted run; all is asked for now")
         else:
             return
-        broken = phrase("lines that cannot be read, and are passed over: {n}", n=answers.n_broken)
-        text = joined("; ", [text, broken if answers.n_broken else ""])
+        broken = phrase("lines that cannot be read, and are passed over: {n}", n=n_broken)
+        text = joined("; ", [text, broken if n_broken else ""])
         self.say(joined(": ", [visible(name), text]))
 
 
@@ -107,11 +108,12 @@ def retrieve_all(
         if not config.is_asked
     }
     kept_of: dict[str, Kept] = {}
-    for file, (name, config) in zip(file_names(retrievers), retrievers.items()):
+    files = files_of(retrievers)
+    for name, config in retrievers.items():
         if name in makers:
             try:
                 runs[name], of_name = _ask_retriever(
-                    name, config, makers[name], dataset, progress, keeping, file
+                    name, config, makers[name], dataset, progress, keeping, files[name]
                 )
             except (ImportError, KragxError) as error:
                 problem = error if isinstance(error, KragxError) else UsageError(str(error))
@@ -122,13 +124,14 @@ def retrieve_all(
 
 
 def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
-    """What a file says that a retriever returned."""
+    """What files say that a retriever returned, each in a run."""
     source = "results" if config.run is None else "run"
     try:
-        run = read_run(config.run or config.results, dataset, config.columns)
+        runs = [read_run(file, dataset, config.columns) for file in config.files]
     except DataError as error:
         raise error.within(f"retrievers.{name}.{source}") from error
-    return replace(run, name=name, settings=config.settings)
+    run = Run.repeated(replace(run, name=name) for run in runs)
+    return replace(run, settings=config.settings)
 
 
 def asker(
@@ -155,8 +158,8 @@ def asker(
                 raise UsageError("\n".join(problems))
             of_config.append(made(name, config, makers))
         retriever, options = of_config[0]
-        single = {"progress": False, "warmup": 0, "repeat": 1, "on_error": "record"}
-        return retrieve(retriever, dataset, **options | single, on_answer=on_answer)
+        single = {"progress": False, "warmup": 0, "repeat": 1, "runs": 1, "on_error": "record"}
+        return retrieve(retriever, dataset, **options | single, on_answer=[on_answer])
 
     return ask
 
@@ -168,22 +171,30 @@ def _ask_retriever(
     dataset: GoldDataset,
     progress: bool | None,
     keeping: Keeping | None,
-    file: str,
+    files: Sequence[str],
 ) -> tuple[Run, Kept]:
-    """What a retriever answers to every question that it has not answered yet, and those it has."""
-    counts = Kept(0, len(dataset))
+    """What a retriever answers to every question that it has not answered yet, and those it has.
+
+    `files` keep the answers of each of its runs.
+    """
     with ExitStack() as within:
         retriever, options = made(name, config, makers, within)
         options["progress"] = progress
         if keeping is None:
-            run = retrieve(retriever, dataset, **options)
+            run, counts = retrieve(retriever, dataset, **options), Kept(0, len(dataset))
         else:
-            path = partial_path(keeping.folder, file)
             fingerprint = keeping.fingerprints.of(config)
-            with partial_answers(path, fingerprint, dataset, fresh=keeping.fresh) as answers:
-                keeping.tell(name, answers)
-                counts = answers.kept
-                options |= {"known": answers.known, "on_answer": answers.keep}
-                run = retrieve(retriever, dataset, **options)
-                run = replace(run, results={**run.results, **answers.as_read})
+            answers = [
+                within.enter_context(partial_answers(path, fingerprint, dataset, keeping.fresh))
+                for path in (partial_path(keeping.folder, file) for file in files)
+            ]
+            counts = Kept.joined([of_run.kept for of_run in answers])
+            keeping.tell(name, answers, counts)
+            options["known"] = [of_run.known for of_run in answers]
+            options["on_answer"] = [of_run.keep for of_run in answers]
+            asked = retrieve(retriever, dataset, **options)
+            pairs = zip(asked.every, answers, strict=True)
+            run = Run.repeated(
+                replace(one, results={**one.results, **of_run.as_read}) for one, of_run in pairs
+            )
     return replace(run, settings=config.settings), counts

@@ -22,7 +22,9 @@ from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, gold_items
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
-from kragx.data.stages import Stage, as_stages
+from kragx.data.search_records import SEARCHES, as_searches
+from kragx.data.searches import Search
+from kragx.data.stages import NumberedDocs, Stage, as_stages
 from kragx.data.text import Mender
 from kragx.data.turns import as_turns
 from kragx.errors import DataError, shorten
@@ -67,7 +69,7 @@ class Format:
         looks: what else tells a record of this format.
         common: fields whose names other tables use for other things: where columns are mapped, such
             a column is this field only if it is mapped to it.
-        is_gathered: whether records are gathered (`kragx.data.batch.Records`) as long as they are
+        is_gathered: whether records are gathered (`kragx.data.gathering`) as long as they are
             plain; `read` reads the others one by one.
     """
 
@@ -218,24 +220,37 @@ class Fields:
         error = self.text("error")
         seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
         lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
-        if error is not None and (error.strip() or not lists):  # some write "" for none
+        answers = [*lists, SEARCHES] if self.record.get(SEARCHES) else lists
+        if error is not None and (error.strip() or not answers):  # some write "" for none
             if lists:
                 self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
-            return Retrieved((), seconds, error, self._stages(()))
+            return self._answer((), seconds, error)
         if "retrieved" not in self.record:
             if self.record.get("retrieved_chunk_ids") is None:
-                return None
-            by_id = tuple(map(Doc, self.ids("retrieved_chunk_ids")))
-            return Retrieved(by_id, seconds, stages=self._stages(by_id))
+                is_unsaid = self.record.get(SEARCHES) is None
+                return None if is_unsaid else self._answer(None, seconds)
+            return self._answer(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
         values = self._list("retrieved", "documents", null=False)
         docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False)
         has_ids = docs is not None and "retrieved_chunk_ids" in lists
         if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs or ()]:
             message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
             self.report("retrieved", message)
-        return Retrieved(docs or (), seconds, stages=self._stages(docs or ()))
+        return self._answer(docs or (), seconds)
 
-    def _stages(self, docs: tuple[Doc, ...]) -> tuple[Stage, ...]:
+    def _answer(
+        self, docs: tuple[Doc, ...] | None, seconds: float | None, error: str | None = None
+    ) -> Retrieved:
+        """An answer with what its record says of searches and stages; docs: None of no list."""
+        searches: tuple[Search, ...] = ()
+        numbered = NumberedDocs(docs or (), self.mender, distinct=bool(self.record.get(SEARCHES)))
+        if (values := self.record.get(SEARCHES)) not in (None, []):
+            searches = self._cleaned(SEARCHES, as_searches, values, numbered, self.mender) or ()
+        stages = self._stages(numbered)
+        answer = partial(Retrieved, docs or (), seconds, error, stages, searches, docs is not None)
+        return self._cleaned("", answer) or Retrieved(docs or (), seconds, error, stages)
+
+    def _stages(self, docs: NumberedDocs) -> tuple[Stage, ...]:
         """What each step of a chain returned; their numbers mean these documents first."""
         values = self.record.get("stages")
         if not values:

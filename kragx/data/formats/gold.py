@@ -11,8 +11,9 @@ Where ids are enough, ``"forbidden_chunk_ids"`` lists what is forbidden. The rul
 (`kragx.data.rules`) stand on its first line: ``{"forbidden": {"tenant": {...}}}``.
 
 A results file's line is the same with ``"retrieved": [{"id"?, "text"?, "score"?, "metadata"?}]``
-and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`kragx.data.stages`). Without
-``retrieved`` the query is missing (or failed, when there is an ``error``); ``[]`` says that the
+and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`kragx.data.stages`). Beside or instead
+of ``retrieved`` there may be ``searches`` (`kragx.data.search_records`). Without either
+the query is missing (or failed, when there is an ``error``); ``[]`` says that the
 retriever found nothing. Where ids are enough, ``"retrieved_chunk_ids"``
 lists them.
 
@@ -41,6 +42,8 @@ from kragx.data.formats.parquet_written import write_questions
 from kragx.data.formats.records import query_record, question_record, rules_record
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
+from kragx.data.search_records import SEARCHES
+from kragx.errors import UsageError
 
 _QUERY: Mapping[str, Kind] = {
     "query_id": "word",
@@ -60,6 +63,7 @@ _RESULT: Mapping[str, Kind] = {
     "retrieved_chunk_ids": "ids",
     "seconds": "number",
     "error": "text",
+    SEARCHES: "json",
     "stages": "json",
 }
 
@@ -75,7 +79,7 @@ def _read(fields: Fields) -> Read:
 GOLD = Format(
     "gold",
     fields={**_QUERY, **_RESULT},
-    marks=("gold", "retrieved"),
+    marks=("gold", "retrieved", SEARCHES),
     read=_read,
     is_gathered=True,
 )
@@ -98,6 +102,9 @@ def write_gold(dataset: GoldDataset, path: str | Path) -> None:
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
     """Write a results file: the gold set with what the run retrieved; Parquet by its ending.
 
+    Raises:
+        UsageError: the run holds several, of which a file has one.
+
     Examples:
         >>> from kragx import Doc, GoldDataset, Retrieved, Run, evaluate, write_results
         >>> dataset = GoldDataset.from_documents([["Seoul"]])
@@ -106,16 +113,29 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
         >>> evaluate("results.jsonl", metrics=["mrr@5"])["mrr@5"]
         1.0
     """
-    _write(((query, run.results.get(query.id)) for query in dataset), path, dataset)
+    if run.reruns:
+        raise UsageError(
+            f"{run.name!r} was asked {len(run.every)} times, and a file holds the answers of one",
+            field="run",
+            remedy="write each of run.every; Run.repeated makes one run of what is read of them",
+        )
+    searches = any(answer.searches for answer in run.results.values())
+    questions = ((query, run.results.get(query.id)) for query in dataset)
+    _write(questions, path, dataset, searches=searches)
 
 
 def _write(
-    questions: Iterable[Question], path: str | Path, dataset: GoldDataset, *, results: bool = True
+    questions: Iterable[Question],
+    path: str | Path,
+    dataset: GoldDataset,
+    *,
+    results: bool = True,
+    searches: bool = False,
 ) -> None:
     if is_parquet(path):
         forbids = any(query.forbidden is not None for query in dataset)
-        rules = dataset.forbidden
-        write_questions(questions, path, results=results, forbids=forbids, rules=rules)
+        beside: dict[str, Any] = {"rules": dataset.forbidden, "searches": searches}
+        write_questions(questions, path, results=results, forbids=forbids, **beside)
     else:
         records = starmap(question_record, questions)
         write_records(chain(rules_record(dataset.forbidden), records), path)

@@ -123,10 +123,10 @@ def raw_lines(
 
 
 def gold_alone(raw: bytes) -> bytes:
-    """The object of a line without ``retrieved`` and all behind it; the line, where unsure."""
+    """The object of a line without what was retrieved and all behind; the line, where unsure."""
     # Within a string the second quote would be escaped. What is an object as soon as it is closed
     # had nothing open, so that the name stands at its top.
-    head = raw.partition(b'"retrieved"')[0].rstrip()
+    head = raw.partition(b'"retrieved"')[0].partition(b'"searches"')[0].rstrip()
     closed = head.removesuffix(b",") + b"}"
     with suppress(ValueError):
         if head.endswith(b",") and "gold" in jiter.from_json(closed, catch_duplicate_keys=True):

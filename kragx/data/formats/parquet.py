@@ -19,6 +19,7 @@ from kragx.data.formats.jsonl import check_unpacked, json_value
 from kragx.data.formats.located import opened, place_of, shown
 from kragx.data.formats.records import RULES_KEY
 from kragx.data.problems import Problems
+from kragx.data.search_records import SEARCHES
 from kragx.data.text import Mender
 from kragx.errors import DataError, inside
 
@@ -176,7 +177,7 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
             path=shown(name),
             remedy="name the results (.jsonl) beside it",
         )
-    lists = [fields[name] for name in ("gold", "retrieved") if name in fields]
+    lists = [fields[name] for name in ("gold", "retrieved", SEARCHES) if name in fields]
     kinds = [kind.value_type if _is_list(kind) else kind for kind in lists]
     structs = [kind for kind, outer in zip(kinds, lists) if kind != outer and types.is_struct(kind)]
     # Where all lists are empty, nothing is known of what they hold.
@@ -227,10 +228,32 @@ def _without_null(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: _json(cell) if name in _JSON else _without_null(cell)
+        name: _json(cell)
+        if name in _JSON
+        else _searches(cell)
+        if name == SEARCHES
+        else _without_null(cell)
         for name, cell in value.items()
         if cell is not None and not (name in _LISTS and cell == [])
     }
+
+
+def _searches(values: Any) -> Any:
+    """Searches, with numbers and ids where a struct holds nothing else."""
+    searches = _without_null(values)
+    for search in searches if isinstance(searches, list) else ():
+        for name in ("retrieved", "read") if isinstance(search, dict) else ():
+            if isinstance(entries := search.get(name), list):
+                alone = ("same", "id") if name == "read" else ("same",)
+                search[name] = [_alone(entry, alone) for entry in entries]
+    return searches
+
+
+def _alone(entry: Any, names: tuple[str, ...]) -> Any:
+    """What a struct holds, where that is one of some fields alone; else the struct."""
+    if isinstance(entry, dict) and len(entry) == 1 and (name := next(iter(entry))) in names:
+        return entry[name]
+    return entry
 
 
 def _json(value: Any) -> Any:

@@ -7,7 +7,8 @@ from kragx.data.documents import doc_record, present
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
-from kragx.data.stages import stage_records
+from kragx.data.search_records import search_records
+from kragx.data.stages import WrittenDocs, stage_records
 
 RULES_KEY = b"kragx.forbidden"
 """Under this key of the schema of a Parquet file stand the rules of a gold set, as JSON."""
@@ -58,7 +59,13 @@ def rules_record(rules: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def answer_record(answer: Retrieved) -> dict[str, Any]:
     """What was retrieved for a query, or why nothing was, as a results file holds it."""
-    documents = [doc_record(doc) for doc in answer.documents]
-    record = {"retrieved": documents} if answer.error is None else {"error": answer.error}
-    stages = stage_records(answer.stages, answer.documents)
-    return record | present(seconds=answer.seconds, stages=stages)
+    record: dict[str, Any] = {}
+    if answer.error is not None:
+        record["error"] = answer.error
+    elif answer.has_list:
+        record["retrieved"] = [doc_record(doc) for doc in answer.documents]
+    handed_on = answer.documents if answer.has_list else ()
+    docs = WrittenDocs(handed_on, distinct=bool(answer.searches))
+    searches = search_records(answer.searches, docs)
+    stages = stage_records(answer.stages, docs)
+    return record | present(seconds=answer.seconds, searches=searches, stages=stages)

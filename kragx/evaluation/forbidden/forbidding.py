@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, value_at
-from kragx.data.batch import Batch, Entries
+from kragx.data.batch import Batch
+from kragx.data.entries import Entries
 from kragx.data.forbidden import newer_by_older
 from kragx.data.rules import RuleSet
 from kragx.evaluation.forbidden.marks import Beyond, PartMarks

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from kragx.data import value_at
-from kragx.data.batch import Batch, Entries
+from kragx.data.batch import Batch
 from kragx.data.corpus import Corpus, stretch_of
+from kragx.data.entries import Entries
 from kragx.data.forbidden import Forbidden, stretch_in
 from kragx.data.gold import cut
 from kragx.data.lists import Lists

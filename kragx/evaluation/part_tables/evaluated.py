@@ -5,7 +5,7 @@ Memory holds the values, ids and hashes of questions; no texts, and no pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from kragx.evaluation.part_tables.scored import (
     ScoredPart,
     ends,
     most,
+    parts_of_ratio,
     scored,
     settings_hash,
 )
@@ -37,9 +38,11 @@ from kragx.evaluation.parts.part import parts_of
 from kragx.evaluation.vocabulary import informed
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.metrics import MatchTable, MetricScores, MetricSpec
+from kragx.metrics import Floats, MatchTable, MetricScores, MetricSpec
 from kragx.metrics.engine import bounds_of, means, number_of, warn_above_1
+from kragx.metrics.intervals import Ratio
 from kragx.metrics.leaks import check_kinds
+from kragx.metrics.spec import defined
 from kragx.metrics.table_view import PooledCounts
 from kragx.plugins import check_arguments
 from kragx.printing import phrase
@@ -167,7 +170,7 @@ def _check(criteria: Criteria) -> None:
     for spec in criteria.specs:
         if spec.metric.from_relevance is not None:
             problem = f"--out: metric {str(spec)!r} is judged in a pool of all questions"
-        elif not spec.apart:
+        elif not (spec.apart or spec.metric.from_searches is not None):
             problem = f"--out: metric {str(spec)!r} is not made of values of single questions"
         else:
             continue
@@ -244,6 +247,8 @@ def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
     metric, values = spec.metric, total.column(str(spec))
     assert values is not None
     counts = total.counts(f"{spec} ")
+    if metric.from_searches is not None:
+        return _search_scores(spec, total, values, counts)
     if metric.from_evidence is not None:
         maxima = total.column(most(str(spec)))
         scores = MetricScores(spec, values, number_of(metric, values), maxima=maxima)
@@ -262,6 +267,19 @@ def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
     pooled = PooledCounts(**counts)
     micro = None if mean is None else metric.pooled(pooled)
     return replace(scores, pooled=pooled, micro=micro)
+
+
+def _search_scores(
+    spec: MetricSpec, total: ScoredPart, values: Floats, counts: Mapping[str, int]
+) -> MetricScores:
+    """The scores of a metric of searches, which may be a sum over a sum."""
+    above, below = map(total.column, parts_of_ratio(str(spec)))
+    if above is not None and below is not None:
+        ratio = Ratio(above, below)
+        return MetricScores(spec, values, ratio.value, ratio=ratio, counts=counts)
+    scored = defined(values)
+    mean = spec.metric.number(scored) if scored.size else None
+    return MetricScores(spec, values, mean, counts=counts)
 
 
 def _unmatched(n: int, n_answered: int, threshold: float) -> MatchTable:

@@ -25,12 +25,13 @@ from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.forbidden import Beyond, Forbidding, widened
 from kragx.evaluation.inputs import Texts, table_counts
 from kragx.evaluation.part_tables.stored import VERSION, read_table, write_table
-from kragx.evaluation.parts.matched import PartResult, itself, match_part
+from kragx.evaluation.parts.matched import Matches, PartResult, itself, match_part
 from kragx.evaluation.parts.part import Part
+from kragx.evaluation.searching import SEARCHES, search_counts
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
-from kragx.metrics import Floats, ForbiddenMarks, MatchTable, MetricScores, compute
+from kragx.metrics import Floats, ForbiddenMarks, Metric, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
@@ -121,7 +122,10 @@ def settings_hash(criteria: Criteria, texts: Texts, forbidding: Forbidding | Non
         "judges": [judge.decides_by for judge in criteria.judges],
         "code": [
             *(_code(type(m if m.inner is None else m.inner)) for m in foreign),
-            *(_code(m.function or m.from_matches or m.from_evidence) for m in metrics),
+            *(
+                _code(m.function or m.from_matches or m.from_evidence or m.from_searches)
+                for m in metrics
+            ),
         ],
         "tokens": criteria.token_settings,
         "profile": asdict(criteria.profile),
@@ -130,8 +134,13 @@ def settings_hash(criteria: Criteria, texts: Texts, forbidding: Forbidding | Non
         "texts": [texts.needed_by, *texts.sides],
         "versions": dict(versions()),
         **({} if forbidding is None else {FORBIDDEN: _of_forbidding(forbidding)}),
+        **({} if criteria.searching is None else {SEARCHES: criteria.searches_settings}),
     }
     return hashlib.sha256(to_json(settings).encode()).hexdigest()
+
+
+def _way(metric: Metric) -> object:
+    return metric.from_matches or metric.from_evidence or metric.from_searches
 
 
 def _of_forbidding(forbidding: Forbidding) -> list[Any]:
@@ -145,6 +154,11 @@ def _of_forbidding(forbidding: Forbidding) -> list[Any]:
 def ends(metric: str) -> tuple[str, str]:
     """The columns of what a metric's values can become, where not all is known."""
     return f"{metric} at least", f"{metric} at best"
+
+
+def parts_of_ratio(metric: str) -> tuple[str, str]:
+    """The columns of what each question adds to a sum over a sum."""
+    return f"{metric} above", f"{metric} below"
 
 
 def most(metric: str) -> str:
@@ -200,7 +214,7 @@ def scored(
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            computed = _compute(result, matched.table, items, criteria, marks)
+            computed = _compute(result, matched.matches, items, criteria, marks)
     except KragxError as error:
         result.error = error.within(path=part.name)
         return result
@@ -215,20 +229,23 @@ def scored(
 
 def _compute(
     result: ScoredPart,
-    table: MatchTable,
+    matches: Matches,
     lists: Sequence[MatchItem],
     criteria: Criteria,
     forbidden: ForbiddenMarks | None,
 ) -> Sequence[MetricScores]:
     """The metrics of a part, noted with what all parts together may show."""
-    evidence = None
+    evidence, table, searches = None, matches.on_basis, matches.searches
     if forbidden is not None:
         forbidden = widened(forbidden, kinds_of(criteria))
-        evidence = GatheredEvidence((), table, forbidden=forbidden)
+    if forbidden is not None or searches is not None:
+        evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
     if criteria.looks:
-        evidence = criteria.gathered(lists, table, concurrency=1, forbidden=forbidden)
+        seen = forbidden, searches, matches.searched
+        evidence = criteria.gathered(lists, table, 1, None, None, *seen)
     scores = compute(table, criteria.specs, criteria.profile, evidence)
     result.sums.update(table_counts(table, forbidden))
+    result.sums.update({} if searches is None else search_counts(searches))
     result.longest = table.longest
     for score in scores:
         name = str(score.spec)
@@ -238,6 +255,9 @@ def _compute(
         if score.extremes is not None:
             for column, values in zip(ends(name), score.extremes):
                 result.values[column] = [values]
+        if score.ratio is not None:
+            columns = (score.ratio.numerator, score.ratio.denominator)
+            result.values |= dict(zip(parts_of_ratio(name), ([column] for column in columns)))
         counts = {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
         counts |= asdict(score.pooled) if score.pooled else dict(score.counts)
         counts |= {"not one to one": score.not_one_to_one} if score.not_one_to_one else {}

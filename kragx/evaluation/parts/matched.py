@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kragx.data import NO_CORPUS, LackingError, stands_twice
 from kragx.data.problems import Problem
@@ -16,10 +16,12 @@ from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
 from kragx.evaluation.parts.engine import Engine
 from kragx.evaluation.parts.part import Part, Rows, parts_of
+from kragx.evaluation.searching import Searched, Searching
 from kragx.evaluation.spans import Reader
 from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, Profile
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 from kragx.printing import phrase, progress_bar
@@ -44,6 +46,7 @@ class Plan:
         keep: what is kept of each question; None for nothing. A function of a module.
         keeps_traces: whether what the matcher was asked and said is kept.
         forbidding: tells what must not come; None where nothing is forbidden.
+        searching: takes searches apart; None where nobody looks at any.
     """
 
     matcher: BaseMatcher
@@ -55,6 +58,7 @@ class Plan:
     keep: Callable[[MatchItem], Any] | None = None
     keeps_traces: bool = False
     forbidding: Forbidding | None = None
+    searching: Searching | None = None
 
     def passed(self) -> Passed:
         """What is going to be known of questions, before the first of them."""
@@ -62,6 +66,7 @@ class Plan:
             hashes=[] if self.hashes else None,
             kept=None if self.keep is None else [],
             golds=GoldSample() if self.golds else None,
+            searching=self.searching,
         )
 
 
@@ -86,6 +91,32 @@ Spans = Mapping[SpanOptions, tuple[Spread, Reader]]
 """Where the gold stands in what was retrieved, and who has read it."""
 
 
+class Matches(NamedTuple):
+    """What matching a whole source came to.
+
+    Attributes:
+        table: the matches; where there are searches of all distinct documents.
+        spans: if others than this process have read them.
+        forbidden: the marks of what must not come; None where nothing is forbidden.
+        searched: what was searched for; None where nobody looks at any.
+    """
+
+    table: MatchTable
+    spans: Spans
+    forbidden: PartMarks | None
+    searched: Searched | None
+
+    @property
+    def searches(self) -> SearchTable | None:
+        """What each search brought; None where nobody looks at any."""
+        return None if self.searched is None else self.searched.matched(self.table)
+
+    @property
+    def on_basis(self) -> MatchTable:
+        """The table of the list that metrics are about which name none."""
+        return self.table if self.searches is None else self.searches.of()
+
+
 @dataclass(kw_only=True)
 class MatchedPart(PartResult):
     """What matching a part came to.
@@ -95,12 +126,20 @@ class MatchedPart(PartResult):
         traces: of each question what the matcher was asked, and said.
         spans: none where they cannot be read.
         forbidden: the marks of what must not come; None where nothing is forbidden.
+        searched: what was searched for, over the documents of the table; None where nobody looks.
     """
 
     table: MatchTable | None = None
     traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
     spans: Spans = field(default_factory=dict)
     forbidden: PartMarks | None = None
+    searched: Searched | None = None
+
+    @property
+    def matches(self) -> Matches:
+        """The same as of a whole source; there was no error."""
+        assert self.table is not None
+        return Matches(self.table, self.spans, self.forbidden, self.searched)
 
 
 def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> MatchedPart:
@@ -123,9 +162,13 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
     marks: list[PartMarks] = []
     if plan.forbidding is not None:
         batches = plan.forbidding.watching(batches, marks)
+    searched: list[Searched] = []
+    if plan.searching is not None:
+        batches = plan.searching.watching(batches, searched)
     try:
         result.table = matching.match_batches(batches, plan.matcher, result.notes, on_match)
         result.forbidden = joined(marks) if marks else None
+        result.searched = Searched.joined(searched) if searched else None
     except LackingError as error:
         error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
         result.error = error
@@ -133,8 +176,9 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
         result.error = error
     else:
         with suppress(DataError):  # whoever computes the metric reads them again, and says it
+            on_basis = result.matches.on_basis
             result.spans = {
-                span: read_spans(passed.kept or (), result.table, span) for span in plan.spans
+                span: read_spans(passed.kept or (), on_basis, span) for span in plan.spans
             }
     return result
 
@@ -145,10 +189,8 @@ def match_all(
     notes: Notes,
     engine: Engine | None = None,
     on_match: OnMatch | None = None,
-) -> tuple[MatchTable, Spans, PartMarks | None]:
+) -> Matches:
     """The matches of a whole source, which has passed then, and its spans if others read them.
-
-    Beside them stand the marks of what must not come.
 
     Args:
         source: what is evaluated.
@@ -178,6 +220,7 @@ def match_all(
         parts = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
         results = shown_passing(source, parts, phrase("matched parts"))
     tables, spans, marks = list[MatchTable](), list[Spans](), list[PartMarks]()
+    searched = list[Searched]()
     for result in results:
         notes.merge(result.notes)
         for item, trace in result.traces:
@@ -187,10 +230,16 @@ def match_all(
             tables.append(result.table)
             spans.append(result.spans)
             marks += [] if result.forbidden is None else [result.forbidden]
+            searched += [] if result.searched is None else [result.searched]
     matching.conclude(plan.matcher, notes)
     read = [options for options in plan.spans if all(options in part for part in spans)]
     joined_spans = {options: _joined([part[options] for part in spans]) for options in read}
-    return MatchTable.joined(tables), joined_spans, joined(marks) if marks else None
+    return Matches(
+        MatchTable.joined(tables),
+        joined_spans,
+        joined(marks) if marks else None,
+        Searched.joined(searched) if searched else None,
+    )
 
 
 def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:

@@ -21,6 +21,7 @@ from kragx.metrics.intervals.bootstrap import (
 )
 from kragx.metrics.intervals.exact import Kind as Kind, exact_limits, with_exact_limits
 from kragx.metrics.intervals.means import mean_intervals
+from kragx.metrics.intervals.ratio import Ratio, ratio_difference_interval
 from kragx.metrics.intervals.student import student_t
 from kragx.metrics.intervals.wilson import score_interval, score_intervals, wilson_interval
 from kragx.metrics.intervals.words import TOO_FEW, ends_text, with_reasons
@@ -35,6 +36,7 @@ __all__ = [
     "TOLERANCE",
     "TOO_FEW",
     "Interval",
+    "Ratio",
     "blocks",
     "check_confidence",
     "ends_text",
@@ -45,6 +47,7 @@ __all__ = [
     "mean_intervals",
     "percentile_interval",
     "percentile_intervals",
+    "ratio_difference_interval",
     "resampled",
     "resampled_means",
     "score_interval",

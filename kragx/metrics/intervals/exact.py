@@ -57,6 +57,8 @@ def with_exact_limits(
     limits = ends.copy()
     for column, (kind, extra) in enumerate(zip(kinds, n_open.tolist(), strict=True)):
         hits = int((values[:, column] > 0).sum())
+        # Means over several runs, of which some only are above 0, are no counts.
+        is_count = kind == "exact" and hits == (values[:, column] == 1).sum()
         n = int((~np.isnan(values[:, column])).sum()) + extra
         if kind == "score" or not n:
             continue
@@ -64,7 +66,7 @@ def with_exact_limits(
             exact_limits(hits, n, confidence)[0],
             exact_limits(hits + extra, n, confidence)[1],
         )
-        if kind == "capped":
+        if not is_count:
             below, above = ends[:, column] + doubts[:, column]
             low, high = max(below, 0.0), min(above, high)
         limits[:, column] = low, high

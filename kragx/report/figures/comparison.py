@@ -4,6 +4,7 @@ metrics        each metric by retriever with its interval
 metric_at_k    each metric at growing k, a line for each retriever
 scores         the highest score of each gold item beside the threshold
 seconds        the time that queries took
+steps          the gold that the first steps of searches found, a line for each retriever
 
 The same data give the same files.
 """
@@ -18,7 +19,16 @@ from typing import TYPE_CHECKING
 
 from kragx.comparison import Comparison
 from kragx.data import GoldDataset, Run, file_names
-from kragx.evaluation.curves import CutoffCurve, Histogram, Times, curves, histogram, times
+from kragx.evaluation.curves import (
+    CutoffCurve,
+    Histogram,
+    StepCurve,
+    Times,
+    curves,
+    histogram,
+    step_curves,
+    times,
+)
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import lists_behind
 from kragx.metrics import metric as metric_named
@@ -39,7 +49,9 @@ from kragx.report.figures.drawing import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _MATCH, _BELOW, _NOTHING = "#009E73", "#E69F00", "#9AA3AF"
 
@@ -109,6 +121,7 @@ def _figures(
         "metric_at_k": _metric_at_k(names, curves(evaluations)),
         "scores": _scores(dict(zip(names, map(histogram, evaluations)))),
         "seconds": _seconds(dict(zip(names, map(times, lists)))),
+        "steps": _steps(dict(zip(names, step_curves(evaluations)))),
     }
 
 
@@ -169,21 +182,49 @@ def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]
         for series, (name, curve) in enumerate(
             zip(names, (by_metric[metric] for by_metric in by_name))
         ):
-            [lines[wrapped(name)]] = panel.plot(
-                range(len(curve.ks)),
-                [float("nan") if value is None else value for value in curve.values],
-                color=colour(series),
-                marker=marker(series),
-                markersize=4.5,
-                linewidth=1.8,
-                alpha=0.85,
-                clip_on=False,
-            )
+            lines[wrapped(name)] = _line(panel, series, range(len(curve.ks)), curve.values)
         panel.set_xticks(range(len(curve.ks)), list(map(str, curve.ks)))
         panel.set(title=metric, xlabel=in_language(phrase("k (length of the list)")))
         unit_axis(
             panel, [value for by_metric in by_name for value in by_metric[metric].values], "y"
         )
+    legend(figure, lines)
+    return figure
+
+
+def _line(
+    panel: Axes, series: int, places: Sequence[int], values: Sequence[float | None]
+) -> Line2D:
+    [line] = panel.plot(
+        places,
+        [float("nan") if value is None else value for value in values],
+        color=colour(series),
+        marker=marker(series),
+        markersize=4.5,
+        linewidth=1.8,
+        alpha=0.85,
+        clip_on=False,
+    )
+    return line
+
+
+def _steps(of_names: Mapping[str, StepCurve | None]) -> Figure | None:
+    drawn = {
+        name: (series, curve)
+        for series, (name, curve) in enumerate(of_names.items())
+        if curve is not None and any(value is not None for value in curve.values)
+    }
+    if not drawn:
+        return None
+    figure, [panel] = panels(phrase("Evidence found by step"), 1, 1, width=6.4, height=3.4)
+    lines = {
+        wrapped(name): _line(panel, series, curve.steps, curve.values)
+        for name, (series, curve) in drawn.items()
+    }
+    panel.set(xlabel=in_language(phrase("step")))
+    panel.set_ylabel(in_language(phrase("share of the gold found so far")))
+    panel.locator_params(axis="x", integer=True)
+    unit_axis(panel, [value for _, curve in drawn.values() for value in curve.values], "y")
     legend(figure, lines)
     return figure
 

@@ -6,16 +6,17 @@ A cell holds an evaluation and the texts behind it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
+from math import isinf
 from typing import Any
 
 import numpy as np
 
 from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, most_alike
-from kragx.data import Doc, Gold, GoldDataset, Run
+from kragx.data import Doc, Gold, GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import to_json
 from kragx.errors import UsageError, check_whole
-from kragx.evaluation.curves import CutoffCurve, curves, histogram, times
+from kragx.evaluation.curves import CutoffCurve, StepCurve, curves, histogram, step_curves, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import LEAKING, leak_parts
 from kragx.evaluation.ranked_lists import (
@@ -25,10 +26,13 @@ from kragx.evaluation.ranked_lists import (
     missed_rows,
     pool_gold,
 )
+from kragx.evaluation.search_outcomes import search_outcomes
 from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED
 from kragx.plain import plain
+from kragx.printing.numbers import NEVER
+from kragx.report.html_page.lists import list_looked_at, ranks_in
 from kragx.report.html_page.packing import by_language, rounded_score, short
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
@@ -91,6 +95,8 @@ class RunCell:
         golds: the gold of each row, in the table's order.
         curves: its metrics at growing cut-offs.
         rows: for each query of the page the row in the evaluation's table; None if it has none.
+        steps: what its searches found by step; None where none are known.
+        answers: what it gave by query id, with its searches.
     """
 
     evaluation: Evaluation
@@ -98,6 +104,8 @@ class RunCell:
     golds: Sequence[Sequence[Gold]]
     curves: Sequence[CutoffCurve]
     rows: Sequence[int | None]
+    steps: StepCurve | None = None
+    answers: Mapping[str, Retrieved] = field(default_factory=dict)
 
     @property
     def pooled(self) -> bool:
@@ -147,11 +155,14 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
         raise UsageError("evaluations: the list is empty; pass at least one")
     query_ids, sample = _sample_queries(evaluations)
     cells: dict[str, dict[str, RunCell]] = {}
-    for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
+    of_evaluations = zip(evaluations, curves(evaluations), step_curves(evaluations), strict=True)
+    for evaluation, of_metric, of_steps in of_evaluations:
         lists = lists_behind(evaluation, sources.dataset, sources.runs)
         golds = _golds(evaluation, lists, sources.dataset)
         row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-        cell = RunCell(evaluation, lists, golds, of_metric, list(map(row_of.get, query_ids)))
+        run, rows = sources.runs.get(evaluation.name), list(map(row_of.get, query_ids))
+        answers = {} if run is None else run.results
+        cell = RunCell(evaluation, lists, golds, of_metric, rows, of_steps, answers)
         if (
             cells.setdefault(evaluation.match_name, {}).setdefault(evaluation.name, cell)
             is not cell
@@ -222,7 +233,6 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         origins: which document passages were cut from.
     """
     evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
-    first, best = _gold_ranks(evaluation)
     kept_rows = set(cell.rows)
     missed = (
         {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in kept_rows}
@@ -248,15 +258,49 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "cuts": {
             name: by_query(ranks.tolist()) for name, ranks in budget_ranks(evaluation).items()
         },
-        "first": by_query(first),
-        "best": by_query(best),
+        "first": by_query(ranks_in(evaluation)),
+        "best": by_query(_highest(evaluation)),
         "alike": [None if row is None else alike.get(row) for row in cell.rows],
         "kin": [None if row is None else kin.get(row) or None for row in cell.rows],
         "curves": plain(cell.curves),
         "histogram": plain(histogram(evaluation)),
         "times": plain(times(lists)) if lists is not None else None,
+        **({} if evaluation.several_runs is None else {"runs": plain(evaluation.several_runs)}),
         **({} if evaluation.forbidden is None else {"leaks": _leaks(cell)}),
+        **({"asides": asides} if (asides := _asides(evaluation)) else {}),
+        **_searches(cell),
     }
+
+
+def _ranks(cell: RunCell) -> dict[str, list[Any]]:
+    """By list, of those that some metric is about beside the basis, the first ranks of gold."""
+    evaluation = cell.evaluation
+    basis = evaluation.settings["searches"]["basis"]
+    names = {list_looked_at(spec, basis) for spec in evaluation.specs}
+    return {name: cell.by_query(ranks_in(evaluation, name)) for name in sorted(filter(None, names))}
+
+
+def _asides(evaluation: Evaluation) -> dict[str, dict[str, str]]:
+    """What stands beside a mean, and in the place of one that is infinite: what was not found."""
+    never = {
+        str(scores.spec): NEVER
+        for scores in evaluation.scores
+        if scores.mean is not None and isinf(scores.mean)
+    }
+    return {name: by_language(text) for name, text in {**evaluation.asides, **never}.items()}
+
+
+def _searches(cell: RunCell) -> dict[str, Any]:
+    """What searches found by step, and the page's questions by what became of them."""
+    outcomes = search_outcomes(cell.evaluation)
+    if outcomes is None or cell.steps is None:
+        return {}
+    places = {row: place for place, row in enumerate(cell.rows) if row is not None}
+    by_name = {
+        name: [places[row] for row in rows if row in places]
+        for name, rows in plain(outcomes).items()
+    }
+    return {"searches": {"found": plain(cell.steps), **by_name}, "ranks": _ranks(cell)}
 
 
 def _leaks(cell: RunCell) -> dict[str, Any]:
@@ -292,22 +336,9 @@ def _statuses(cell: RunCell) -> list[str]:
     return ["e" if letter == "a" and not n else letter for letter, n in zip(letters, n_docs)]
 
 
-def _gold_ranks(
-    evaluation: Evaluation,
-) -> tuple[list[list[int | None]], list[list[float | int | None]]]:
-    """For each row: the first rank of each gold item, and its highest score with its rank.
-
-    A first rank is 0 for an item that was not found, and None where that is not known; an item
-    that is no gold (its grade is too low) has -1.
-    """
+def _highest(evaluation: Evaluation) -> list[list[float | int | None]]:
+    """For each row the highest score of each gold item, and its rank, one after the other."""
     table, outcome = evaluation.table, gold_outcome(evaluation)
-    ranks = np.where(outcome.relevant, outcome.first, -1).tolist()
-    is_open = (outcome.unknown & outcome.relevant).tolist()
-    first = [None if unknown else rank for rank, unknown in zip(ranks, is_open, strict=True)]
     scores = (rounded_score(score, table.threshold) for score in outcome.best.tolist())
     best = list(chain(*zip(scores, outcome.best_rank.tolist(), strict=True)))
-    spans = list(pairwise(table.gold_start.tolist()))
-    return (
-        [first[start:end] for start, end in spans],
-        [best[2 * start : 2 * end] for start, end in spans],
-    )
+    return [best[2 * start : 2 * end] for start, end in pairwise(table.gold_start.tolist())]

@@ -48,6 +48,7 @@ _SCRIPTS = (
     "advice",
     "gates",
     "leaks",
+    "searches",
     "stages",
     "metrics_table",
     "pool",

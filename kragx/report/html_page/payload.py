@@ -26,6 +26,7 @@ from kragx.evaluation.stage_losses import StageLosses
 from kragx.metrics import TextBudget, parse
 from kragx.plain import plain
 from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
+from kragx.report.html_page.lists import list_looked_at
 from kragx.report.html_page.packing import TextTable, by_language, packed, short
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 from kragx.tuning import MatcherSettings, Tuning
@@ -79,13 +80,16 @@ def payload(
         "tunings": {tuning.match: _tuning(tuning) for tuning in tunings},
         "matcher_grids": short(plain(matcher_grids)),
         "dataset": dict(first.settings["dataset"]),
+        **_basis(first),
         "profile": by_language(first.profile_label),
         "matches": [
             {**_match(name, of_match), "members": questions.members.get(name)}
             for name, of_match in grid.cells.items()
         ],
         "retrievers": retrievers,
-        "metrics": list(map(_metric, metric_names(evaluations))),
+        "metrics": [
+            _metric(name, _basis(first).get("basis")) for name in metric_names(evaluations)
+        ],
         "queries": {
             "ids": grid.query_ids,
             "sample": plain(grid.sample),
@@ -142,6 +146,12 @@ def payload(
     }
 
 
+def _basis(evaluation: Evaluation) -> dict[str, str]:
+    """The list that metrics are about which name none; nothing where nobody searches twice."""
+    searches = evaluation.settings.get("searches")
+    return {} if searches is None else {"basis": searches["basis"]}
+
+
 def _queries(grid: Grid, sources: Sources) -> list[Query]:
     """The queries of the page, as far as they are known."""
     retrieved = {ranked.query.id: ranked.query for run in reversed(grid.runs) for ranked in run}
@@ -164,19 +174,20 @@ def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
     }
 
 
-def _metric(name: str) -> dict[str, Any]:
+def _metric(name: str, basis: str | None) -> dict[str, Any]:
     spec = parse(name)
     metric, budget = spec.metric, spec.k if isinstance(spec.k, TextBudget) else None
     return {
         "name": name,
-        "of_documents": metric.from_matches is None,
+        "of_documents": metric.from_matches is None and metric.from_searches is None,
         "meaning": {"en": f"{metric.question} {metric.formula}", **metric.meaning},
-        "k": spec.k if budget is None else None,
+        "k": spec.k if budget is None and metric.from_searches is None else None,
         "budget": budget and {"n": budget.n, "unit": budget.unit},
         "higher": metric.higher_is_better,
         "unit": metric.range == (0, 1),
         "share": metric.is_share,
         **({} if metric.interval == "score" else {"exact": True}),
+        **({} if (of := list_looked_at(spec, basis)) is None else {"list": of}),
     }
 
 
@@ -200,7 +211,7 @@ def _gold_versions(versions: GoldVersions) -> dict[str, Any]:
     }
 
 
-_TEXTS = ("siblings", "missing_judgements", "ids_apart")
+_TEXTS = ("siblings", "missing_judgements", "ids_apart", "documents")
 """Cautions of a verdict that the page says as it is told."""
 
 

@@ -38,7 +38,8 @@ def test_json(kragx):
 def test_listed_options_are_accepted(kragx):
     """Every option and value that the list shows can be written in a metric string."""
     written = [
-        f"{row['name']}{cut}({option.split('=')[0]}={'2' if value == 'x' else value})"
+        f"{row['name']}{cut}({option.split('=')[0]}={'2' if value == 'x' else value}"
+        f"{', of=all' if value == 'chain' else ''})"  # an order is one of all searches
         for row in kragx("metrics", "--format", "json").json()
         for cut in ["@5" if METRICS[row["name"]].cuts else ""]
         for option in row["options"]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from zipfile import ZipFile
@@ -19,7 +20,7 @@ from kragx.app.config import RetrieverConfig
 from kragx.app.retrieving import fingerprint
 from kragx.app.retrieving.fingerprint import Fingerprint, Fingerprints
 from kragx.app.retrieving.partial_answers import partial_answers
-from kragx.data import Doc, Query, Retrieved
+from kragx.data import Doc, Query, Retrieved, Search
 from tests.report.test_page import parts
 from tests.thoroughness import some
 
@@ -482,6 +483,24 @@ def test_lines_are_lines(tmp_path, text):
         answers.keep(Query("q2", "two"), Retrieved(error="no index"))
     with partial_answers(path, STATE, QUESTIONS) as answers:
         assert answers.known == {"q1": answer}
+
+
+def test_searches_are_kept(tmp_path):
+    """Answers with searches are taken over whole, without their times where these are others'."""
+    path = tmp_path / "mine.jsonl"
+    first = Search("a", (Doc("d", "글"),), "tool", 1, 0.5, 7, read=(Doc("d", "글"),))
+    searches = first, Search("b", None, step=1)
+    alone = Retrieved((), 0.5, searches=searches, has_list=False)
+    beside = Retrieved((Doc("e"),), 0.5, searches=searches)
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        answers.keep(Query("q1", "one"), alone)
+        answers.keep(Query("q2", "two"), beside)
+    assert answers.as_read == {}
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        assert answers.known == {"q1": alone, "q2": beside}
+    with partial_answers(path, Fingerprint({"args": "1"}, {"repeat": "2"}), QUESTIONS) as answers:
+        untimed = replace(first, seconds=None), searches[1]
+        assert answers.known["q1"] == replace(alone, seconds=None, searches=untimed)
 
 
 def test_an_interruption_changes_no_answer(tmp_path):

@@ -21,7 +21,8 @@ from pyarrow import parquet as parquet_files
 
 from kragx import DataError, Evaluation, UsageError, evaluate
 from kragx.data import known, source
-from kragx.data.batch import Batch, Records
+from kragx.data.batch import Batch
+from kragx.data.gathering import Records
 from kragx.matchers import MatchItem, Notes, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples

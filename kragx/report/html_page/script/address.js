@@ -52,7 +52,7 @@ function adopt(hash) {
   if (shown.length) state.retrievers = shown;
   if (metrics.length) state.metrics = metrics;
   state.search = params.get("search") ?? "";
-  const words = { outcome: ["a", "b", "tie", "differ"], result: ["failedA", "failedB", "failedBoth", "foundA", "leaksA", "leaksB"], why: REASONS };
+  const words = { outcome: ["a", "b", "tie", "differ"], result: ["failedA", "failedB", "failedBoth", "foundA", "leaksA", "leaksB", ...BROUGHT.flatMap((outcome) => [`${outcome}A`, `${outcome}B`])], why: REASONS };
   for (const [key, known] of Object.entries(words)) { const position = one(known, key); if (position !== null) state[key] = known[position]; }
   const part = one(slices().map(({ label: text }) => text), "slice");
   if (part !== null) state.slice = slices()[part].key;

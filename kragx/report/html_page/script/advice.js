@@ -26,6 +26,7 @@ const ADVICE = {
   equal: (v) => [phrase("advice_equal", joined(v.groups.map((names) => el("span", {}, listed(names))), "; ")),
     v.slower.map((own) => [" ", phrase("advice_cost", strong(own.slow), own.ratio.toFixed(1), strong(own.fast), duration(own.slow_seconds), duration(own.fast_seconds), own.metric)])],
   cost: (v) => phrase(v.tied ? "advice_cost_tied" : "advice_cost", strong(v.best), v.ratio.toFixed(1), strong(v.fastest), duration(v.best_seconds), duration(v.fastest_seconds), v.metric, standing().metrics[0]),
+  price: (v) => phrase(`advice_price${v.tied ? "_tied" : ""}${v.dearer ? "" : "_less"}`, strong(v.best), v.ratio < 100 ? v.ratio.toFixed(1) : grouped(Math.round(v.ratio)), strong(v.other), value_(v.best_cost), value_(v.other_cost), v.metric, standing().metrics[0]),
   routing: (v) => phrase("advice_routing", sliceOf(v), strong(v.best), v.metric, plain(fieldName(v.field))),
   no_routing: (v) => phrase("advice_no_routing", v.fields.map((path) => plain(fieldName(path))).join(", "), v.metric),
   weak_slice: (v) => phrase("advice_weak_slice", strong(v.retriever), sliceOf(v), v.metric, value_(v.mean), v.n, value_(standing().overall.means[v.retriever]?.[v.metric]?.value)),
@@ -60,13 +61,13 @@ function rival(v) {
 const needed = (v) => (v.n < data.limits.telling ? "_few" : !missing(v.queries_needed_at_most) ? (v.queries_needed === v.queries_needed_at_most ? "_about" : "") : missing(v.queries_needed) ? "_many" : "_more");
 
 function adviceLine({ kind, supported, text, values }) {
-  const other = values.metric && values.metric !== state.metric && kind !== "cost";
+  const other = values.metric && values.metric !== state.metric && kind !== "cost" && kind !== "price";
   return el("li", { class: supported ? null : "muted" }, ADVICE[kind] ? ADVICE[kind](values) : el("span", { lang: "en" }, plain(text)),
     other ? el("small.muted", {}, ` (${t("otherMetric", values.metric, state.metric)})`) : null);
 }
 
 // What helps most comes first; what stands in the verdict already, or says what is not there, last.
-const USEFUL = ["over_all", "equal", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever", "setting"];
+const USEFUL = ["over_all", "equal", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "price", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever", "setting"];
 const UNFOLDED = 2;
 
 /** Whether the head of the verdict says all of it: that the metric chosen decides nothing, and what would. */

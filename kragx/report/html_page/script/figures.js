@@ -64,25 +64,32 @@ function curvesFigure() {
   const kinds = cell(retrievers[0]).curves.map((curve) => curve.metric);
   const kind = [state.curve, metric().name.replace(/@\d+/, ""), kinds[0]].find((each) => kinds.includes(each));
   const series = retrievers.map((retriever) => ({ retriever, curve: cell(retriever).curves.find((curve) => curve.metric === kind) })).filter(({ curve }) => curve);
-  const { ks } = series[0].curve, width = narrow() ? 350 : 560, height = narrow() ? 280 : 300;
+  const { ks } = series[0].curve, isLong = ks[ks.length - 1] > 30;
+  return figure("figure-k", t("figK", kind), t("figKD"),
+    kinds.length > 1 ? tabs({}, kinds.map((each) => [each, each]), kind, (curve) => choosing({ curve })) : null,
+    lineChart(t("figK", kind), t(isLong ? "kLog" : "k"), ks, series.map(({ retriever, curve }) => ({ retriever, values: curve.values })), (k) => `k = ${k}`, (k) => `k ${k}`));
+}
+
+/** A line for each retriever: its values at some ks, to scale, or by their logarithm where they are long. */
+function lineChart(title, axis, ks, series, where, briefly = where) {
+  const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300;
   const left = 40, right = width - (narrow() ? 136 : 160), top = 14, bottom = height - 40;
-  // To scale: by k itself, or by its logarithm where lists are long.
   const longest = ks[ks.length - 1], isLong = longest > 30;
   const place = (k) => (isLong ? Math.log(k) : k - 1) / ((isLong ? Math.log(longest) : longest - 1) || 1);
   const x = (k) => left + (ks.length > 1 ? place(k) : 0.5) * (right - left);
-  const highest = Math.max(0.1, ...series.flatMap(({ curve }) => curve.values.filter((at) => at !== null)));
+  const highest = Math.max(0.1, ...series.flatMap(({ values }) => values.filter((at) => at !== null)));
   const most = highest > 1 ? highest : highest > 0.5 ? 1 : Math.ceil(highest * 10) / 10;
   const y = (at) => top + (1 - at / most) * (bottom - top);
   const parts = [0, 0.25, 0.5, 0.75, 1].map((part) => [
     line("grid", left, right, y(part * most), y(part * most)), tick(left - 8, y(part * most) + 4, (part * most).toFixed(2), "end")]);
   const roomy = ks.reduceRight((written, k) => (written.length && x(written[0]) - x(k) < 24 ? written : [k, ...written]), []);
-  parts.push(roomy.map((k) => tick(x(k), bottom + 18, String(k))), tick((left + right) / 2, height - 4, t(isLong ? "kLog" : "k")));
+  parts.push(roomy.map((k) => tick(x(k), bottom + 18, String(k))), tick((left + right) / 2, height - 4, axis));
   const ends = [];
-  for (const { retriever, curve } of series) {
-    const points = ks.map((k, position) => ({ k, at: curve.values[position] })).filter(({ at }) => at !== null);
+  for (const { retriever, values } of series) {
+    const points = ks.map((k, position) => ({ k, at: values[position] })).filter(({ at }) => at !== null);
     if (!points.length) continue;
     parts.push(svg("polyline.line", { points: points.map(({ k, at }) => `${x(k)},${y(at)}`).join(" "), style: { stroke: colour(retriever) } }));
-    for (const { k, at } of points) parts.push(marker(retriever, x(k), y(at), `${plain(retrieverName(retriever))}, k = ${k}: ${number(at)}`, 3.6));
+    for (const { k, at } of points) parts.push(marker(retriever, x(k), y(at), `${plain(retrieverName(retriever))}, ${where(k)}: ${number(at)}`, 3.6));
     const last = points[points.length - 1];
     ends.push({ retriever, x: x(last.k), y: y(last.at) });
   }
@@ -91,10 +98,8 @@ function curvesFigure() {
     parts.push(marker(end.retriever, right + 21, end.nameY, null, 3.6));
     parts.push(label(right + 30, end.nameY + 4, "name", null, clipped(labelled(end.retriever), narrow() ? 14 : 18)));
   }
-  const spoken = series.map(({ retriever, curve }) => `${plain(retrieverName(retriever))}: ${ks.map((k, position) => `k ${k} ${number(curve.values[position])}`).join(", ")}`);
-  return figure("figure-k", t("figK", kind), t("figKD"),
-    kinds.length > 1 ? tabs({}, kinds.map((each) => [each, each]), kind, (curve) => choosing({ curve })) : null,
-    drawing(width, height, `${t("figK", kind)}. ${spoken.join("; ")}`, parts));
+  const spoken = series.map(({ retriever, values }) => `${plain(retrieverName(retriever))}: ${ks.map((k, position) => `${briefly(k)} ${number(values[position])}`).join(", ")}`);
+  return drawing(width, height, `${title}. ${spoken.join("; ")}`, parts);
 }
 
 /** The ends of lines from the top down, each with a place for its name that overlaps no other. */

@@ -4,7 +4,7 @@ function renderAll() {
   renderHeader();
   const failed = data.gates.some(({ passed }) => !passed); // then they are what the reader came for
   const first = failed ? [gatesSection(), tuningSection(), verdict()] : [tuningSection(), verdict(), gatesSection()];
-  const sections = [leaksSection(), ...first, questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
+  const sections = [leaksSection(), ...first, searchesSection(), questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
   byId("main").replaceChildren(...sections.filter(Boolean));
   renderFilters();
   renderQuestions();

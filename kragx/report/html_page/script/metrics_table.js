@@ -66,17 +66,29 @@ function markOf(view, each, retriever) {
   return { key, shown: key ? el(`span.${key}-mark`, { title: t(`mark_${key}`) }, mark, el("span.unseen", {}, t(`mark_${key}`))) : null };
 }
 
+/** The lowest and the highest mean of the runs of a retriever that was asked several times; empty of one. */
+function runsText(retriever, each) {
+  const known = (cell(retriever).runs?.mean[each.name] || []).filter((value) => !missing(value));
+  if (!known.length) return "";
+  const low = Math.min(...known), high = Math.max(...known);
+  return t("runs", cell(retriever).runs.n, low === high ? t("runsAlike") : t("range", number(low, each), number(high, each)));
+}
+
 function metricCell(each, retriever, view, cls = null) {
   if (!isCompared(retriever)) return el("td.lost", {}, "–");
   const { key, shown: mark } = markOf(view, each, retriever);
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
   const possible = t("range", number(low, each), number(high, each));
   return el("td", { class: [key, cls].filter(Boolean).join(" ") || null },
-    el("span.number", {}, mark, meanText(retriever, each)),
+    el("span.number", {}, mark, meanText(retriever, each)), asideOf(retriever, each) ? el("span.interval", {}, asideOf(retriever, each)) : null,
     el("span.interval", {}, ends(estimate(view, retriever, each), each)),
+    runsText(retriever, each) ? el("span.interval", { title: t("runsHint") }, runsText(retriever, each)) : null,
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
     each.exact || !(high - low > 1e-9) ? null : el("span.interval", { title: t("boundsHint", possible) }, t("possible", possible)));
 }
+
+/** What stands beside a mean: the step that it stands for, how many searches were in vain; in place of none "never". */
+const asideOf = (retriever, { name: metricName }) => { const said = cell(retriever).asides?.[metricName]; return said ? inWords(said) : null; };
 
 function slicesTable() {
   const shownMetric = metric(), retrievers = columns(), several = compared().length > 1;

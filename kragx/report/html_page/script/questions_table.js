@@ -28,7 +28,7 @@ function renderFilters() {
     two && chooser("a", t("compare"), names, state.a, (retriever) => filter({ a: Number(retriever), picked: true, looked: {} }), ".series-a"),
     two && chooser("b", t("with"), names, state.b, (retriever) => filter({ b: Number(retriever), picked: true, looked: {} }), ".series-b"),
     two && chooser("outcome", t("outcome"), [["all", t("all")], ["a", t("aWins", a)], ["b", t("bWins", b)], ["tie", t("ties")], ["differ", t("differ")]], state.outcome, (outcome) => filter({ outcome })),
-    chooser("result", t("failed"), [["any", t("anyResult")], ["failedA", t("failedBy", a)], ...(two ? [["failedB", t("failedBy", b)], ["failedBoth", t("failedBoth")]] : []), ["foundA", t("foundBy", a)], ...(leaks(state.a) ? [["leaksA", t("leaksBy", a)]] : []), ...(two && leaks(state.b) ? [["leaksB", t("leaksBy", b)]] : [])], state.result, (result) => filter({ result })),
+    chooser("result", t("failed"), [["any", t("anyResult")], ["failedA", t("failedBy", a)], ...(two ? [["failedB", t("failedBy", b)], ["failedBoth", t("failedBoth")]] : []), ["foundA", t("foundBy", a)], ...(leaks(state.a) ? [["leaksA", t("leaksBy", a)]] : []), ...(two && leaks(state.b) ? [["leaksB", t("leaksBy", b)]] : []), ...outcomeFilters(state.a, "A"), ...(two ? outcomeFilters(state.b, "B") : [])], state.result, (result) => filter({ result })),
     chooser("why", `${t("why")} (${clipped(retrieverName(state.a), 13)})`, [["", t("anyWhy")], ...reasons.map((why) => [why, reasonShort(why)])], state.why, (why) => filter({ why })),
     slices().length && chooser("slice", t("slice"), [["", t("allSlices")], ...slices().map(({ key, label: text }) => [key, text])], state.slice, (slice) => filter({ slice })),
     el("button", { id: "reset", onclick: () => filter({ ...EVERYTHING, sort: { by: "order", down: false } }) }, t("reset")),
@@ -62,7 +62,7 @@ function passes(query, wanted, rows) {
   }
   if (state.result !== "any") {
     const a = failed(state.a, query), b = failed(state.b, query);
-    if (!{ failedA: a, failedB: b, failedBoth: a && b, foundA: reason(state.a, query) === "ok", leaksA: leaksIn(state.a, query), leaksB: leaksIn(state.b, query) }[state.result]) return false;
+    if (!{ failedA: a, failedB: b, failedBoth: a && b, foundA: reason(state.a, query) === "ok", leaksA: leaksIn(state.a, query), leaksB: leaksIn(state.b, query), ...broughtTo(query) }[state.result]) return false;
   }
   return !state.why || reason(state.a, query) === state.why;
 }

@@ -1,0 +1,161 @@
+"""Retrievers that search several times: what they cost, and how many documents they bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb, isfinite
+from typing import Any
+
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.scores import RetrieverScores
+from kragx.metrics import known_metric
+from kragx.metrics.intervals import Ratio, ratio_difference_interval
+from kragx.metrics.registry import split
+from kragx.metrics.tool_names import in_kragx_words
+from kragx.printing import listed, phrase
+
+COSTS = ("tokens_per_gold", "seconds_per_gold", "searches_per_gold")
+"""What a found gold item costs; the first that is known of all is told."""
+
+AT_EQUAL = ("recall@10(of=all)", "recall@2000tokens(of=all)")
+"""Metrics of all searches in which nobody has more documents, or more tokens, than another."""
+
+_RATIO = 1.1
+"""Who costs, or brings, less than so many times as much is no dearer, and brings no more."""
+
+
+def cost_metric(comparison: Comparison) -> str | None:
+    """The cost that is told: of those compared the first that all have a value of; None without."""
+    for name in COSTS:
+        for metric in comparison.metrics:
+            definition = known_metric(metric)
+            values = [means[metric].value for means in comparison.overall.means.values()]
+            has_values = all(value is not None and isfinite(value) for value in values)
+            if definition is not None and definition.name == name and has_values:
+                return metric
+    return None
+
+
+def price(comparison: Comparison, scores: Sequence[RetrieverScores]) -> dict[str, Any]:
+    """What the best costs beside the cheapest other, or of those that tie the cheapest.
+
+    Nothing where that is noise: an interval of the difference that is not without 0, corrected for
+    all pairs of retrievers; nor where the first metric is a cost.
+
+    Returns:
+        The best, the other, what each costs by which metric, whether they tie, and the ratio.
+    """
+    leader, metric = comparison.leader, cost_metric(comparison)
+    if leader is None or metric is None or _is_cost(comparison.primary):
+        return {}
+    best, means = leader.best, comparison.overall.means
+    rivals = leader.tied or tuple(name for name in comparison.retrievers if name != best)
+    costs = {name: means[name][metric].value or 0.0 for name in comparison.retrievers}
+    cheapest = min(rivals, key=costs.__getitem__)
+    low, high = sorted((costs[best], costs[cheapest]))
+    dear, cheap = (best, cheapest) if costs[best] == high else (cheapest, best)
+    # Of those that tie, it is of interest who is cheaper, not that the best is.
+    if low <= 0 or high / low < _RATIO or (leader.tied and cheap == best and len(rivals) > 1):
+        return {}
+    if not _is_dearer(comparison, scores, metric, dear, cheap):
+        return {}
+    return {
+        "metric": metric,
+        "best": best,
+        "best_cost": costs[best],
+        "other": cheapest,
+        "other_cost": costs[cheapest],
+        "ratio": high / low,
+        "dearer": dear == best,
+        "tied": bool(leader.tied),
+    }
+
+
+def _is_cost(metric: str) -> bool:
+    definition = known_metric(metric)
+    return definition is not None and definition.name in COSTS
+
+
+def _is_dearer(
+    comparison: Comparison, scores: Sequence[RetrieverScores], metric: str, dear: str, cheap: str
+) -> bool:
+    """Whether one costs more than another by more than noise, of the compared questions."""
+    ratios = {score.name: score.ratio_of(metric, comparison.query_ids) for score in scores}
+    pair = ratios.get(dear), ratios.get(cheap)
+    if not isinstance(pair[0], Ratio) or not isinstance(pair[1], Ratio):
+        return False
+    settings = comparison.statistics
+    confidence = 1 - settings.alpha / max(1, comb(len(comparison.retrievers), 2))
+    resampling = settings.resamples, settings.seed
+    ends = ratio_difference_interval(pair[0], pair[1], confidence, *resampling)
+    return ends is not None and ends[0] > 0
+
+
+# -- as many documents ----------------------------------------------------------------------------
+
+
+def unequal_documents(
+    comparison: Comparison, scores: Sequence[RetrieverScores]
+) -> tuple[str, dict[str, float]]:
+    """That one brings more documents than another, and a metric counts all of them.
+
+    More documents find more, whoever brings them. Nothing is said of metrics that look at as many
+    of each, and nothing where it is not known how many there are.
+
+    Returns:
+        A sentence, empty without one, and how many documents a question each brings.
+    """
+    counts = {score.name: _documents(score) for score in scores}
+    known = {name: n for name, n in counts.items() if n is not None}
+    unequal = [metric for metric in comparison.metrics if counts_all(metric)]
+    if not unequal or len(known) < len(counts) or len(known) < 2:
+        return "", {}
+    most, least = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+    if known[most] < _RATIO * max(known[least], 1e-9):
+        return "", {}
+    compared = [metric for metric in comparison.metrics if _is_at_equal(metric)]
+    text = phrase(
+        "{most} brings {n:.1f} documents a question and {least} {n_least:.1f}, and more documents "
+        "find more in {metrics}; with as many of each: {equal}"
+        if compared
+        else "{most} brings {n:.1f} documents a question and {least} {n_least:.1f}, and more "
+        "documents find more in {metrics}; ask for {equal}, which look at as many of each",
+        most=most,
+        n=known[most],
+        least=least,
+        n_least=known[least],
+        metrics=listed(unequal),
+        equal=listed(compared or AT_EQUAL),
+    )
+    return text, known
+
+
+def _documents(score: RetrieverScores) -> float | None:
+    n_questions = int(score.counts.get("n_queries", 0)) - score.n_failed
+    if score.n_documents is None or n_questions <= 0:
+        return None
+    return score.n_documents / n_questions
+
+
+def looks_at_as_many(comparison: Comparison) -> bool:
+    """Whether some metric compares as many documents of all searches."""
+    return any(map(_is_at_equal, comparison.metrics))
+
+
+def counts_all(metric: str) -> bool:
+    """Whether a metric gains from each document that any search brings."""
+    definition = known_metric(metric)
+    if definition is None or definition.better != "higher":
+        return False
+    return definition.name == "evidence_recall" or _of_all(metric) == (True, False)
+
+
+def _is_at_equal(metric: str) -> bool:
+    """Whether a metric looks at as many documents, or tokens, of all searches."""
+    return _of_all(metric) == (True, True)
+
+
+def _of_all(metric: str) -> tuple[bool, bool]:
+    """Whether a metric is about the list of all searches, and whether it cuts that."""
+    _, k, options = split(in_kragx_words(metric))
+    return options.get("of") == "all", k is not None

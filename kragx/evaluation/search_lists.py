@@ -1,0 +1,197 @@
+"""The lists on the way to an answer that took several searches, as stages of a chain.
+
+The searches of one tool are one list, behind what the stages within them returned; all searches
+together are another where there are several tools, and what was read of them is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import Bools
+from kragx.metrics.search_table import Places, SearchTable, listed
+
+ANSWER = "answer"
+"""Names what a chain makes of its last stages where that is none itself, or what was read."""
+
+ALL = "all searches"
+"""Names the list of all searches."""
+
+SEARCH = "search"
+"""Names the searches of no tool."""
+
+
+def has_searches(run: Run) -> bool:
+    """Whether somebody searched more than once, or read of what came."""
+    return any(answer.searches for answer in run.results.values())
+
+
+def searches_of(answer: Retrieved) -> tuple[Search, ...]:
+    """The searches by step; a list alone is what one search gave."""
+    if answer.searches or not answer.has_list:
+        return answer.searches
+    return (Search(documents=answer.documents, step=1, stages=answer.stages),)
+
+
+def tool_of(search: Search) -> str:
+    """The list that a search belongs to."""
+    tool = search.tool or SEARCH
+    return f"{tool} (tool)" if tool in (ALL, ANSWER) else tool
+
+
+def tools_of(run: Run) -> list[str]:
+    """The tools of a run, in the order in which they appear."""
+    searches = (searches_of(answer) for answer in run.results.values())
+    return list(dict.fromkeys(tool_of(search) for several in searches for search in several))
+
+
+def read_of(answer: Retrieved) -> tuple[Doc, ...] | None:
+    """What was read, or else handed on in the end; None where nobody says."""
+    read = answer.of("read")
+    return answer.of("retrieved") if read is None else read
+
+
+def chain_of(answer: Retrieved, tools: Sequence[str]) -> tuple[Stage, ...]:
+    """The lists of one question, the answer's last; none where no search is measured.
+
+    Args:
+        answer: what somebody got who searched. Where nobody says what was read all that came was.
+        tools: of the whole run.
+    """
+    by_tool: dict[str, list[Search]] = {}
+    for search in searches_of(answer):
+        if search.documents is not None:
+            by_tool.setdefault(tool_of(search), []).append(search)
+    if not by_tool and answer.error is None:
+        return () if answer.searches else (Stage(ANSWER),)  # who made no search has found nothing
+    lists = [stage for tool, searches in by_tool.items() for stage in _of_tool(tool, searches)]
+    of_tools = (stage.documents for stage in lists if stage.name in by_tool)
+    whole = Stage(ALL, tuple(by_tool), _distinct(of_tools))
+    several = [whole] if len(tools) > 1 else []
+    read = read_of(answer)
+    inputs = (ALL,) if several else tuple(by_tool)
+    last = Stage(ANSWER, inputs, whole.documents if read is None else read)
+    return (*lists, *several, last)
+
+
+def _of_tool(tool: str, searches: Sequence[Search]) -> Iterable[Stage]:
+    """What the stages within the searches of a tool returned, and last what these did."""
+    within: dict[str, list[Stage]] = {}
+    for search in searches:
+        for stage in search.stages:
+            within.setdefault(stage.name, []).append(stage)
+    for name, stages in within.items():
+        yield Stage(
+            _within(tool, name),
+            tuple(dict.fromkeys(_within(tool, own) for stage in stages for own in stage.inputs)),
+            _distinct(stage.documents for stage in stages),
+            _sum(stage.seconds for stage in stages),
+            _every(stage.error for stage in stages),
+        )
+    last = (stage.name for search in searches for stage in last_stages(search.stages))
+    yield Stage(
+        tool,
+        tuple(dict.fromkeys(_within(tool, name) for name in last)),
+        _distinct(search.documents or () for search in searches),
+        _sum(search.seconds for search in searches),
+        _every(search.error for search in searches),
+    )
+
+
+def _within(tool: str, stage: str) -> str:
+    return f"{tool} > {stage}"
+
+
+def _distinct(lists: Iterable[Sequence[Doc]]) -> tuple[Doc, ...]:
+    docs: dict[object, Doc] = {}
+    for doc in chain.from_iterable(lists):
+        docs.setdefault(doc.identity, doc)
+    return tuple(docs.values())
+
+
+def _sum(seconds: Iterable[float | None]) -> float | None:
+    known = list(seconds)
+    return None if None in known else sum(filter(None, known))
+
+
+def _every(errors: Iterable[str | None]) -> str | None:
+    """The first error, where all of them failed."""
+    known = list(errors)
+    return None if None in known else known[0]
+
+
+def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mapping[str, Evaluation]:
+    """The evaluation's matches of what each tool found, of all searches, and of what was read.
+
+    Nothing is matched anew: every document of a question stands once in its search table.
+    """
+    table = final.searches
+    if table is None:
+        return {}
+    numbers = {tool: number for number, tool in enumerate(tools)}
+    of_search = np.array(
+        [
+            numbers[tool_of(search)]
+            for query_id, n in zip(final.query_ids, table.n_searches.tolist())
+            for search in (searches_of(run[query_id]) if n else ())
+        ],
+        np.int64,
+    )
+    places = {tool: _some(table, of_search == number) for tool, number in numbers.items()}
+    if len(tools) > 1:
+        places[ALL] = table.places("all")
+    places[ANSWER] = _read(table)
+    return {
+        name: replace(
+            final,
+            table=listed(table.table, own, table.same),
+            searches=None,
+            evidence=None,
+            forbidden=None,
+            runs=(),
+        )
+        for name, own in places.items()
+    }
+
+
+def _some(table: SearchTable, is_chosen: Bools) -> Places:
+    """The lists of some searches, one behind the other."""
+    search = np.repeat(np.arange(len(is_chosen)), np.diff(table.list_start))
+    entries = (is_chosen & (table.measured | table.failed))[search]
+    n_docs = np.bincount(table.query[search[entries]], minlength=len(table.start) - 1)
+    start = np.concatenate(([0], np.cumsum(n_docs)))
+    return Places(start, table.docs[entries], np.ones(len(n_docs), bool))
+
+
+def _read(table: SearchTable) -> Places:
+    """What was read, or else handed on, or else all that came: the first that is known."""
+    parts = [table.places(name) for name in ("read", "retrieved", "all")]
+    which = np.select([parts[0].is_there, parts[1].is_there], [0, 1], 2)
+    docs = [
+        parts[part].docs[slice(*parts[part].start[row : row + 2])]
+        for row, part in enumerate(which.tolist())
+    ]
+    start = np.concatenate(([0], np.cumsum([*map(len, docs)], dtype=np.int64)))
+    return Places(start, np.concatenate([*docs, np.zeros(0, np.int64)]), np.ones(len(docs), bool))
+
+
+def placed_searches(
+    answer: Retrieved, evaluation: Evaluation, row: int
+) -> Iterator[tuple[Search, Sequence[int] | None]]:
+    """The searches of a question with where their documents stand in the evaluation's table.
+
+    None of a question that was not answered: nothing of it is matched.
+    """
+    table = evaluation.searches
+    for number, search in enumerate(answer.searches):
+        if table is None or table.start[row + 1] - table.start[row] != len(answer.searches):
+            yield search, None
+        else:
+            entries = table.list_start[table.start[row] + number :][:2]
+            yield search, table.docs[slice(*entries)].tolist()

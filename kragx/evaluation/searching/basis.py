@@ -1,0 +1,76 @@
+"""Which list metrics are about that name none: one for all questions, and all runs compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kragx.data import GoldDataset, Retrieved, Run
+from kragx.data.batch import Batch
+from kragx.data.search_lists import SearchLists
+from kragx.evaluation.searching.listing import query_of
+from kragx.metrics import Bools
+from kragx.metrics.search_table import Basis
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look at all searches shows before the first of them is matched.
+
+    Attributes:
+        basis: what each question got in the end where all have that, else what its first search
+            gave.
+        says_tokens: whether any of those that were looked at says what it cost in tokens.
+    """
+
+    basis: Basis
+    says_tokens: bool
+
+
+def seen_in(batches: Iterable[Batch], *, all_of_them: bool) -> Seen | None:
+    """What questions with their searches show; None where none has any.
+
+    Args:
+        batches: the questions.
+        all_of_them: whether to look on where a question has said what the basis is.
+    """
+    basis: Basis | None = None
+    says_tokens = False
+    for batch in batches:
+        if batch.searches is None:
+            continue
+        says_tokens = says_tokens or not np.isnan(batch.searches.tokens).all()
+        if basis != "first":
+            lacks_list = _lacks_list(batch.searches, batch.answered).any()
+            basis = "first" if lacks_list else "retrieved"
+        if basis == "first" and (says_tokens or not all_of_them):
+            break
+    return None if basis is None else Seen(basis, says_tokens)
+
+
+def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
+    """The same of several runs, which have one basis."""
+    answers = [
+        answer
+        for run in runs
+        for query_id, answer in run.results.items()
+        if query_id in dataset and answer.error is None and (answer.searches or not answer.has_list)
+    ]
+    if not answers:
+        return None
+    searches = (search for answer in answers for search in answer.searches)
+    says_tokens = any(search.tokens is not None for search in searches)
+    return Seen("first" if any(map(_has_searches_alone, answers)) else "retrieved", says_tokens)
+
+
+def _has_searches_alone(answer: Retrieved) -> bool:
+    is_known = any(search.is_measured for search in answer.searches)
+    return is_known and not answer.has_list
+
+
+def _lacks_list(lists: SearchLists, answered: Bools) -> Bools:
+    """(q) which questions have a search that is measured, and no list beside."""
+    n_measured = np.bincount(query_of(lists.n)[lists.measured], minlength=len(lists.n))
+    return (n_measured > 0) & ~lists.has_list & answered

@@ -1,0 +1,163 @@
+"""A metric over several runs of one retriever, which answers otherwise each time, as agents do.
+
+A question is the unit however often it was asked: its value is the mean over the runs in which it
+has one, and means, intervals and tests are of these values. To count each answer by itself would
+take the runs of one question for as many questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+
+from kragx.metrics.intervals import Ratio
+from kragx.metrics.match_table import Floats
+from kragx.metrics.scores import MetricScores
+from kragx.metrics.spec import defined
+from kragx.metrics.table_view import PooledCounts
+
+PARTLY = "n_in_some_runs"
+"""Counts the questions that have a value in some runs and none in others."""
+
+
+def over_runs(several: Sequence[MetricScores]) -> MetricScores:
+    """The scores of a metric over r runs; what nobody can average is the first run's.
+
+    Of a percentile a question's value is that of its middle run, as what was never found has no
+    mean. A run's own number, such as a throughput, is the mean of the runs'. Pooled counts add up;
+    bounds are the means of the runs' bounds.
+
+    Args:
+        several: of each run, of the same questions.
+
+    Returns:
+        The scores, which have the number of each run under `MetricScores.runs`.
+    """
+    first, ratio = several[0], _ratio(several)
+    values = _of_questions(several)
+    n_partly = int(
+        (np.isnan([score.values for score in several]).any(axis=0) & ~np.isnan(values)).sum()
+    )
+    averaged = replace(
+        first,
+        values=values,
+        mean=_number(several, values) if ratio is None else ratio.value,
+        ratio=ratio,
+        runs=tuple(score.mean for score in several),
+        pooled=_pooled(several),
+        micro=mean_of([score.micro for score in several]),
+        bounds=_ends([(score.bounds, score.mean) for score in several]),
+        micro_bounds=_ends([(score.micro_bounds, score.micro) for score in several]),
+        vote_bounds=_ends([(score.vote_bounds, score.mean) for score in several]),
+        maxima=mean_values([score.maxima for score in several]),
+        extremes=_extremes(several),
+        not_one_to_one=max(score.not_one_to_one for score in several),
+        counts=_greatest(several) | _exactly(values, n_partly, several),
+    )
+    pooled = averaged.pooled
+    if pooled is None or first.spec.metric.pooled is None or averaged.micro_bounds is not None:
+        return averaged
+    has_micro = averaged.micro is not None
+    return replace(averaged, micro=first.spec.metric.pooled(pooled) if has_micro else None)
+
+
+def _of_questions(several: Sequence[MetricScores]) -> Floats:
+    """(q) the mean over the runs in which a question has a value; NaN without one.
+
+    Of a percentile the middle one: of an even number the greater of the two in the middle, as what
+    is infinite has no mean.
+    """
+    if several[0].spec.metric.is_mean:
+        averaged = mean_values([score.values for score in several])
+        assert averaged is not None  # all have values
+        return averaged
+    ordered = np.sort([score.values for score in several], axis=0)  # NaN stands last
+    n = (~np.isnan(ordered)).sum(axis=0)
+    middle: Floats = np.take_along_axis(ordered, (n // 2)[None], axis=0)[0]
+    return middle
+
+
+def _number(several: Sequence[MetricScores], values: Floats) -> float | None:
+    """The metric's number: of the questions' values, or the mean of the runs' own."""
+    metric, numbers = several[0].spec.metric, [score.mean for score in several]
+    if metric.reads_forbidden and None in numbers:  # what is not known is no better for what is
+        return None
+    is_of_values = metric.from_run is None and (
+        not metric.is_mean or all(score.is_mean for score in several)
+    )
+    scored = defined(values)
+    if is_of_values:
+        return float(metric.number(scored)) if scored.size else None
+    return mean_of(numbers)
+
+
+def _ratio(several: Sequence[MetricScores]) -> Ratio | None:
+    """The sum over a sum in which each question has what its runs add above and below."""
+    ratios = [score.ratio for score in several if score.ratio is not None]
+    if len(ratios) < len(several):
+        return None
+    counts = np.array([ratio.counts for ratio in ratios])
+    above, below = (
+        np.where(counts, [getattr(ratio, side) for ratio in ratios], 0.0).sum(axis=0)
+        for side in ("numerator", "denominator")
+    )
+    return Ratio(above, below).of(np.asarray(counts.any(axis=0)))
+
+
+def mean_of(numbers: Sequence[float | None]) -> float | None:
+    """The mean of those that are known; None without any."""
+    known = [number for number in numbers if number is not None]
+    return float(np.mean(known)) if known else None
+
+
+def mean_values(several: Sequence[Floats | None]) -> Floats | None:
+    """(q) the mean of what there is of each question; NaN without. None if all of them are."""
+    there = [values for values in several if values is not None]
+    if not there:
+        return None
+    values = np.stack(there)
+    n = (~np.isnan(values)).sum(axis=0)
+    return np.where(n > 0, np.nansum(values, axis=0) / np.maximum(n, 1), np.nan)
+
+
+def _pooled(several: Sequence[MetricScores]) -> PooledCounts | None:
+    counts = [score.pooled for score in several if score.pooled is not None]
+    if not counts:
+        return None
+    names = [field.name for field in fields(PooledCounts)]
+    return PooledCounts(*(sum(getattr(count, name) for count in counts) for name in names))
+
+
+def _ends(
+    ends: Sequence[tuple[tuple[float, float] | None, float | None]],
+) -> tuple[float, float] | None:
+    """The mean of the ends of those runs that have any, and of the numbers of the others."""
+    if all(bounds is None for bounds, _ in ends):
+        return None
+    spans = [bounds or (number, number) for bounds, number in ends]
+    low, high = (mean_of([span[side] for span in spans]) for side in (0, 1))
+    return None if low is None or high is None else (low, high)
+
+
+def _extremes(several: Sequence[MetricScores]) -> tuple[Floats, Floats] | None:
+    """(q) the means of the least and of the greatest values, of runs that all have them."""
+    pairs = [score.extremes or (score.values, score.values) for score in several]
+    if all(score.extremes is None for score in several):
+        return None
+    low, high = (mean_values([pair[side] for pair in pairs]) for side in (0, 1))
+    return None if low is None or high is None else (low, high)
+
+
+def _exactly(values: Floats, n_partly: int, several: Sequence[MetricScores]) -> dict[str, int]:
+    """The counts that the questions' values tell."""
+    counts = {PARTLY: n_partly} if n_partly else {}
+    never = any("n_never" in score.counts for score in several)
+    return counts | ({"n_never": int(np.isinf(values).sum())} if never else {})
+
+
+def _greatest(several: Sequence[MetricScores]) -> dict[str, int]:
+    """Each count of the run in which it is the greatest."""
+    names = dict.fromkeys(name for score in several for name in score.counts)
+    return {name: max(score.counts.get(name, 0) for score in several) for name in names}

@@ -1,0 +1,136 @@
+"""What is computed of a metric of searches, with its bounds where matches are not known.
+
+Shares are bounded as those of a list are (`kragx.metrics.scores`). What it took until something was
+found falls with each match, and a cost per found gold item too: their ends are those of all that is
+not known matching, and of nothing. A question of which it is open what is gold may cost anything,
+or have no part in it. A percentile has no estimate between its bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+
+from kragx.errors import UsageError
+from kragx.metrics.evidence import Evidence
+from kragx.metrics.intervals import Ratio
+from kragx.metrics.match_table import Bools
+from kragx.metrics.profiles import Profile
+from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
+from kragx.metrics.search_table import SearchTable
+from kragx.metrics.search_view import SearchView
+from kragx.metrics.spec import MetricSpec, defined
+
+
+def search_scores(
+    evidence: Evidence, specs: Sequence[MetricSpec], profile: Profile, probes: Bools
+) -> list[MetricScores]:
+    """The scores of metrics of searches.
+
+    Args:
+        evidence: with searches.
+        specs: at least one.
+        profile: says what is relevant where that is estimated.
+        probes: (q) which questions only ask for what must not be found; they have no value.
+
+    Raises:
+        UsageError: no searches are known.
+    """
+    searches = evidence.searches
+    if searches is None:
+        raise UsageError(
+            f"metric {str(specs[0])!r} looks at searches, and none are known",
+            remedy="use evaluate, with 'searches' in the run",
+        )
+    table = searches.table
+    scored = _scored(searches, specs, probes)
+    if table.has_unknown:
+        ends = (_scored(replace(searches, table=end), specs, probes) for end in extremes(table))
+        scored = [*map(partial(_between, Unknown.of(table, profile)), scored, *ends)]
+    if table.votes is not None:
+        is_open = Unknown.of_votes(table, table.votes)
+        settled = by_votes(table, table.votes)
+        ends = (_scored(replace(searches, table=end), specs, probes) for end in settled)
+        reach = map(partial(_between, is_open), scored, *ends)
+        scored = [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scored, reach)]
+    return scored
+
+
+def _scored(
+    searches: SearchTable, specs: Sequence[MetricSpec], probes: Bools
+) -> list[MetricScores]:
+    """The scores where all that matches is known; one view serves several metrics."""
+
+    @cache
+    def view(rel: float | None, k: int | None) -> SearchView:
+        return SearchView(searches, rel, k)
+
+    def score(spec: MetricSpec) -> MetricScores:
+        metric, seen = spec.metric, view(spec["rel"], spec["k"])
+        assert metric.from_searches is not None  # only those come here
+        concerned = metric.concerns(searches.table.unanswerable) & ~probes
+        counts = {} if metric.search_counts is None else metric.search_counts(seen, spec)
+        result = metric.from_searches(seen, spec)
+        if isinstance(result, Ratio):
+            ratio, nothing = result.of(concerned), np.full(len(concerned), np.nan)
+            return MetricScores(spec, nothing, ratio.value, ratio=ratio, counts=counts)
+        values = np.where(concerned, result, np.nan)
+        known = defined(values)
+        number = metric.number(known) if known.size else None
+        return MetricScores(spec, values, number, counts=counts)
+
+    return [score(spec) for spec in specs]
+
+
+def _between(
+    unknown: Unknown, known: MetricScores, low: MetricScores, high: MetricScores
+) -> MetricScores:
+    """The estimate of a metric with its bounds, and the counts of what is `known`."""
+    low = replace(low, counts=known.counts)
+    if low.ratio is not None and high.ratio is not None:
+        return _ratio_between(unknown.rate, low, low.ratio, high.ratio)
+    if low.spec.metric.is_mean:
+        return unknown.between(low, high)
+    return _percentile_between(unknown.open_gold, low, high)
+
+
+def _ratio_between(rate: float | None, low: MetricScores, few: Ratio, many: Ratio) -> MetricScores:
+    """A cost per found gold item, from what is found at both extremes.
+
+    A question that may be without gold has no part in the lower end but what it finds, and in the
+    upper end its costs alone.
+    """
+    n_few = np.where(few.counts, few.denominator, 0.0)
+    certain = np.where(few.counts, many.numerator, 0.0)
+    least = Ratio(certain, many.denominator).value
+    most = Ratio(many.numerator, np.where(many.counts, n_few, np.nan)).value
+    if least is None or most is None or least == most:
+        return low
+    if rate is None:  # without a single document of which all is known
+        return replace(low, mean=None, bounds=(least, most), ratio=None)
+    ratio = replace(few, denominator=n_few + rate * (many.denominator - n_few)).of(few.counts)
+    return replace(low, mean=ratio.value, bounds=(least, most), ratio=ratio)
+
+
+def _percentile_between(is_open: Bools, low: MetricScores, high: MetricScores) -> MetricScores:
+    """A percentile of what falls with each match, from its values at both extremes.
+
+    Args:
+        is_open: (q) of which questions it is not known what is gold.
+        low: where nothing unknown matches, so that the values are the greatest.
+        high: where all of it does.
+    """
+    has_part, number = ~np.isnan(high.values), low.spec.metric.number
+    if not has_part.any():
+        return low
+    bounds = (
+        number(np.where(is_open, 0.0, high.values)[has_part]),
+        number(np.where(is_open, np.inf, low.values)[has_part]),
+    )
+    values = np.where((low.values == high.values) & ~is_open, low.values, np.nan)
+    if bounds[0] == bounds[1]:
+        return replace(low, values=values, mean=bounds[0])
+    return replace(low, values=values, mean=None, bounds=bounds)

@@ -1,0 +1,190 @@
+"""Of somebody who searches several times: what came, in which step, and which steps were in vain.
+
+A step is what ran side by side; a search without documents counts as one, and where nothing is
+known of a question's searches it has no value. Who failed found nothing.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kragx.errors import UsageError
+from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.metrics.ranking_metrics import NEED, REL
+from kragx.metrics.search_view import NEVER, SearchView
+from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.printing import phrase
+
+
+def whole_above_0(text: str) -> int:
+    """A whole number above 0; anything else is a `UsageError`."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise UsageError(f"must be a whole number above 0, not {text!r}")
+    return int(text)
+
+
+SEARCH_K = Option(None, read=whole_above_0)
+"""How many documents of each search count; None for all."""
+
+
+def share(part: Ints, whole: Ints, where: Bools) -> Floats:
+    """(q) `part / whole` of some questions, and NaN of the others."""
+    values = np.full(len(where), np.nan)
+    np.divide(part, whole, out=values, where=where)
+    return values
+
+
+def _unmeasured(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
+    """Of how many questions with gold nothing is known of what their searches brought."""
+    is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
+    return {"n_unmeasured": int((~is_known & (view.n_gold > 0)).sum())}
+
+
+# -- how much came, and when ----------------------------------------------------------------------
+
+
+def _evidence_recall(view: SearchView, spec: MetricSpec) -> Floats:
+    n = spec.k if isinstance(spec.k, int) else None
+    is_within = view.is_found if n is None else view.gold_step <= n
+    found = view.of_queries(view.gold_query[is_within])
+    return share(found, view.n_gold, (view.n_gold > 0) & view.is_known(n))
+
+
+def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
+    step = view.first_step(spec["need"])
+    values = np.where(step == NEVER, 0.0, 1.0 / step)
+    return np.where((view.n_gold > 0) & view.is_known(), values, np.nan)
+
+
+def _median_step(values: Floats, counts: Mapping[str, int]) -> str:
+    """The step by which half of the questions have what they need."""
+    if not len(values):
+        return ""
+    value = np.sort(values)[len(values) // 2]  # the step of a lesser value comes later
+    return phrase("median: step {n:.3g}", n=1 / value) if value else phrase("median: never")
+
+
+EVIDENCE_RECALL = Metric(
+    name="evidence_recall",
+    question="How much of the gold came within the first n searches?",
+    formula="gold that a document of the first n steps matches / all gold (k=x: of the first x "
+    "documents of each search); undefined where it is not known what any of these brought",
+    meaning={
+        "en": "The share of a question's gold that its searches brought together; with @n those up "
+        "to step n.",
+        "ko": "여러 검색이 함께 가져온 정답의 비율입니다. @n이면 n단계까지의 검색입니다.",
+    },
+    from_searches=_evidence_recall,
+    search_counts=_unmeasured,
+    options={"k": SEARCH_K, "rel": REL},
+    rises_with_matches=True,
+)
+FIRST_SEARCH = Metric(
+    name="first_search",
+    question="Which search is the first that brings gold?",
+    formula="1 / step of the first search that brings gold (need=all: that completes it), 0 if "
+    "none does",
+    meaning={
+        "en": "How early a search brings gold: 1 if the first always does, 0.5 if the second does.",
+        "ko": "정답을 가져온 검색이 얼마나 이른지를 나타냅니다. 항상 첫 검색이면 1, 두 번째면 "
+        "0.5입니다.",
+    },
+    from_searches=_first_search,
+    search_counts=_unmeasured,
+    aside=_median_step,
+    options={"need": NEED, "rel": REL},
+    cuts=False,
+    rises_with_matches=True,
+    rises_with_gold=lambda spec: spec["need"] == "any",
+)
+
+
+# -- what further searches are good for -----------------------------------------------------------
+
+
+def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
+    n = counts.get("n_in_vain", 0)
+    return phrase("in vain: {n}", n=n) if n else ""
+
+
+def _rescue(view: SearchView, spec: MetricSpec) -> Floats:
+    needed = (view.n_gold > 0) & view.is_known(1) & (view.first_step() > 1)
+    return np.where(needed, view.n_found > 0, np.nan)
+
+
+def _rescue_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
+    has_gold, is_first = view.n_gold > 0, view.first_step() == 1
+    is_open = has_gold & ~is_first & ~view.is_known(1)
+    return {"n_at_once": int((has_gold & is_first).sum()), "n_unmeasured": int(is_open.sum())}
+
+
+def _waste(view: SearchView, spec: MetricSpec) -> Floats:
+    return share(view.n_steps - view.last_new, view.n_steps, view.n_found > 0)
+
+
+def _waste_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
+    in_vain = (view.n_gold > 0) & (view.n_found == 0) & view.is_known()
+    return {"n_in_vain": int(in_vain.sum()), **_unmeasured(view, spec)}
+
+
+def _repeated(view: SearchView, spec: MetricSpec) -> Floats:
+    places, again = view.repeats
+    return share(again, places, places > 0)
+
+
+def _repeated_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
+    places, _ = view.repeats
+    return {"n_without_later": int((places == 0).sum())}
+
+
+RESCUE = Metric(
+    name="rescue",
+    question="How often does a later search find gold where the first finds none?",
+    formula="of questions whose first step brings no gold: 1 if a later one does, else 0; "
+    "undefined for others",
+    meaning={
+        "en": "Where the first search brings no gold: how often a later one does. Few may need it.",
+        "ko": "첫 검색이 정답을 가져오지 못한 질문 가운데 나중 검색이 가져온 비율입니다. 그런 "
+        "질문은 적을 수 있습니다.",
+    },
+    from_searches=_rescue,
+    search_counts=_rescue_counts,
+    options={"rel": REL},
+    better="neither",
+    cuts=False,
+    undefined_by_gold=True,
+)
+WASTE = Metric(
+    name="waste",
+    question="How many of the searches come after the last that brings something new?",
+    formula="steps after the last that brings new gold / all steps; undefined where none does (in "
+    "vain)",
+    meaning={
+        "en": "The share of the steps that come after all gold that was found. Searches in vain "
+        "are not in it.",
+        "ko": "찾아낸 정답이 모두 나온 뒤에 이어진 단계의 비율입니다. 아무것도 찾지 못한 질문은 "
+        "빠집니다.",
+    },
+    from_searches=_waste,
+    search_counts=_waste_counts,
+    aside=_in_vain,
+    options={"rel": REL},
+    better="lower",
+    cuts=False,
+)
+REPEATED = Metric(
+    name="repeated",
+    question="How much of what later searches bring has come before?",
+    formula="places in steps after the first that hold a document of an earlier step / all places "
+    "there; undefined without any",
+    meaning={
+        "en": "The share of what later searches bring that an earlier step had brought.",
+        "ko": "나중 검색이 가져온 문서 가운데 앞 단계에서 이미 가져온 문서의 비율입니다.",
+    },
+    from_searches=_repeated,
+    search_counts=_repeated_counts,
+    better="lower",
+    cuts=False,
+    rises_with_matches=True,
+    rises_with_gold=True,
+)

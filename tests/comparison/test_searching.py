@@ -1,0 +1,262 @@
+"""Agents compared: what a found gold item costs each, and who brings more documents."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kragx import Doc, GoldDataset, Run, Search, Searches, compare, evaluate
+from kragx.comparison import RetrieverScores, compare_scores
+from kragx.comparison.searching import counts_all
+from kragx.metrics.intervals import Ratio, ratio_difference_interval
+from kragx.report.csv_files import means_csv
+from tests.browser import expect
+
+N = 40
+GOLD = GoldDataset.from_documents(
+    [[f"answer {n}"] for n in range(N)], queries=[f"question {n}" for n in range(N)]
+)
+
+
+def searches(n, finds, steps, *, tokens=100, docs=3):
+    """So many searches of some documents, of which the last has the answer if it is found."""
+    noise = [tuple(Doc(text=f"noise {n} {step} {d}") for d in range(docs)) for step in range(steps)]
+    if finds:
+        noise[-1] = (Doc(text=f"answer {n}"), *noise[-1][1:])
+    made = (
+        Search(f"try {step}", found, tokens=tokens, seconds=0.5) for step, found in enumerate(noise)
+    )
+    return Searches(list(made))
+
+
+def run(name, finds, steps, **options):
+    """A run in which question n is found if `finds(n)`."""
+    return Run.from_documents(
+        {f"q{n + 1}": searches(n, finds(n), steps, **options) for n in range(N)}, name=name
+    )
+
+
+METRICS = ["evidence_recall", "tokens_per_gold", "searches_per_gold", "tokens_to_evidence"]
+
+
+def compared(metrics=METRICS, *runs):
+    """Evaluations of some runs, compared."""
+    return evaluate(GOLD, {each.name: each for each in runs}, metrics=metrics, match="exact")
+
+
+KEEN = run("keen", lambda n: n % 10 < 9, 4)  # 36 found in 160 searches, 16,000 tokens
+THRIFTY = run("thrifty", lambda n: n % 10 < 4, 1)  # 16 found in 40 searches, 4,000 tokens
+
+
+def advice(results):
+    """Recommendations by kind."""
+    return {each.kind: each for each in results.comparison.recommendations}
+
+
+def test_by_hand():
+    """16,000 tokens for 36 gold items against 4,000 for 16: 444 and 250; searches 4.4, 2.5."""
+    results = compared(METRICS, KEEN, THRIFTY)
+    keen, thrifty = (results.comparison.overall.means[name] for name in ("keen", "thrifty"))
+    assert keen["tokens_per_gold"].value == pytest.approx(16_000 / 36)
+    assert thrifty["tokens_per_gold"].value == 250
+    assert keen["searches_per_gold"].value == pytest.approx(160 / 36)
+    assert keen["tokens_per_gold"].low < 16_000 / 36 < keen["tokens_per_gold"].high
+    assert keen["tokens_to_evidence"].value == 400
+    assert thrifty["tokens_to_evidence"].value == np.inf
+    text = str(results)
+    assert "never" in text
+    assert "[" + f"{keen['tokens_per_gold'].low:,.0f}" in text
+
+
+def test_what_that_buys():
+    """The best costs 1.8 times as much, by more than noise; the sentence says both."""
+    values = advice(compared(METRICS, KEEN, THRIFTY))["price"].values
+    assert (values["best"], values["other"]) == ("keen", "thrifty")
+    assert (values["metric"], values["dearer"], values["tied"]) == ("tokens_per_gold", True, False)
+    assert values["ratio"] == pytest.approx(16_000 / 36 / 250)
+    text = advice(compared(METRICS, KEEN, THRIFTY))["price"].text
+    assert text.startswith("keen costs 1.8 times as much as thrifty for each gold item found")
+    assert "What that buys: in evidence_recall the difference is" in text
+
+
+def test_tied():
+    """Of two that find the same the cheaper one is named."""
+    dear = run("dear", lambda n: n % 10 < 4, 1, tokens=300)
+    said = advice(compared(METRICS, dear, THRIFTY))["price"]
+    assert said.values["tied"]
+    assert "thrifty costs less for each gold item found" in said.text
+
+
+def test_noise_is_no_price():
+    """Costs that differ by what a few questions cost are none; nor is a cost that is not known."""
+    alike = [run(name, lambda n: n % 2, 2) for name in ("one", "other")]
+    assert "price" not in advice(compared(METRICS, *alike))
+    unknown = run("unknown", lambda n: n % 10 < 9, 4, tokens=None)
+    said = compared(["evidence_recall", "tokens_per_gold"], unknown, THRIFTY)
+    assert "price" not in advice(said)
+    assert said.comparison.overall.means["unknown"]["tokens_per_gold"].value is None
+
+
+def test_within_slices():
+    """Of a slice the cost is that of its questions."""
+    half = {f"q{n + 1}": "a" if n % 10 < 4 else "b" for n in range(N)}
+    gold = GoldDataset(tuple(replace(query, query_type=half[query.id]) for query in GOLD))
+    results = evaluate(gold, {"keen": KEEN, "thrifty": THRIFTY}, metrics=METRICS, match="exact")
+    parts = {part.value: part for part in results.compared(slices=["query_type"]).comparison.slices}
+    assert parts["a"].means["thrifty"]["tokens_per_gold"].value == 100
+    assert parts["b"].means["thrifty"]["tokens_per_gold"].value == np.inf
+    assert parts["b"].means["keen"]["tokens_per_gold"].value == pytest.approx(24 * 400 / 20)
+
+
+def test_difference_to_the_baseline():
+    """A difference of costs has an interval by questions, and no test."""
+    comparison = compared(METRICS, KEEN, THRIFTY).comparison
+    (difference,) = (d for d in comparison.overall.differences if d.metric == "tokens_per_gold")
+    assert difference.value == pytest.approx(250 - 16_000 / 36)
+    assert difference.low < difference.value < difference.high < 0
+    assert (difference.p, difference.verdict) == (None, "untested")
+    never = next(d for d in comparison.overall.differences if d.metric == "tokens_to_evidence")
+    assert never.value is None
+
+
+def test_json_and_csv():
+    """Costs have their ends in both; what is infinite is null."""
+    results = compared(METRICS, KEEN, THRIFTY)
+    plain = json.loads(json.dumps(results.comparison.to_dict()))
+    mean = plain["overall"]["means"]["thrifty"]
+    assert mean["tokens_per_gold"]["low"] < 250 < mean["tokens_per_gold"]["high"]
+    assert mean["tokens_to_evidence"]["value"] is None
+    (line, *_) = csv.DictReader(
+        means_csv([*results.evaluations.values()], [results.comparison]).splitlines()
+    )
+    assert float(line["tokens_per_gold low"]) < 16_000 / 36 < float(line["tokens_per_gold high"])
+
+
+def test_from_a_report():
+    """Never is never in results that are read, and no slice takes what was found for all."""
+    results = compared(METRICS, KEEN, THRIFTY)
+    rows = [
+        {**evaluation.to_dict(queries=True), "retriever": name, "match": "exact"}
+        for name, evaluation in results.evaluations.items()
+    ]
+    keen, thrifty = (RetrieverScores.read(json.loads(json.dumps(row)), {}) for row in rows)
+    assert (keen.means["tokens_to_evidence"], thrifty.means["tokens_to_evidence"]) == (400, np.inf)
+    assert np.isnan(thrifty.values["tokens_to_evidence"]).all()
+    comparison = compare_scores([keen, thrifty], results.comparison.statistics)
+    assert comparison.overall.means["thrifty"]["tokens_to_evidence"].number == "never"
+    assert comparison.overall.means["thrifty"]["tokens_per_gold"].value == 250
+
+
+# -- as many documents ----------------------------------------------------------------------------
+
+
+def test_more_documents_stand_in_the_verdict():
+    """Who brings 12 documents a question beats who brings 3 in a metric that counts all of them."""
+    comparison = compared(["evidence_recall"], KEEN, THRIFTY).comparison
+    (caution,) = comparison.recommendations[0].cautions
+    assert caution.code == "documents"
+    assert caution.text == (
+        "keen brings 12.0 documents a question and thrifty 3.0, and more documents find more in "
+        "evidence_recall; ask for recall@10(of=all) and recall@2000tokens(of=all), which look at "
+        "as many of each"
+    )
+    assert caution.values == {"keen": 12, "thrifty": 3}
+
+
+def test_with_as_many():
+    """A metric of as many documents of all searches is named instead, and needs no line itself."""
+    both = compared(["evidence_recall", "recall@3(of=all)"], KEEN, THRIFTY).comparison
+    (caution,) = both.recommendations[0].cautions
+    assert caution.text.endswith("with as many of each: recall@3(of=all)")
+    equal = compared(["recall@3(of=all)", "evidence_recall"], KEEN, THRIFTY).comparison
+    assert not equal.recommendations[0].cautions
+    assert not any("documents a question" in line for line in equal.cautions)
+
+
+def test_no_line_where_all_bring_as_many():
+    """Nor where nobody brings more, or no metric counts all of them."""
+    more = run("more", lambda n: n % 10 < 6, 1)
+    assert not compared(["evidence_recall"], more, THRIFTY).comparison.recommendations[0].cautions
+    first = compared(["recall@3", "tokens_per_gold"], KEEN, THRIFTY).comparison
+    assert not any("documents a question" in line for line in first.cautions)
+
+
+@pytest.mark.parametrize(
+    ("metric", "counts"),
+    [
+        ("evidence_recall", True),
+        ("evidence_recall@2(k=5)", True),
+        ("recall(of=all)", True),
+        ("recall@10(of=all)", False),
+        ("recall@2000tokens(of=all)", False),
+        ("recall@10", False),
+        ("waste", False),
+        ("tokens_per_gold", False),
+    ],
+)
+def test_what_counts_all(metric, counts):
+    """Whatever counts each document that any search brings, and is better the higher it is."""
+    assert counts_all(metric) is counts
+
+
+# -- intervals ------------------------------------------------------------------------------------
+
+
+def test_difference_of_ratios_by_resampling():
+    """As drawing questions one by one does, within what resamples vary by."""
+    rng = np.random.default_rng(5)
+    tokens, found = rng.integers(50, 500, (2, 60)), rng.integers(0, 3, (2, 60))
+    first, second = (Ratio(t.astype(float), f.astype(float)) for t, f in zip(tokens, found))
+    low, high = ratio_difference_interval(first, second)
+    sampled = []
+    for _ in range(4_000):
+        rows = rng.integers(0, 60, 60)
+        one, other = (tokens[side, rows].sum() / found[side, rows].sum() for side in (0, 1))
+        sampled.append(one - other)
+    slow = np.quantile(sampled, [0.025, 0.975])
+    np.testing.assert_allclose([low, high], slow, atol=0.08 * (high - low))
+
+
+def test_difference_of_ratios_is_paired():
+    """Of the same questions, at twice the cost, the difference is surer than of others."""
+    rng = np.random.default_rng(6)
+    cost, found = rng.integers(50, 500, 50).astype(float), rng.integers(0, 3, 50).astype(float)
+    first = Ratio(2 * cost, found)
+    paired = ratio_difference_interval(first, Ratio(cost, found))
+    order = rng.permutation(50)
+    apart = ratio_difference_interval(first, Ratio(cost[order], found[order]))
+    assert paired[1] - paired[0] < apart[1] - apart[0]
+    assert ratio_difference_interval(first, first) is None
+
+
+@pytest.mark.browser
+def test_page(tmp_path, chromium):
+    """The page says what the best costs, who brings more, and how runs differ."""
+    keen = Run.repeated([KEEN, run("keen", lambda n: n % 10 < 8, 4)])
+    results = compared(METRICS, keen, THRIFTY)
+    path = tmp_path / "page.html"
+    results.report(path)
+    page = chromium.new_page(locale="en-US")
+    page.goto(path.as_uri())
+    expect(page.locator("body")).to_contain_text("for each gold item found")
+    expect(page.locator("body")).to_contain_text("documents a question")
+    expect(page.locator("body")).to_contain_text("2 runs: 0.800 to 0.900")
+
+
+def test_over_runs():
+    """Over runs a question's tokens and found items are sums, and the runs' costs stand beside."""
+    keen = Run.repeated([KEEN, run("keen", lambda n: n % 10 < 5, 2)])
+    evaluation = evaluate(GOLD, keen, metrics=METRICS, match="exact")
+    assert evaluation["tokens_per_gold"] == pytest.approx((16_000 + 8_000) / (36 + 20))
+    assert evaluation.several_runs.mean["tokens_per_gold"] == (pytest.approx(16_000 / 36), 400)
+    # Found in both runs of half of the questions, after 400 and 200 tokens: the greater of both.
+    assert evaluation["tokens_to_evidence"] == 400
+    assert evaluation["evidence_recall"] == pytest.approx(0.7)
+    (scores,) = (s for s in evaluation.scores if str(s.spec) == "tokens_to_evidence")
+    assert scores.counts["n_never"] == 20
+    comparison = compare([evaluation])
+    assert comparison.runs["keen"].n == 2

@@ -1,0 +1,1 @@
+"""Evaluating somebody who searches several times."""
