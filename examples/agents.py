@@ -16,10 +16,10 @@ from contextvars import copy_context
 
 from langchain_core.documents import Document
 
-from kragx import Search, read_corpus, record_searches, searched
+from kragx import Searches, read_corpus, record_searches, searched
 from kragx.retrievers import BM25Retriever
 
-Agent = Callable[[str], Sequence[Search]]
+Agent = Callable[[str], Searches]
 
 SEE = re.compile(r"see (\w+ \w+ \w+)|(요금표 \w+|휴일표 \w+) 참고")
 """How a page refers to another one."""
@@ -52,11 +52,11 @@ def rewords(corpus: str, most: int = 3) -> Agent:
     """Searches again with the words that no page has which came so far."""
     search = handbook(corpus)
 
-    def agent(question: str) -> Sequence[Search]:
+    def agent(question: str) -> Searches:
         with record_searches() as searches:
             words = re.findall(r"\w+", question)
             pages = search(question)
-            while len(searches) < most:
+            while len(searches.searches) < most:
                 text = " ".join(page.page_content for page in pages).lower()
                 words = [word for word in words if word.lower()[:3] not in text]
                 if not words:
@@ -72,7 +72,7 @@ def follows(corpus: str) -> Agent:
     """Searches for what the best page refers to, for all of it side by side."""
     search = handbook(corpus)
 
-    def agent(question: str) -> Sequence[Search]:
+    def agent(question: str) -> Searches:
         with record_searches() as searches, ThreadPoolExecutor() as pool:
             pages = search(question)[:1]
             text = " ".join(page.page_content for page in pages)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, overload
 
 from kragx.data import Doc, Mender
 from kragx.data.answers import ranked
-from kragx.data.searches import Search
+from kragx.data.searches import Search, Searches
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, Recording
@@ -102,15 +102,20 @@ def over(recording: Recording) -> None:
         _OPEN.remove(recording)
 
 
-class SearchRecording(Sequence[Search]):
+class SearchRecording(Searches):
     """The searches that were made within `record_searches`, as they come.
 
-    It can be evaluated as what a retriever answers: ``evaluate(gold, {"q1": searches})``.
+    It can be evaluated as what a retriever answers: ``evaluate(gold, {"q1": searches})``, and is a
+    sequence of `Search`.
     """
 
+    _recording: Recording
+    _read: tuple[int | str, ...] | None
+
     def __init__(self, recording: Recording) -> None:
-        self._recording = recording
-        self._read: tuple[int | str, ...] | None = None
+        super().__init__(())
+        for name, value in {"_recording": recording, "_read": None}.items():
+            object.__setattr__(self, name, value)  # what it derives from is frozen
 
     @property
     def searches(self) -> tuple[Search, ...]:
@@ -119,6 +124,14 @@ class SearchRecording(Sequence[Search]):
         if self._read is None or not searches:
             return searches
         return (*searches[:-1], replace(searches[-1], read=self._read))
+
+    @searches.setter
+    def searches(self, value: object) -> None:
+        """Has no effect: what was recorded is known."""
+
+    def hand_on(self, documents: Sequence[object]) -> None:
+        """Say what was handed on in the end, in that order (`Searches.retrieved`)."""
+        object.__setattr__(self, "retrieved", _documents(documents))
 
     def read(self, documents: Sequence[object]) -> None:
         """Say what of all that came was cited or passed on, in that order: documents, or ids.
@@ -129,7 +142,7 @@ class SearchRecording(Sequence[Search]):
         docs = [Doc(doc) if isinstance(doc, str) else _documents([doc])[0] for doc in documents]
         if any(doc.id is None for doc in docs):
             raise DataError("what was read is told by its id", field="read", remedy="give it one")
-        self._read = tuple(str(doc.id) for doc in docs)
+        object.__setattr__(self, "_read", tuple(str(doc.id) for doc in docs))
 
     @contextmanager
     def side_by_side(self) -> Iterator[None]:
@@ -142,6 +155,9 @@ class SearchRecording(Sequence[Search]):
 
     def __len__(self) -> int:
         return len(self.searches)
+
+    def __iter__(self) -> Iterator[Search]:
+        return iter(self.searches)
 
     @overload
     def __getitem__(self, place: int) -> Search: ...

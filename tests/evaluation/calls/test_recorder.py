@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kragx
-from kragx import GoldDataset, UsageError, aretrieve, retrieve
+from kragx import GoldDataset, UsageError, aretrieve, evaluate, retrieve
 from kragx.data.searches import Search
 from kragx.evaluation.calls.recorder import LOST, SearchWarning
 
@@ -217,6 +217,24 @@ def test_what_was_read() -> None:
     assert [search.read for search in searches] == [None, ("b", "c")]
     with pytest.raises(kragx.DataError, match="what was read is told by its id"):
         searches.read([{"text": "x"}])
+
+
+def test_what_is_recorded_is_an_answer() -> None:
+    """It is evaluated as `Searches` are, also without one, or with what was handed on."""
+    gold = questions(1)
+    with kragx.record_searches() as searches:
+        handbook("x g0")
+        assert isinstance(searches, kragx.Searches)
+    for answers in ({"q1": searches}, [searches], lambda question: searches):
+        result = evaluate(gold, answers, match="id", metrics=["mrr@5", "evidence_recall"])
+        assert [*result.mean.values()] == [0.5, 1]
+    searches.hand_on([{"id": "g0"}])
+    result = evaluate(gold, {"q1": searches}, match="id", metrics=["mrr@5", "mrr@5(of=first)"])
+    assert [*result.mean.values()] == [1, 0.5]
+    with kragx.record_searches() as searches:
+        pass
+    run = retrieve(lambda question: searches, gold)
+    assert (run["q1"].searches, run["q1"].documents, run["q1"].error) == ((), (), None)
 
 
 def test_wrong_use() -> None:
