@@ -42,8 +42,7 @@ class Retrieved:
         stages: what each step of a chain returned on the way, where somebody listened.
         searches: of somebody who searches several times, in their steps.
         has_list: whether `documents` were handed on in the end. Where there are searches alone, and
-            nobody says what was, these are the documents of the first measured one; without any
-            search nothing was searched for.
+            nobody says what was, these are the documents of the first measured one.
 
     Examples:
         >>> from kragx import Doc, Retrieved
@@ -66,19 +65,21 @@ class Retrieved:
 
     def _settle(self) -> None:
         """Put the searches into the form in which they are compared (`settled`)."""
-        documents = self.documents if self.has_list and self.error is None else ()
+        has_list = self.has_list or not self.searches
+        documents = self.documents if has_list and self.error is None else ()
         searches = settled(documents, self.searches)
-        if not self.has_list and self.error is None:
+        if not has_list and self.error is None:
             first = (search.measured for search in searches if search.is_measured)
             documents = next(first, ())
         object.__setattr__(self, "documents", documents)
         object.__setattr__(self, "searches", searches)
+        object.__setattr__(self, "has_list", has_list)
 
     def of(self, name: ListName, order: Order = "turns") -> tuple[Doc, ...] | None:
         """The documents that a metric of this list is about; None where the list is not there.
 
         Somebody who has a list alone has searched once. Who failed, or only made searches that
-        failed or none, has empty lists.
+        failed, has empty lists; and where nothing came, nothing was read.
 
         Args:
             name: which list.
@@ -96,8 +97,7 @@ class Retrieved:
         if name == "retrieved" and self.has_list:
             return self.documents
         if not self.searches:
-            nobody_says = name == "read" and self.has_list
-            return None if nobody_says else self.documents
+            return None if name == "read" and self.documents else self.documents
         if all(search.error is not None for search in self.searches):
             return ()
         if name == "retrieved":

@@ -56,7 +56,7 @@ class SearchLists:
     @classmethod
     def of(cls, answers: Sequence[Retrieved | None]) -> SearchLists | None:
         """Those of answers that are objects; None where none has any."""
-        if not any(answer and (answer.searches or not answer.has_list) for answer in answers):
+        if not any(answer is not None and answer.searches for answer in answers):
             return None
         of_answer = [() if answer is None else answer.searches for answer in answers]
         searches = [*chain.from_iterable(of_answer)]
