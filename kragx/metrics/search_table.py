@@ -172,10 +172,11 @@ class SearchTable:
             lengths: (d) the tokens of each document.
         """
         search, _ = self.entries
-        tokens = np.bincount(search, lengths[self.docs], minlength=len(self.step))
+        sums = np.bincount(search, lengths[self.docs], minlength=len(self.step))
+        tokens = sums.astype(np.float64)  # of no document at all they are whole numbers
         tokens[self.failed] = 0.0
         tokens[~(self.measured | self.failed)] = np.nan
-        return replace(self, tokens=tokens.astype(np.float64))
+        return replace(self, tokens=tokens)
 
     def _of_searches(self, chosen: Any) -> Places:
         """The list of one measured search of each question, by the number of the search.
