@@ -53,6 +53,10 @@ if TYPE_CHECKING:
         UntrustedError as UntrustedError,
         UsageError as UsageError,
     )
+    from kragx.evaluation.calls.recorder import (
+        record_searches as record_searches,
+        searched as searched,
+    )
     from kragx.evaluation.evaluation import Evaluation as Evaluation
     from kragx.evaluation.explain import Explanation as Explanation, explain as explain
     from kragx.evaluation.pools import pooled as pooled
@@ -117,6 +121,7 @@ _PUBLIC = {
         "UntrustedError",
         "UsageError",
     ),
+    "evaluation.calls.recorder": ("record_searches", "searched"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.explain": ("Explanation", "explain"),
     "evaluation.pools": ("pooled",),

@@ -1,11 +1,11 @@
 """What retrievers answer with, and what they fail with."""
 
 import inspect
-from collections.abc import Iterable, Iterator, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from typing import Any
 
 from kragx.data import Doc, Mender
-from kragx.data.answers import ranked
+from kragx.data.answers import is_doc, ranked
 from kragx.data.documents import named
 from kragx.errors import DataError
 
@@ -29,6 +29,17 @@ def reason_of(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:  # a user's error may fail to say what it is
         return f"{type(error).__name__}: (it cannot be printed)"
+
+
+def is_reply(answer: Any) -> bool:
+    """Whether an answer is what somebody says who searched: words, messages, nothing.
+
+    It is no list, and no mapping in which documents stand.
+    """
+    if isinstance(answer, Mapping):
+        lists = (value for value in answer.values() if isinstance(value, (list, tuple)))
+        return not any(any(map(is_doc, entries)) for entries in lists)
+    return answer is None or isinstance(answer, str) or hasattr(answer, "content")
 
 
 def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:

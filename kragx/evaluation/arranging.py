@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kragx.data import Doc, Retrieved
+from kragx.data import Doc, Query, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.errors import DataError
@@ -75,6 +75,15 @@ def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
         return item
     (docs,) = arranged_batch(batch_of([item]), profile).docs.documents()
     return replace(item, docs=docs)
+
+
+def arranged_answer(query: Query, answer: Retrieved, profile: Profile) -> Retrieved:
+    """The same of all lists of somebody who searches."""
+    if answer.error is not None or profile.order != "score":
+        return answer
+    ((_, _, whole),) = arranged_batch(Batch.of([(None, query, answer)]), profile).rows()
+    assert whole is not None  # as it was
+    return whole
 
 
 def directions(batch: Batch) -> Counter[str]:

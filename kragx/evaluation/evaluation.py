@@ -53,6 +53,7 @@ from kragx.metrics import (
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.metrics.runs import mean_of, mean_values, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.spec import defined
 from kragx.plain import plain
 from kragx.printing import (
     Line,
@@ -582,7 +583,7 @@ class Evaluation(Result):
     def asides(self) -> dict[str, str]:
         """What stands beside means for people, of the metrics that say something there."""
         asides = (
-            (str(scores.spec), aside(scores.mean, scores.counts))
+            (str(scores.spec), aside(defined(scores.values), scores.counts))
             for scores in self.scores
             if (aside := scores.spec.metric.aside) is not None
         )

@@ -42,6 +42,7 @@ NEAR = 0.1
 Spans = tuple[tuple[int, int], ...]
 
 _LONGEST = 400  # characters of a text, unless all of it is asked for
+_MANY = 10  # documents of searches, of which more are not all told
 _AROUND = 60
 _INDENT = 3
 _STATUS = {
@@ -228,9 +229,20 @@ class Explanation(Result):
             yield from described(self.searches, self.read)
         elif not self.retrieved:
             yield Line(joined("", ["\n", phrase("nothing was retrieved")]))
-        for doc in self.retrieved:
+        told = [*self.retrieved] if full else self._worth_telling()
+        for doc in told:
             yield from self._describe_doc(doc, full=full)
+        if n_left := len(self.retrieved) - len(told):
+            left_out = phrase("documents that match nothing, left out: {n} (--full)", n=n_left)
+            yield Line(joined("", ["\n", left_out]), "dim")
         yield from self._describe_limits()
+
+    def _worth_telling(self) -> list[ExplainedDoc]:
+        """The documents of a list; of many searches those that match, nearly do, or were read."""
+        if not self.searches or len(self.retrieved) <= _MANY:
+            return [*self.retrieved]
+        near = {pair.rank for pair in self.pairs if pair.near} | {*(self.read or ())}
+        return [doc for doc in self.retrieved if doc.matches or doc.rank in near]
 
     def _place(self, gold: ExplainedGold) -> str:
         """Where a gold item was found, if it was."""
@@ -441,7 +453,7 @@ def explain(
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
     item, answer = _item(source, query_id, resolved)
     matcher = matcher.for_run(source.name)
-    query = (source.name, item.query.id, item.query.text, item.status)
+    query = (source.name, item.query.id, item.query.text, match_item(item.query, answer).status)
     flags = repeated(batch_of([item]).docs).tolist()
     docs = tuple(
         ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)
@@ -479,8 +491,8 @@ def explain(
         for doc in docs
     )
     searched = _searched(answer, matched)
-    of_query = (golds, docs, pairs, item.query.answerable, *searched)
-    return Explanation(*query, matcher.settings, *of_query)
+    settings, answerable = matcher.settings, item.query.answerable
+    return Explanation(*query, settings, golds, docs, pairs, answerable, *searched)
 
 
 def _searched(
@@ -511,7 +523,8 @@ def _item(source: Source, query_id: str, profile: Profile) -> tuple[MatchItem, R
     item = match_item(query, answer)
     if answer is None or not answer.searches:
         return arranged(item, profile), answer
-    return replace(item, docs=tuple(numbered_docs(answer).values())), answer
+    # Who failed has an empty list, and what was searched before is explained all the same.
+    return MatchItem(query, tuple(numbered_docs(answer).values())), answer
 
 
 def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:

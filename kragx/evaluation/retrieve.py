@@ -1,15 +1,15 @@
 """Ask any retriever all the questions of a gold set, and keep what it says and how long it took."""
 
 import asyncio
+import sys
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from kragx.data import (
     RUNS_OR_REPEAT,
@@ -18,12 +18,17 @@ from kragx.data import (
     Query,
     Retrieved,
     Run,
+    Search,
     as_corpus,
 )
 from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
-from kragx.evaluation.answers import collected, reason_of
+from kragx.evaluation.answers import collected, is_reply, reason_of
+from kragx.evaluation.calls.call import Recording
+from kragx.evaluation.calls.recorder import LOST, over, recorded
+from kragx.evaluation.calls.search_calls import searches_beside
+from kragx.evaluation.calls.stages import stages_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
 from kragx.evaluation.services.answer_path import AnswerPaths
@@ -31,9 +36,6 @@ from kragx.loop import run_sync
 from kragx.plugins import check_arguments, check_options, fitting, optional, some_seconds, whole
 from kragx.printing import phrase, progress_bar, visible
 from kragx.warned import outside
-
-if TYPE_CHECKING:
-    from kragx.evaluation.stage_trace import StageTrace
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
@@ -205,6 +207,8 @@ class _Interview:
             `invoke` as well, and so has a chain with one in it: that shows when it is called.
         has_answered: whether it has without being awaited; then what it has not implemented for
             one question fails that question.
+        silent: the ids of questions that were answered without documents, and without a search.
+        has_searched: whether searches were made for any question.
     """
 
     retriever: Adapter
@@ -214,6 +218,14 @@ class _Interview:
     options: Mapping[str, Any] = field(default_factory=dict)
     awaits: bool = False
     has_answered: bool = False
+    silent: set[str] = field(default_factory=set)
+    has_searched: bool = False
+
+    @property
+    def _listens(self) -> bool:
+        """Whether LangChain is heard, which is loaded where somebody uses it."""
+        is_loaded = "langchain_core.callbacks" in sys.modules
+        return self.asking.stages or self.retriever.is_runnable or is_loaded
 
     def done(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
         """What a coroutine gives at its end."""
@@ -280,6 +292,11 @@ class _Interview:
             except BaseExceptionGroup as errors:
                 # The error itself, as where one question is asked at a time.
                 raise errors.exceptions[0] from None
+        self.has_searched |= any(answer.searches for answer in answers.values())
+        for query_id in self.silent & answers.keys() if self.has_searched else ():
+            # Somebody who searches found nothing where no search was made.
+            if answers[query_id].error is not None:
+                answers[query_id] = Retrieved(seconds=answers[query_id].seconds, has_list=False)
         # The order is that of the questions, whichever answer comes first.
         return Run(
             {query.id: answers[query.id] for query in dataset},
@@ -313,10 +330,10 @@ class _Interview:
                 pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
                 time.sleep(pause) if self.threads is None else await asyncio.sleep(pause)
             started, is_awaited = time.perf_counter(), self.awaits
-            trace = None
+            recording = Recording()
             try:
-                with _listening() if self.asking.stages else nullcontext() as trace:
-                    answer, took = await self._ask(query)
+                with recorded(recording, listens=self._listens):
+                    answer, took = await self._ask(query, recording)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
@@ -326,39 +343,16 @@ class _Interview:
                 if isinstance(error, NotImplementedError) and self._may_be_awaited(is_awaited):
                     return await self.attempt(query, mender)
                 before += time.perf_counter() - started
-                retrieved = self._retrieved(before, trace, mender, error)
+                retrieved = self._retrieved(before, recording, mender, error)
                 continue
             seconds = before + took  # whoever asks waits for every attempt
             try:
-                read = self._read(answer, mender)
+                return self._answered(answer, query, seconds, recording, mender)
             except DataError as error:
-                return self._retrieved(seconds, trace, mender, error)
-            of_question = self._retrieved(seconds, trace, mender)
-            return replace(read, seconds=of_question.seconds, stages=of_question.stages)
+                return self._retrieved(seconds, recording, mender, error)
         return retrieved
 
-    def _read(self, answer: Any, mender: Mender) -> Retrieved:
-        """An answer, with its searches where it has any."""
-        if self.asking.paths or (searches := searches_of(answer, mender)) is None:
-            return Retrieved(self.asking.read(answer, mender))
-        searched = answer_of(searches)
-        told = partial(self._told, mender)
-        return replace(
-            searched,
-            error=told(searched.error),
-            searches=tuple(replace(made, error=told(made.error)) for made in searched.searches),
-        )
-
-    def _told(self, mender: Mender, reason: str | None) -> str | None:
-        """A reason of a failure as everybody may read it."""
-        if reason is None:
-            return None
-        reason = self.asking.mask(mender.mend(reason))
-        if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
-            return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
-        return reason
-
-    async def _ask(self, query: Query) -> tuple[Any, float]:
+    async def _ask(self, query: Query, recording: Recording) -> tuple[Any, float]:
         """What the retriever answers to a question, put as it takes it, and in how many seconds.
 
         Raises:
@@ -377,11 +371,19 @@ class _Interview:
         blocking = partial(self._blocking, question, options)
         if self.threads is None:
             return run_sync(awaited) if self.awaits else blocking()
+
+        def lasting() -> tuple[Any, float]:
+            try:
+                return blocking()
+            finally:
+                over(recording)
+
         try:
             async with asyncio.timeout(self.asking.timeout) as limit:
-                return await (awaited() if self.awaits else self.threads.run(blocking))
+                return await (awaited() if self.awaits else self.threads.run(lasting))
         except TimeoutError:
             if limit.expired():
+                recording.may_last = not self.awaits
                 raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
             raise  # the retriever's own
 
@@ -416,20 +418,84 @@ class _Interview:
         task = asyncio.current_task()
         return isinstance(error, GeneratorExit) or task is None or task.cancelling() > 0
 
+    def _answered(
+        self, answer: Any, query: Query, seconds: float, recording: Recording, mender: Mender
+    ) -> Retrieved:
+        """What a question got that was answered.
+
+        Raises:
+            DataError: the answer is no list of documents, and no searches were made for it either.
+        """
+        if not self.asking.paths and (searches := searches_of(answer, mender)) is not None:
+            return self._with_searches(answer_of(searches), seconds, recording, mender)
+        if recording.has_lost:
+            raise DataError(LOST)
+        try:
+            documents = self.asking.read(answer, mender)
+        except DataError:
+            if not is_reply(answer):
+                raise
+            retrieved = self._retrieved(seconds, recording, mender, has_list=False)
+            if not retrieved.searches:
+                self.silent.add(query.id)
+                raise
+            return retrieved
+        return replace(self._retrieved(seconds, recording, mender), documents=documents)
+
+    def _with_searches(
+        self, answer: Retrieved, seconds: float, recording: Recording, mender: Mender
+    ) -> Retrieved:
+        """An answer that says itself what was searched for, with what else is known of it."""
+        heard = self._retrieved(seconds, recording, mender)
+        return replace(
+            answer,
+            seconds=heard.seconds,
+            error=self._told(mender, answer.error),
+            stages=heard.stages,
+            searches=self._as_told(answer.searches, mender),
+        )
+
+    def _as_told(self, searches: Sequence[Search], mender: Mender) -> tuple[Search, ...]:
+        """Searches with the reasons of failures as everybody may read them."""
+        told = partial(self._told, mender)
+        return tuple(
+            replace(
+                search,
+                query=search.query and mender.mend(search.query),
+                error=told(search.error),
+                stages=tuple(replace(step, error=told(step.error)) for step in search.stages),
+            )
+            for search in searches
+        )
+
+    def _told(self, mender: Mender, reason: str | None) -> str | None:
+        """A reason of a failure as everybody may read it."""
+        if reason is None:
+            return None
+        reason = self.asking.mask(mender.mend(reason))
+        if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
+            return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
+        return reason
+
     def _retrieved(
         self,
         seconds: float,
-        trace: "StageTrace | None",
+        recording: Recording,
         mender: Mender,
         error: BaseException | None = None,
+        *,
+        has_list: bool = True,
     ) -> Retrieved:
         """What a question got but documents; the reasons of failures as everybody may read them."""
         told = partial(self._told, mender)
-        stages = () if trace is None else trace.stages()
+        calls = recording.calls
+        stages = stages_of(calls) if self.asking.stages else ()
         return Retrieved(
             seconds=seconds,
             error=None if error is None else told(reason_of(error)),
             stages=tuple(replace(stage, error=told(stage.error)) for stage in stages),
+            searches=self._as_told(searches_beside(calls, has_list=has_list), mender),
+            has_list=has_list,
         )
 
 
@@ -498,12 +564,6 @@ def _warn_of_run(run: Run) -> Run:
     """The same, warned of in the caller's thread, whose line is told."""
     warn_of_copies(run.name, run.results)
     return run
-
-
-def _listening() -> AbstractContextManager["StageTrace"]:
-    from kragx.evaluation.stage_trace import listening
-
-    return listening()
 
 
 class HistoryWarning(UserWarning):

@@ -15,7 +15,10 @@ import numpy as np
 from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools
-from kragx.metrics.search_table import Places, SearchTable, listed
+from kragx.metrics.search_table import Places, SearchTable, on_places
+
+ANSWER = "answer"
+"""Names what a chain makes of its last stages where that is none itself, or what was read."""
 
 ALL = "all searches"
 """Names the list of all searches."""
@@ -31,13 +34,15 @@ def has_searches(run: Run) -> bool:
 
 def searches_of(answer: Retrieved) -> tuple[Search, ...]:
     """The searches by step; a list alone is what one search gave."""
-    alone = Search(documents=answer.documents, step=1, stages=answer.stages)
-    return answer.searches or (alone,)
+    if answer.searches or not answer.has_list:
+        return answer.searches
+    return (Search(documents=answer.documents, step=1, stages=answer.stages),)
 
 
 def tool_of(search: Search) -> str:
     """The list that a search belongs to."""
-    return search.tool or SEARCH
+    tool = search.tool or SEARCH
+    return f"{tool} (tool)" if tool in (ALL, ANSWER) else tool
 
 
 def tools_of(run: Run) -> list[str]:
@@ -52,12 +57,11 @@ def read_of(answer: Retrieved) -> tuple[Doc, ...] | None:
     return answer.of("retrieved") if read is None else read
 
 
-def chain_of(answer: Retrieved, answer_name: str, tools: Sequence[str]) -> tuple[Stage, ...]:
+def chain_of(answer: Retrieved, tools: Sequence[str]) -> tuple[Stage, ...]:
     """The lists of one question, the answer's last; none where no search is measured.
 
     Args:
-        answer: what somebody got who searched.
-        answer_name: of the last list; where nobody says what was read it has what came.
+        answer: what somebody got who searched. Where nobody says what was read all that came was.
         tools: of the whole run.
     """
     by_tool: dict[str, list[Search]] = {}
@@ -65,14 +69,14 @@ def chain_of(answer: Retrieved, answer_name: str, tools: Sequence[str]) -> tuple
         if search.documents is not None:
             by_tool.setdefault(tool_of(search), []).append(search)
     if not by_tool and answer.error is None:
-        return ()
+        return () if answer.searches else (Stage(ANSWER),)  # who made no search has found nothing
     lists = [stage for tool, searches in by_tool.items() for stage in _of_tool(tool, searches)]
     of_tools = (stage.documents for stage in lists if stage.name in by_tool)
     whole = Stage(ALL, tuple(by_tool), _distinct(of_tools))
     several = [whole] if len(tools) > 1 else []
     read = read_of(answer)
     inputs = (ALL,) if several else tuple(by_tool)
-    last = Stage(answer_name, inputs, whole.documents if read is None else read)
+    last = Stage(ANSWER, inputs, whole.documents if read is None else read)
     return (*lists, *several, last)
 
 
@@ -122,9 +126,7 @@ def _every(errors: Iterable[str | None]) -> str | None:
     return None if None in known else known[0]
 
 
-def matches_of_lists(
-    final: Evaluation, run: Run, tools: Sequence[str], answer_name: str
-) -> Mapping[str, Evaluation]:
+def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mapping[str, Evaluation]:
     """The evaluation's matches of what each tool found, of all searches, and of what was read.
 
     Nothing is matched anew: every document of a question stands once in its search table.
@@ -144,14 +146,15 @@ def matches_of_lists(
     places = {tool: _some(table, of_search == number) for tool, number in numbers.items()}
     if len(tools) > 1:
         places[ALL] = table.places("all")
-    places[answer_name] = _read(table)
+    places[ANSWER] = _read(table)
     return {
         name: replace(
             final,
-            table=listed(table.table, own, table.same),
+            table=on_places(table.table, own, table.same),
             searches=None,
             evidence=None,
             forbidden=None,
+            runs=(),
         )
         for name, own in places.items()
     }

@@ -31,13 +31,14 @@ def search_outcomes(evaluation: Evaluation) -> SearchOutcomes | None:
     """What became of each question; None where no searches are known."""
     if evaluation.searches is None:
         return None
-    measured = evaluation.with_metrics(["rescue", "evidence_recall", "waste"])
-    rescue, recall, waste = (scores.values for scores in measured.scores)
+    first_run = replace(evaluation, runs=())  # whose searches those are
+    measured = first_run.with_metrics(["rescue", "evidence_recall", "waste"])
+    values = {scores.spec.metric.name: scores.values for scores in measured.scores}
     searched = evaluation.searches.n_searches > 0
     return SearchOutcomes(
-        _rows(rescue == 1),
-        _rows((recall == 0) & searched),
-        _rows(waste > 0),
+        _rows(values["rescue"] == 1),
+        _rows((values["evidence_recall"] == 0) & searched),
+        _rows(values["waste"] > 0),
         _rows(_has_unread(evaluation, evaluation.searches)),
     )
 

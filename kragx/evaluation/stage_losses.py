@@ -20,6 +20,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
     ALL,
+    ANSWER,
     chain_of,
     has_searches,
     matches_of_lists,
@@ -70,9 +71,6 @@ def reasons(k: int | None) -> dict[str, str]:
         "failed": phrase("failed questions"),
     }
 
-
-ANSWER = "answer"
-"""Names what a chain makes of its last stages where that is none itself."""
 
 USUAL_K = 10
 
@@ -262,8 +260,8 @@ class StageLosses(Result):
         moved = [] if self.k is None else [phrase("into / out of {k}", k=self.k)]
         columns = [phrase("stage"), phrase("gets"), *metrics, phrase("gold kept"), *moved, "ms"]
         note = phrase(
-            "gold kept: of the gold items that reached the list; of a tool's searches, of all. "
-            "recall: of all that the list has. ms: median of a question"
+            "gold kept: of the gold items that reached the list; of a tool's searches, of all of "
+            "the questions that it was used for, as recall is. ms: median of a question"
             if self.k is None
             else "gold kept: of the gold items that reached the stage; of one that searches, of "
             "all. "
@@ -300,7 +298,11 @@ def losses_table(losses: Sequence[StageLosses]) -> Table:
         for of_one in losses
         if of_one.stages
     ]
-    note = phrase("gold items of the questions with stages, each counted once")
+    note = phrase(
+        "gold items of the questions with searches, each counted once"
+        if k is None
+        else "gold items of the questions with stages, each counted once"
+    )
     return Table(columns, rows, note=note)
 
 
@@ -413,7 +415,7 @@ def losses_of(
             return _unjudged(run.name, final.match_name, k)
         return _losses(_Road(final, dataset, run, criteria, k, {ANSWER: final}, corpus, on_match))
     tools = tools_of(run)
-    settled = matches_of_lists(final, run, tools, ANSWER)
+    settled = matches_of_lists(final, run, tools)
     return _losses(
         _Road(final, dataset, run, criteria, None, settled, corpus, on_match, tuple(tools))
     )
@@ -448,7 +450,7 @@ class _Road:
         """The lists of a question by their names, the answer last; none of one that has no way."""
         answer = self.run[query.id]
         if self.k is None:
-            return {stage.name: stage for stage in chain_of(answer, ANSWER, self.tools)}
+            return {stage.name: stage for stage in chain_of(answer, self.tools)}
         return _lists(answer) if answer.stages else {}
 
     def matched(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
@@ -485,7 +487,7 @@ def _losses(road: _Road) -> StageLosses:
     matched, remarks = dict[str, Evaluation](), [*_left_out(road, len(with_gold), queries)]
     # The longest chain says the order of all; the lists of searches stand behind their stages.
     names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
-    for name in sorted(names, key=lambda name: (name == ALL, name == ANSWER)):
+    for name in sorted(names, key=lambda name: (name == ANSWER, name == ALL)):
         if name in road.settled:
             matched[name] = road.settled[name]
         elif road.criteria.matcher.judges:
@@ -508,7 +510,7 @@ def _losses(road: _Road) -> StageLosses:
         if name != ANSWER or any(of_query.makes_answer for of_query in chains)
     ]
     remarks += chain.from_iterable(
-        _remarks(score, len(queries)) for score in scores if score.name != ANSWER
+        _remarks(score, len(queries), is_said=k is None) for score in scores if score.name != ANSWER
     )
     items = tuple(item for of_query in chains for item in of_query.lost())
     n_gold = sum(len(of_query.items) for of_query in chains)
@@ -535,10 +537,10 @@ def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterat
         )
 
 
-def _remarks(score: StageScore, n_questions: int) -> Iterator[str]:
-    """On how few questions a stage was seen, and on how many it failed."""
+def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:
+    """On how few questions a stage was seen, unless that `is_said`, and how often it failed."""
     name = visible(score.name)
-    if score.n_questions < n_questions:
+    if score.n_questions < n_questions and not is_said:
         yield phrase(
             "stage {name} was seen on {n} of {of} questions; its numbers are of those",
             name=name,
@@ -654,7 +656,7 @@ class _Chain:
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs
         self.makes_answer = len(last) != 1 or not (
-            self._is_failed or _equal(lists[last[0]].documents, answer.documents)
+            self._is_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
         )
 
     def rank(self, item: int, *names: str) -> float:

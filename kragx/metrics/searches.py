@@ -56,9 +56,12 @@ def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
     return np.where((view.n_gold > 0) & view.is_known(), values, np.nan)
 
 
-def _step(mean: float | None, counts: Mapping[str, int]) -> str:
-    """The step that a mean of 1 / step stands for."""
-    return phrase("step {n:.1f}", n=1 / mean) if mean else ""
+def _median_step(values: Floats, counts: Mapping[str, int]) -> str:
+    """The step by which half of the questions have what they need."""
+    if not len(values):
+        return ""
+    value = np.sort(values)[len(values) // 2]  # the step of a lesser value comes later
+    return phrase("median: step {n:.3g}", n=1 / value) if value else phrase("median: never")
 
 
 EVIDENCE_RECALL = Metric(
@@ -88,7 +91,7 @@ FIRST_SEARCH = Metric(
     },
     from_searches=_first_search,
     search_counts=_unmeasured,
-    aside=_step,
+    aside=_median_step,
     options={"need": NEED, "rel": REL},
     cuts=False,
     rises_with_matches=True,
@@ -99,7 +102,7 @@ FIRST_SEARCH = Metric(
 # -- what further searches are good for -----------------------------------------------------------
 
 
-def _in_vain(mean: float | None, counts: Mapping[str, int]) -> str:
+def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
     n = counts.get("n_in_vain", 0)
     return phrase("in vain: {n}", n=n) if n else ""
 

@@ -147,7 +147,9 @@ def test_every_page_is_there_in_korean() -> None:
     assert pages - {*TWINS, *TWINS.values()} == {"docs/architecture.md"}
 
 
-BESIDE = {"docs/install.md", "docs/leaks.md", "docs/peers.md", "docs/ragas.md"}
+BESIDE = {
+    *("docs/agents.md", "docs/install.md", "docs/leaks.md", "docs/peers.md", "docs/ragas.md"),
+}
 LONG = {"docs/metrics.md"}
 """With an example worked by hand for each metric."""
 
@@ -159,7 +161,8 @@ def words(text: str) -> int:
 
 def test_what_there_is_can_be_read() -> None:
     """The README's road has at most 700 words; 18 pages for users have 32,000, none of them more
-    than 2,500; the evidence has 12,000, and the page of what must not be found 1,200.
+    than 2,500; the evidence has 12,000, the page of what must not be found 1,200, that of agents
+    900.
     """
     assert words(Document("README.md").text.split("\n## Where to go on\n")[0]) <= 700
     pages = {name: words(Document(name).text) for name in TWINS if name not in BESIDE}
@@ -170,6 +173,7 @@ def test_what_there_is_can_be_read() -> None:
     assert [name for name, n in pages.items() if n > 2_500 and name not in LONG] == []
     assert sum(evidence.values()) <= 12_000
     assert words(Document("docs/leaks.md").text) <= 1_200
+    assert words(Document("docs/agents.md").text) <= 900
 
 
 @each_pair

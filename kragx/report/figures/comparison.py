@@ -223,7 +223,7 @@ def _steps(of_names: Mapping[str, StepCurve | None]) -> Figure | None:
     }
     panel.set(xlabel=in_language(phrase("step")))
     panel.set_ylabel(in_language(phrase("share of the gold found so far")))
-    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.locator_params(axis="x", integer=True)
     unit_axis(panel, [value for _, curve in drawn.values() for value in curve.values], "y")
     legend(figure, lines)
     return figure

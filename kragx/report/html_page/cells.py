@@ -32,6 +32,7 @@ from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED
 from kragx.plain import plain
 from kragx.printing.numbers import NEVER
+from kragx.report.html_page.lists import list_looked_at, ranks_in
 from kragx.report.html_page.packing import by_language, rounded_score, short
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
@@ -232,7 +233,6 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         origins: which document passages were cut from.
     """
     evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
-    first, best = _gold_ranks(evaluation)
     kept_rows = set(cell.rows)
     missed = (
         {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in kept_rows}
@@ -258,8 +258,8 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "cuts": {
             name: by_query(ranks.tolist()) for name, ranks in budget_ranks(evaluation).items()
         },
-        "first": by_query(first),
-        "best": by_query(best),
+        "first": by_query(ranks_in(evaluation)),
+        "best": by_query(_highest(evaluation)),
         "alike": [None if row is None else alike.get(row) for row in cell.rows],
         "kin": [None if row is None else kin.get(row) or None for row in cell.rows],
         "curves": plain(cell.curves),
@@ -270,6 +270,14 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         **({"asides": asides} if (asides := _asides(evaluation)) else {}),
         **_searches(cell),
     }
+
+
+def _ranks(cell: RunCell) -> dict[str, list[Any]]:
+    """By list, of those that some metric is about beside the basis, the first ranks of gold."""
+    evaluation = cell.evaluation
+    basis = evaluation.settings["searches"]["basis"]
+    names = {list_looked_at(spec, basis) for spec in evaluation.specs}
+    return {name: cell.by_query(ranks_in(evaluation, name)) for name in sorted(filter(None, names))}
 
 
 def _asides(evaluation: Evaluation) -> dict[str, dict[str, str]]:
@@ -292,7 +300,7 @@ def _searches(cell: RunCell) -> dict[str, Any]:
         name: [places[row] for row in rows if row in places]
         for name, rows in plain(outcomes).items()
     }
-    return {"searches": {"found": plain(cell.steps), **by_name}}
+    return {"searches": {"found": plain(cell.steps), **by_name}, "ranks": _ranks(cell)}
 
 
 def _leaks(cell: RunCell) -> dict[str, Any]:
@@ -328,22 +336,9 @@ def _statuses(cell: RunCell) -> list[str]:
     return ["e" if letter == "a" and not n else letter for letter, n in zip(letters, n_docs)]
 
 
-def _gold_ranks(
-    evaluation: Evaluation,
-) -> tuple[list[list[int | None]], list[list[float | int | None]]]:
-    """For each row: the first rank of each gold item, and its highest score with its rank.
-
-    A first rank is 0 for an item that was not found, and None where that is not known; an item
-    that is no gold (its grade is too low) has -1.
-    """
+def _highest(evaluation: Evaluation) -> list[list[float | int | None]]:
+    """For each row the highest score of each gold item, and its rank, one after the other."""
     table, outcome = evaluation.table, gold_outcome(evaluation)
-    ranks = np.where(outcome.relevant, outcome.first, -1).tolist()
-    is_open = (outcome.unknown & outcome.relevant).tolist()
-    first = [None if unknown else rank for rank, unknown in zip(ranks, is_open, strict=True)]
     scores = (rounded_score(score, table.threshold) for score in outcome.best.tolist())
     best = list(chain(*zip(scores, outcome.best_rank.tolist(), strict=True)))
-    spans = list(pairwise(table.gold_start.tolist()))
-    return (
-        [first[start:end] for start, end in spans],
-        [best[2 * start : 2 * end] for start, end in spans],
-    )
+    return [best[2 * start : 2 * end] for start, end in pairwise(table.gold_start.tolist())]

@@ -26,6 +26,7 @@ from kragx.evaluation.stage_losses import StageLosses
 from kragx.metrics import TextBudget, parse
 from kragx.plain import plain
 from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
+from kragx.report.html_page.lists import list_looked_at
 from kragx.report.html_page.packing import TextTable, by_language, packed, short
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 from kragx.tuning import MatcherSettings, Tuning
@@ -86,7 +87,9 @@ def payload(
             for name, of_match in grid.cells.items()
         ],
         "retrievers": retrievers,
-        "metrics": list(map(_metric, metric_names(evaluations))),
+        "metrics": [
+            _metric(name, _basis(first).get("basis")) for name in metric_names(evaluations)
+        ],
         "queries": {
             "ids": grid.query_ids,
             "sample": plain(grid.sample),
@@ -171,19 +174,20 @@ def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
     }
 
 
-def _metric(name: str) -> dict[str, Any]:
+def _metric(name: str, basis: str | None) -> dict[str, Any]:
     spec = parse(name)
     metric, budget = spec.metric, spec.k if isinstance(spec.k, TextBudget) else None
     return {
         "name": name,
-        "of_documents": metric.from_matches is None,
+        "of_documents": metric.from_matches is None and metric.from_searches is None,
         "meaning": {"en": f"{metric.question} {metric.formula}", **metric.meaning},
-        "k": spec.k if budget is None else None,
+        "k": spec.k if budget is None and metric.from_searches is None else None,
         "budget": budget and {"n": budget.n, "unit": budget.unit},
         "higher": metric.higher_is_better,
         "unit": metric.range == (0, 1),
         "share": metric.is_share,
         **({} if metric.interval == "score" else {"exact": True}),
+        **({} if (of := list_looked_at(spec, basis)) is None else {"list": of}),
     }
 
 

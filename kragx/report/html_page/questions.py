@@ -16,7 +16,7 @@ from kragx.plain import plain
 from kragx.report.html_page.cells import Grid, RunCell, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
 from kragx.report.html_page.packing import TextTable, rounded_score
-from kragx.report.html_page.searches import searched, searched_pairs
+from kragx.report.html_page.searches import Searched, searched, searched_pairs
 
 QUESTIONS_A_BLOCK = 32
 """How many questions a block holds."""
@@ -82,6 +82,11 @@ class OpenedQuestions:
                 for match, of_match in self._grid.cells.items()
             ]
 
+        searches = {
+            id(cell): searched(cell, row, self._most_docs)
+            for cell in self._grid
+            if (row := cell.rows[position]) is not None
+        }
         return {
             "gold": list(map(self._gold, query.gold)),
             "pool": [self._pool(position, of_match) for of_match in self._grid.cells.values()],
@@ -89,22 +94,17 @@ class OpenedQuestions:
             "history": [[turn.role, turn.content] for turn in query.history],
             "facts": _facts(query),
             "held": by_cell(lambda _, cell, row: self._held[id(cell)].get(row, [])),
-            "runs": self._runs(position),
+            "runs": self._runs(position, searches),
             "pairs": by_cell(self._pairs),
             "reasons": by_cell(self._reasons),
             "phrases": list(map(partial(self._phrases, query), self._grid.cells)),
             "decided": by_cell(lambda _, cell, row: self._decided.get(id(cell), {}).get(row, [])),
-            **self._searched(by_cell),
-        }
-
-    def _searched(
-        self, by_cell: Callable[[Callable[[str, RunCell, int], list[Any]]], Any]
-    ) -> dict[str, Any]:
-        """The pairs of documents that searches brought; nothing where nobody searches."""
-        if all(cell.evaluation.searches is None for cell in self._grid):
-            return {}
-        return {
-            "searched": by_cell(lambda _, cell, row: searched_pairs(cell, row, self._most_docs))
+            # Nothing where nobody searches.
+            **(
+                {"searched": by_cell(lambda _, cell, row: searched_pairs(searches, cell, row))}
+                if any(searches.values())
+                else {}
+            ),
         }
 
     def _gold(self, gold: Gold) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class OpenedQuestions:
         row = cell.rows[position]
         return list(map(self._gold, cell.golds[row])) if cell.pooled and row is not None else None
 
-    def _runs(self, position: int) -> dict[str, Any]:
+    def _runs(self, position: int, searches: Mapping[int, Searched | None]) -> dict[str, Any]:
         """What each retriever returned; the same for every matcher, so the first one will do."""
         runs: dict[str, Any] = {}
         for cell in self._grid:
@@ -154,17 +154,17 @@ class OpenedQuestions:
                 "docs": list(map(self._doc, docs, repeated)),
                 "n": len(ranked.docs),
                 "error": ranked.error,
-                **self._searches(cell, row),
+                **self._searches(searches[id(cell)]),
             }
         return runs
 
-    def _searches(self, cell: RunCell, row: int) -> dict[str, Any]:
+    def _searches(self, searches: Searched | None) -> dict[str, Any]:
         """The searches behind a retriever's list, where it made several, and their documents."""
-        searches = searched(cell, row, self._most_docs)
         if searches is None:
             return {}
         docs = [self._doc(doc, repeated=False) for doc in searches.docs]
-        return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read}}
+        matched = {} if searches.is_matched else {"unmatched": 1}
+        return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read, **matched}}
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
         about = self._metadata.number(shown_metadata(doc.metadata) if doc.metadata else None)

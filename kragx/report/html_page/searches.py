@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from kragx.data import Doc
+from kragx.data import Doc, Query
+from kragx.evaluation.arranging import arranged_answer
 from kragx.evaluation.search_lists import placed_searches
 from kragx.report.html_page.cells import RunCell
 from kragx.report.html_page.packing import rounded_score, short
@@ -25,12 +26,14 @@ class Searched:
             each search; documents are numbers among those.
         read: numbers of what was read, -1 for what is not shown; None where nobody says.
         places: for each document where it stands in the search table; None where that lacks it.
+        is_matched: whether it is known what of that is gold: not of a question that failed.
     """
 
     docs: Sequence[Doc]
     rows: Sequence[Sequence[Any]]
     read: Sequence[int] | None
     places: Sequence[int | None]
+    is_matched: bool
 
 
 def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
@@ -42,9 +45,11 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
         max_docs: how many documents of each search are shown.
     """
     evaluation = cell.evaluation
-    answer = cell.answers.get(evaluation.query_ids[row])
-    if answer is None or not answer.searches:
+    query_id = evaluation.query_ids[row]
+    answer = cell.answers.get(query_id)
+    if answer is None or (answer.has_list and not answer.searches):
         return None
+    answer = arranged_answer(Query(query_id), answer, evaluation.profile)
     numbers: dict[object, int] = {}
     docs: list[Doc] = []
     places: list[int | None] = []
@@ -60,18 +65,27 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
             own.append(number)
         facts = (search.query, search.tool, search.step, short(search.seconds), search.tokens)
         rows.append([*facts, search.error, int(search.is_measured), own, len(came)])
-    read = answer.of("read")
+    read = answer.of("read") if answer.error is None else None
     return Searched(
         docs,
         rows,
         None if read is None else [numbers.get((doc.id, doc.text), -1) for doc in read],
         places,
+        is_matched=None not in places,
     )
 
 
-def searched_pairs(cell: RunCell, row: int, max_docs: int) -> list[float | None]:
-    """Document, gold item and score of each pair with a score above 0, one after the other."""
-    searches, evaluation = searched(cell, row, max_docs), cell.evaluation
+def searched_pairs(
+    of_cells: Mapping[int, Searched | None], cell: RunCell, row: int
+) -> list[float | None]:
+    """Document, gold item and score of each pair with a score above 0, one after the other.
+
+    Args:
+        of_cells: what was searched, by the `id` of the cell.
+        cell: the retriever.
+        row: which question.
+    """
+    searches, evaluation = of_cells.get(id(cell)), cell.evaluation
     if searches is None or evaluation.searches is None:
         return []
     table = evaluation.searches.table

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 
 from kragx import aretrieve, retrieve
-from kragx.evaluation.stage_trace import CUT_SHORT
+from kragx.evaluation.calls.call import CUT_SHORT
 
 from .chains import Broken, Fixed, inputs, letters, of, questions
 

@@ -182,7 +182,13 @@ function questionBody(question, { facts, reference, history }) {
 function whatWentWrong(question) {
   const lost = question.lists.filter((list) => failed(list.retriever, question.query) && list.docs.length);
   if (!lost.length || !question.relevant.length) return null;
-  return el("div.told", { role: "note" }, lost.map((list) => el("p", ownColour(list.retriever), whatIsMissing(question, list))));
+  return el("div.told", { role: "note" }, lost.map((list) => el("p", ownColour(list.retriever), whatIsMissing(question, list), whatCameLater(question, list))));
+}
+
+/** What of the gold that a list lacks another search brought. */
+function whatCameLater(question, list) {
+  const steps = stepsOfGold(question, list);
+  return question.relevant.filter(({ index }) => steps.has(index)).map(({ index, label: named }) => ` ${t("told_later", named, steps.get(index))}`);
 }
 
 function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
@@ -192,7 +198,7 @@ function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
   const doc = (rank) => { const own = docs[rank - 1]; return own ? named(own.id, texts.get(own.text)?.text) : "…"; };
   const gold = (items) => (relevant.length > 1 ? items.map((item) => item.label).join(", ") : named(relevant[0].id, relevant[0].texts[0]));
   if (why === "late") {
-    const rank = firstRank(retriever, query), hit = relevant.find((item) => result.first[query][item.index] === rank);
+    const rank = firstRank(retriever, query), hit = relevant.find((item) => ranksOf(retriever)[query][item.index] === rank);
     return phrase("told_late", who, gold([hit]), rank, metric().name, reach());
   }
   if (why === "unknown") return [who, ": ", reasonText(why)];
@@ -231,7 +237,8 @@ function goldSide(question) {
 const gradeChip = ({ grade }) => el("span.chip.none", {}, t("grade", grade));
 const idOf = ({ id }) => (id ? el("small.id", {}, name(id)) : null);
 
-function goldCard({ query, relevant, lists, texts }, item) {
+function goldCard(question, item) {
+  const { query, relevant, lists, texts } = question;
   const near = lists.map((list) => nearestDoc(item, list)).filter((doc) => doc?.text >= 0);
   const shared = vocabulary(near.map((doc) => texts.get(doc.text).text)), pressed = state.gold === item.index;
   const choose = () => { state.gold = pressed ? null : item.index; drawQuestion(); };
@@ -244,7 +251,7 @@ function goldCard({ query, relevant, lists, texts }, item) {
     item.phrase ? el("p.muted", {}, t("shortGold")) : null,
     item.alternatives.length ? el("details", { open: item.text < 0 }, el("summary", {}, `${t("alternatives")} (${item.alternatives.length})`),
       item.alternatives.map(([id, text]) => el("div.alternative", {}, idOf({ id }), textBlock(text, texts, shared, t("textUnknown"))))) : null,
-    el("ul.ranks", {}, lists.map((list) => el("li", ownColour(list.retriever), rankOf(query, item, list.retriever)))));
+    el("ul.ranks", {}, lists.map((list) => el("li", ownColour(list.retriever), rankOf(query, item, list.retriever, stepsOfGold(question, list).get(item.index))))));
 }
 
 /** The document that matches a gold item, or else comes nearest, by score. */
@@ -253,11 +260,12 @@ function nearestDoc(item, { scores, docs }) {
   return own.length ? docs[own.reduce((best, other) => (other.score > best.score ? other : best)).doc] : null;
 }
 
-function rankOf(query, item, retriever) {
+function rankOf(query, item, retriever, searched) {
   const who = plain(retrieverName(retriever)), { threshold, top } = match();
   const first = cell(retriever).first[query]?.[item.index], { score, rank } = closest(retriever, query, item.index);
   if (first === null) return el("span", {}, t("unknownAt", who));
   if (first > 0) return el("span.hit", {}, t("foundAt", who, first));
+  if (searched) return el("span.hit", {}, t("foundInStep", who, searched));
   if (threshold !== null && score > 0) return el("span.miss", {}, t(top > 1 ? "nearestGrade" : "nearest", who, score, rank, threshold));
   return el("span.miss", {}, t("notIn", who));
 }
@@ -273,7 +281,7 @@ function listSide(question, list, shared) {
   const head = el("div.side-head", {}, choose, el("b", {}, valueText(retriever, query)),
     el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`, isCompared(retriever) ? "" : ` · ✗ ${t("notCompared")}`), help(scoreHelp()),
     side === "more" ? el("button.away", { id: `away-${retriever}`, "aria-label": `${t("listAway")}: ${plain(named)}`, onclick: () => toggleList(retriever) }, "✕") : null);
-  const cut = cutOf(retriever, query);
+  const cut = metric().list ? null : cutOf(retriever, query);
   const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
   let body;
   if (!data.kept.texts && !run) body = el("p.muted", {}, t("texts"));
@@ -284,7 +292,7 @@ function listSide(question, list, shared) {
     docs.map((doc, position) => [docCard(question, list, doc, position, shared), position + 1 === cut && cut < run.n ? cutLine() : null]),
     run.n > docs.length ? el("p.muted", {}, t("docsLeft", docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + side, { "aria-label": plain(named), ...ownColour(retriever) }, head,
-    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), searchLine(question, list, shared), list.searches ? el("h4", {}, t(`documents_${data.basis}`)) : null, body);
+    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), searchLine(question, list, shared), list.searches && docs.length ? el("h4", {}, t(`documents_${data.basis}`), metric().list ? "" : t("documentsLooked", metric().name)) : null, body);
 }
 
 /** What stands beside documents: scores against the threshold, or a plain yes. */

@@ -8,8 +8,8 @@ const known = new Map();
 
 /** The reason of a retriever on a question; empty where it has no result. */
 function reason(retriever, query) {
-  const { name: metricName, k, budget } = metric() ?? {};
-  const key = `${state.match}/${retriever}/${budget ? metricName : k}`;
+  const { name: metricName, k, budget, list } = metric() ?? {};
+  const key = `${state.match}/${retriever}/${budget ? metricName : k}/${list ?? ""}`;
   if (!known.has(key)) known.set(key, [...questions()].map((each) => reasonAt(retriever, each, cutOf(retriever, each))));
   return known.get(key)[query];
 }
@@ -23,8 +23,8 @@ function reasonAt(retriever, query, k) {
   const gold = [...result.first[query].keys()].filter((item) => result.first[query][item] !== -1);
   if (!gold.length) return (isUnanswerable(query) && { e: "abstained", a: "anyway" }[result.status[query]]) || "nogold";
   const status = { m: "missing", f: "failed", e: "empty" }[result.status[query]];
-  if (status) return status;
   const rank = firstRank(retriever, query);
+  if (status && !(status === "empty" && rank > 0)) return status;
   if (rank) return k === null || rank <= k ? "ok" : "late";
   if (rank === null) return "unknown";
   const { threshold, near } = match(), { alike, similar } = data.limits;
@@ -57,7 +57,7 @@ const reasonShort = (why) => (why === "late" && metric().k === null ? t("short_b
 /** The rank of the first gold, or else the reason in short. */
 function rankOrReason(retriever, query) {
   const why = reason(retriever, query);
-  if (why === "ok" || why === "late") return t("rank", firstRank(retriever, query));
+  if (why === "ok" || why === "late") return t(isOfSteps() ? "nthStep" : "rank", firstRank(retriever, query));
   return why ? reasonShort(why) : "–";
 }
 

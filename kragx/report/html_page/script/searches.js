@@ -1,7 +1,7 @@
 // Searches of those who ask several times: what was found by which step, above the questions; and an
 // opened question as a line of searches.
 
-const BROUGHT = ["rescued", "vain", "wasted", "unread"]; // what a question's searches can come to
+const BROUGHT = ["rescued", "in_vain", "wasted", "unread"]; // what a question's searches can come to
 const DOTS = 12; // documents of a search that are drawn
 const WHOLE = 8; // searches of a question that are all shown; of more, those that brought nothing are folded
 const FOLDED = 3; // so many of them in a row
@@ -41,8 +41,13 @@ function stepsFigure(searching) {
     el("details", { ontoggle: scrollHints }, el("summary", {}, t("figNumbers")), stageBox(t("figSteps"), [t("retriever"), ...steps.map((n) => t("nthStep", n))], rows)));
 }
 
+/** What a found gold item costs, as tokens if somebody says any, or else as time, or searches; null where nobody asked. */
+const priceOf = (searching) => ["tokens_per_gold", "seconds_per_gold", "searches_per_gold"].map((own) => data.metrics.find((each) => each.name.split(/[@(]/)[0] === own))
+  .find((each) => each && searching.some((retriever) => mean(retriever, each) !== null)) ?? null;
+
 /** Retrievers below one another; each count shows its questions. */
 function searchesTable(searching) {
+  const price = priceOf(searching);
   const told = BROUGHT.filter((outcome) => searching.some((retriever) => searchesWith(outcome, retriever).length));
   const count = (outcome, retriever) => {
     const n = searchesWith(outcome, retriever).length;
@@ -52,9 +57,10 @@ function searchesTable(searching) {
   const row = (retriever) => {
     const { n_questions: asked, n_searches: n, n_steps: steps } = cell(retriever).counts.searches;
     return el("tr", {}, el("th", { scope: "row" }, columnHead(retriever)),
-      el("td", {}, el("span.number", {}, asked ? (n / asked).toFixed(1) : "–"), el("span.interval", {}, asked && steps < n ? t("inSteps", (steps / asked).toFixed(1)) : "")), told.map((outcome) => count(outcome, retriever)));
+      el("td", {}, el("span.number", {}, asked ? (n / asked).toFixed(1) : "–"), el("span.interval", {}, asked && steps < n ? t("inSteps", (steps / asked).toFixed(1)) : "")),
+      price ? el("td", {}, el("span.number", {}, number(mean(retriever, price), price))) : null, told.map((outcome) => count(outcome, retriever)));
   };
-  return stageBox(t("searches"), [t("retriever"), t("searchesEach"), ...told.map((outcome) => t(outcome))], searching.map(row));
+  return stageBox(t("searches"), [t("retriever"), t("searchesEach"), ...(price ? [t(price.name.split(/[@(]/)[0])] : []), ...told.map((outcome) => t(outcome))], searching.map(row));
 }
 
 /** What of a retriever's searches nobody knows, or failed; nothing of one that always searches once. */
@@ -69,10 +75,10 @@ function unmeasuredLine(retriever) {
 /** What somebody searched for a question, by step; null for whoever has a list alone. */
 function searchesOf(run, flat = []) {
   if (!run?.searches) return null;
-  const { docs, list, read } = run.searches, golds = docs.map(() => []);
+  const { docs, list, read, unmatched } = run.searches, golds = docs.map(() => []);
   for (let start = 0; start < flat.length; start += 3) golds[flat[start]].push({ gold: flat[start + 1], score: flat[start + 2] });
   return {
-    docs: docs.map(([id, text, score, metadata]) => ({ id, text, score, metadata })), golds, read: read && new Set(read),
+    docs: docs.map(([id, text, score, metadata]) => ({ id, text, score, metadata })), golds, read: read && new Set(read), nRead: read?.length, unmatched: Boolean(unmatched),
     list: list.map(([query, tool, own, seconds, tokens, error, measured, numbers, n]) => ({ query, tool, step: own, seconds, tokens, error, measured, numbers, n })),
   };
 }
@@ -93,20 +99,29 @@ function brought({ list, golds }, isGold) {
 
 const bySteps = (list) => [...list.reduce((groups, search) => groups.set(search.step, [...(groups.get(search.step) ?? []), search]), new Map()).values()];
 
+/** Each search of a retriever with what it brought of a question's gold. */
+function broughtOf({ relevant }, { searches }) {
+  const { threshold, pool } = match(), least = threshold ?? (pool ? 1 : 1e-9), items = new Set(relevant.map(({ index }) => index));
+  return brought(searches, ({ gold, score }) => items.has(gold) && score !== null && score >= least);
+}
+
+/** The step that brought each gold item; of those that were found. */
+const stepsOfGold = (question, list) => (list.searches ? new Map(broughtOf(question, list).flatMap(({ fresh, step: own }) => fresh.map((item) => [item, own]))) : new Map());
+
 /** The line of searches of one retriever. */
 function searchLine(question, list, shared) {
   const { searches } = list;
   if (!searches) return null;
-  const { threshold, pool } = match(), least = threshold ?? (pool ? 1 : 1e-9), labels = new Map(question.relevant.map((item) => [item.index, item.label]));
-  const told = brought(searches, ({ gold, score }) => labels.has(gold) && score !== null && score >= least);
-  const groups = bySteps(told), isDull = (group) => group.every(({ fresh, error }) => !fresh.length && !error);
+  const labels = new Map(question.relevant.map((item) => [item.index, item.label])), told = broughtOf(question, list);
+  const groups = bySteps(told), isDull = (group) => group.every(({ fresh }) => !fresh.length), lost = (run) => run.flat().filter(({ error }) => error).length;
   const n = told.length, steps = groups.length, gold = new Set(told.flatMap(({ fresh }) => fresh)).size;
+  if (!n) return el("p.small.muted", {}, t("noSearch"));
   const draw = (group) => stepItem(question, list, group, labels, shared);
   return el("div.search-line", {},
-    el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t("inSteps", steps)}` : "", labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
-      ` · ${searches.read ? t("nRead", [...searches.read].length) : t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
+    el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t("inSteps", steps)}` : "", searches.unmatched ? ` · ${t("goldUnknown")}` : labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
+      searches.read ? ` · ${t("nRead", searches.nRead)}` : searches.unmatched ? "" : ` · ${t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
     el("ol.steps", { "aria-label": t("searchesIn", plain(retrieverName(list.retriever))) }, (n > WHOLE ? inRuns(groups, isDull) : groups.map((group) => [group])).map((run) => (run.length < FOLDED ? run.map(draw)
-      : el("li.folded-steps", {}, el("details", {}, el("summary", {}, t("dullSteps", run[0][0].step, run.at(-1)[0].step)), el("ol.steps", { start: run[0][0].step }, run.map(draw))))))));
+      : el("li.folded-steps", {}, el("details", {}, el("summary", {}, t(searches.unmatched ? "someSteps" : "dullSteps", run[0][0].step, run.at(-1)[0].step), lost(run) ? ` (${t("searchesFailed", lost(run))})` : ""), el("ol.steps", { start: run[0][0].step }, run.map(draw))))))));
 }
 
 /** Steps in runs: those that brought nothing together, all others and the last by themselves. */
@@ -146,7 +161,7 @@ function searchItem(question, list, search, labels, shared) {
     el("span.words", { dir: "auto" }, query ? shown(query) : el("span.muted", {}, t("wordsUnknown"))), tool ? el("span.tag", {}, name(tool)) : null,
     error ? el("span.chip.failed", { title: plain(error) }, t("searchFailed")) : !measured ? el("span.chip.none", { title: t("unmeasuredHint") }, t("unmeasured")) : !places.length ? el("span.chip.empty", {}, t("searchEmpty")) : null,
     fresh.length ? el("span.chip.ok", {}, t("freshGold", named(fresh))) : null, again.length ? el("span.chip.again", {}, t("againGold", named(again))) : null,
-    measured && places.length && labels.size && !fresh.length && !again.length ? el("span.chip.none", {}, t("noFreshGold")) : null,
+    measured && places.length && labels.size && !list.searches.unmatched && !fresh.length && !again.length ? el("span.chip.none", {}, t("noFreshGold")) : null,
     places.length ? dots(places, fresh, labels, read, list.searches.docs) : null,
     facts.length ? el("small.muted", {}, facts.join(" · ")) : null];
   if (error || !places.length) return el("div.search", {}, el("div.search-head", {}, head), error ? el("p.problem", {}, el("code", {}, shown(error))) : null);

@@ -1,21 +1,24 @@
 // Stages of chains: where the gold is lost, retriever by retriever and step by step.
 
-const LOSSES = ["never_retrieved", "fused_away", "cut", "lowered", "always_low", "failed"];
+const LOSSES = ["never_retrieved", "fused_away", "cut", "lowered", "always_low", "unread", "failed"];
 const LINKED = 6; // questions that stand beside a loss
 
 function stagesSection() {
   const all = data.losses[match().name] || [];
   if (!all.length) return null;
-  const known = all.filter(({ stages }) => stages.length), unsaid = all.filter(({ stages }) => !stages.length);
+  const known = all.filter(({ stages }) => stages.length), depths = [...new Set(known.map(({ k }) => k))], unsaid = all.filter(({ stages }) => !stages.length);
   return el("section.stages", { "aria-labelledby": "stages-title" },
-    el("h2", { id: "stages-title" }, t("stages"), known.length ? [" ", el("small", {}, t("stagesWithin", known[0].k))] : null),
-    known.length ? reasonsTable(known) : null,
+    el("h2", { id: "stages-title" }, t("stages"), depths.filter(isDeep).map((k) => [" ", el("small", {}, t("stagesWithin", k))])),
+    depths.map((k) => reasonsTable(known.filter((losses) => losses.k === k))),
     known.map((losses, position) => el("details", { open: known.length <= 3 && position === 0, ontoggle: scrollHints },
       el("summary", {}, strong(losses.retriever), ": ", t("stagesOf", losses.stages.filter(({ name: own }) => own !== "answer").length)), stageTable(losses), lostList(losses),
       losses.remarks.map((text) => el("p.legend", {}, inWords(text))))),
-    known.length ? el("p.legend", {}, t("stagesNote", known[0].k)) : null,
+    depths.map((k) => el("p.legend", {}, isDeep(k) ? t("stagesNote", k) : t("stagesNoteSearches"))),
     unsaid.map(({ retriever, remarks }) => el("p.legend", {}, strong(retriever), ": ", joined(remarks.map(inWords), "; "))));
 }
+
+/** Whether an answer is looked at to some depth; that of somebody who searches is what was read. */
+const isDeep = (k) => k !== null;
 
 /** A table in a box that scrolls sideways. */
 const stageBox = (label, head, rows) => [
@@ -32,7 +35,7 @@ function reasonsTable(known) {
   const row = ({ retriever, n_gold: gold, n_found: found, items }) => el("tr", {},
     el("th", { scope: "row" }, swatch(positionOf(retriever)), "\u00a0", breakable(retriever)),
     shareCell(found, gold), reasons.map((reason) => shareCell(items.filter((item) => item.reason === reason).length, gold)), el("td", {}, el("span.number", {}, grouped(gold))));
-  return stageBox(t("stages"), [t("retrieved"), t("stagesFound", k), ...reasons.map((reason) => lossText(reason, k)), t("stagesGold")], known.map(row));
+  return stageBox(t("stages"), [t("retrieved"), isDeep(k) ? t("stagesFound", k) : t("stagesReached"), ...reasons.map((reason) => lossText(reason, k)), t("stagesGold")], known.map(row));
 }
 
 const shareCell = (part, whole) => el("td", {}, el("span.number", {}, grouped(part)),
@@ -42,20 +45,20 @@ const shareCell = (part, whole) => el("td", {}, el("span.number", {}, grouped(pa
 function stageTable({ retriever, stages, k }) {
   const metrics = Object.keys(stages[0].means);
   const row = (stage) => el("tr", {},
-    el("th", { scope: "row" }, stageName(stage.name), el("small.muted", { style: { display: "block" } }, stage.inputs.length ? ["← ", joined(stage.inputs.map(stageName), ", ")] : t("stageSearches"))),
+    el("th", { scope: "row" }, stageName(stage.name, k), el("small.muted", { style: { display: "block" } }, stage.inputs.length ? ["← ", joined(stage.inputs.map((own) => stageName(own, k)), ", ")] : t("stageSearches"))),
     metrics.map((each) => el("td", {}, el("span.number", {}, number(stage.means[each])))),
     el("td", {}, el("span.number", {}, t("ofQuestions", grouped(stage.n_kept), grouped(stage.n_reached))),
       el("span.interval", {}, stage.n_reached ? `${percent(stage.n_kept / stage.n_reached)}%` : "–")),
-    el("td", {}, el("span.number", {}, stage.inputs.length ? `+${stage.n_lifted} / −${stage.n_lowered}` : "–")),
+    isDeep(k) ? el("td", {}, el("span.number", {}, stage.inputs.length ? `+${stage.n_lifted} / −${stage.n_lowered}` : "–")) : null,
     el("td", {}, el("span.number", {}, missing(stage.milliseconds) ? "–" : duration(stage.milliseconds / 1000))));
-  return stageBox(plain(`${t("stages")}: ${retriever}`), [t("stage"), ...metrics, t("stageKept"), t("stageMoved", k), t("seconds")], stages.map(row));
+  return stageBox(plain(`${t("stages")}: ${retriever}`), [t("stage"), ...metrics, t("stageKept"), ...(isDeep(k) ? [t("stageMoved", k)] : []), t("seconds")], stages.map(row));
 }
 
-const stageName = (named) => (named === "answer" ? t("stageAnswer") : breakable(named));
+const stageName = (named, k) => (named === "answer" ? t(isDeep(k) ? "stageAnswer" : "stageRead") : named === "all searches" && !isDeep(k) ? t("stageAll") : breakable(named));
 
 /** What is lost, the most first, with questions to open. */
 const lostList = ({ losses, k }) => (losses.length ? el("ul.lost-gold", {}, losses.map(({ reason, stage, n, query_ids: ids }) => el("li", {},
-  el("strong", {}, grouped(n)), " · ", lossText(reason, k), stage ? [" · ", el("strong", {}, stageName(stage))] : null, ": ", questionLinks(ids)))) : null);
+  el("strong", {}, grouped(n)), " · ", lossText(reason, k), stage ? [" · ", el("strong", {}, stageName(stage, k))] : null, ": ", questionLinks(ids)))) : null);
 
 function questionLinks(ids) {
   const shownIds = ids.filter((id) => data.queries.ids.includes(id)).slice(0, LINKED), more = ids.length - shownIds.length;

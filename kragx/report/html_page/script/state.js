@@ -82,9 +82,13 @@ function leader() {
   return (compared().length ? compared() : present()).reduce((best, retriever) => (goodness(retriever) > goodness(best) ? retriever : best));
 }
 
+/** By question the first rank of each gold item in the list that the metric is about; of searches the step. */
+const ranksOf = (retriever) => (metric()?.list ? cell(retriever)?.ranks?.[metric().list] : null) ?? cell(retriever)?.first;
+const isOfSteps = () => metric()?.list === "steps";
+
 /** The first rank at which a question's gold is found: 0 if it is not, null if that is not known. */
 function firstRank(retriever, query) {
-  const ranks = cell(retriever)?.first[query];
+  const ranks = ranksOf(retriever)?.[query];
   if (!ranks) return 0;
   const hits = ranks.filter((rank) => rank > 0);
   if (hits.length) return Math.min(...hits);
@@ -93,7 +97,8 @@ function firstRank(retriever, query) {
 
 /** The rank at which the metric stops reading a list; null if it reads all of it. */
 function cutOf(retriever, query) {
-  const { name: metricName, k, budget } = metric();
+  const { name: metricName, k, budget, list } = metric();
+  if (list && budget) return null;
   return budget ? cell(retriever).cuts[metricName]?.[query] ?? null : k;
 }
 

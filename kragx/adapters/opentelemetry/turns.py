@@ -1,0 +1,170 @@
+"""From spans to turns: the searches that were made for one question of the gold set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kragx.adapters.opentelemetry.span import Place, Span
+from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.questions import Questions
+from kragx.evaluation.calls.search_calls import outermost
+
+
+@dataclass
+class Turn:
+    """What was done for one question of the gold set, once.
+
+    Attributes:
+        name: of the run that it belongs to.
+        query_id: the question's.
+        trace: in which it stands.
+        around: the outermost span that says the question; None where only searches do.
+        is_agents: whether an agent searched.
+        searches: the calls of tools and retrievers that stand within no other.
+        calls: these and all within them, in the order in which they began.
+    """
+
+    name: str
+    query_id: str
+    trace: str
+    around: Span | None
+    is_agents: bool = False
+    searches: list[Call] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def started(self) -> float:
+        """When the first of it began."""
+        starts = [call.started for call in self.searches]
+        return min(starts) if self.around is None else self.around.call.started
+
+
+class Spans:
+    """The spans of a file, and what is around what.
+
+    Args:
+        spans: in any order; files may hold those of several machines.
+        questions: those of the gold set.
+        query_id: the attribute that has a query's id, if there is one.
+    """
+
+    def __init__(self, spans: Iterable[Span], questions: Questions, query_id: str | None) -> None:
+        self.spans = sorted(spans, key=lambda span: span.call.started)
+        self._by_place = {span.place: span for span in self.spans}
+        self._link()
+        self._by_texts = query_id is None
+        self._query_ids: dict[Place, str] = {}
+        self._history: dict[Place, tuple[str, ...]] = {}
+        before: dict[Place, list[str]] = defaultdict(list)
+        for span in self.spans:
+            if query_id is not None:
+                found = questions.of_id(span.attributes.get(query_id))
+            else:
+                found = self._by_text(span, questions, before)
+            if found is not None:
+                self._query_ids[span.place] = found
+        self.of_trace: dict[str, set[str]] = defaultdict(set)
+        for (trace, _), found in self._query_ids.items():
+            self.of_trace[trace].add(found)
+
+    def _link(self) -> None:
+        """Say of each call what waits for it, and which message called for it."""
+        messages: dict[tuple[str, str], Place] = {}
+        for span in self.spans:
+            above = self._by_place.get(span.around)
+            if above is not None and not self._is_within(above, span):
+                span.call.above = above.call
+            for call_id in span.calls_for:
+                messages[span.place[0], call_id] = span.place
+            if span.called_by_id is not None:
+                span.call.message = messages.get((span.place[0], span.called_by_id))
+
+    def _is_within(self, span: Span, outer: Span) -> bool:
+        """Whether one stands within another, should they go round in a circle."""
+        return span is outer or outer.call in span.call.around
+
+    def _by_text(
+        self, span: Span, questions: Questions, before: dict[Place, list[str]]
+    ) -> str | None:
+        """The question that a span was asked; what was asked before beside it is its history."""
+        if not span.texts:
+            return None
+        *said, text = span.texts
+        earlier = before[span.around]
+        history = said or [*earlier]
+        if not earlier or earlier[-1] != text:
+            earlier.append(text)
+        for outer in self.around(span):
+            if outer.question == text and outer.place in self._query_ids:
+                return self._query_ids[outer.place]
+        return questions.of_text(text, history)
+
+    def around(self, span: Span) -> Iterator[Span]:
+        """The spans in which one stands, the innermost first."""
+        seen = {span.place}
+        while (outer := self._by_place.get(span.around)) is not None and outer.place not in seen:
+            seen.add(outer.place)
+            yield outer
+            span = outer
+
+    def turns(self) -> tuple[list[Turn], list[str]]:
+        """The turns in the order in which they began, and what other searches were for."""
+        by_call = {span.call: span for span in self.spans}
+        within: dict[Call, list[Call]] = defaultdict(list)
+        for span in self.spans:
+            searches = [call for call in (span.call, *span.call.around) if call.is_search]
+            if searches:
+                within[searches[-1]].append(span.call)
+        turns: dict[tuple[str, str, Place | str], Turn] = {}
+        unknown: list[str] = []
+        for call in outermost(by_call):
+            span = by_call[call]
+            found = self._turn_of(span)
+            if found is None:
+                unknown.append(call.query or "")
+                continue
+            turn = turns.setdefault(
+                (found.name, found.query_id, found.around.place if found.around else found.trace),
+                found,
+            )
+            turn.searches.append(call)
+            turn.calls += within[call]
+        return sorted(turns.values(), key=lambda turn: turn.started), unknown
+
+    def _turn_of(self, span: Span) -> Turn | None:
+        """The turn that a search belongs to, so far without searches; None where nobody knows."""
+        outer = [*self.around(span)]
+        is_agents = span.call.kind == "tool" or span.call.graph is not None
+        is_agents = is_agents or any(place.is_agent for place in outer)
+        trace = span.place[0]
+        said = next((place for place in outer if place.place in self._query_ids), None)
+        own = self._query_ids.get(span.place)
+        if said is None or (own is not None and not is_agents):
+            # An agent that was asked something is asked by whoever asks it, and not by a neighbour.
+            is_others = self._by_texts and is_agents and any(place.texts for place in outer)
+            query_id = own or (None if is_others else self._only_one(trace))
+            if query_id is None:
+                return None
+            asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
+        else:
+            query_id = self._query_ids[said.place]
+            asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
+        around = asking[-1] if asking else None
+        root = around or (outer[-1] if outer else span)
+        return Turn(root.name if is_agents else span.name, query_id, trace, around, is_agents)
+
+    def _only_one(self, trace: str) -> str | None:
+        of_trace = self.of_trace[trace]
+        return min(of_trace) if len(of_trace) == 1 else None
+
+    def silent(self, names: Mapping[str, object]) -> Iterator[Turn]:
+        """The turns of agents with these names, whether they searched or not."""
+        for span in self.spans:
+            query_id = self._query_ids.get(span.place)
+            if query_id is None or span.name not in names or span.call.is_search:
+                continue
+            outer: Sequence[Span] = [*self.around(span)]
+            if all(self._query_ids.get(place.place) != query_id for place in outer):
+                yield Turn(span.name, query_id, span.place[0], span, True)

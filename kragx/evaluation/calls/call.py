@@ -1,0 +1,187 @@
+"""A call, and the recording of those that are made for one question."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Literal
+
+from kragx.data import Doc
+
+CUT_SHORT = "did not end"
+"""The error of what was still at work when the answer came, or was given up."""
+
+_CONTAINERS = (
+    "RunnableSequence",
+    "RunnableParallel",
+    "RunnableAssign",
+    "RunnableBranch",
+    "RunnablePassthrough",
+    "RunnablePick",
+    "RunnableEach",
+    "RunnableWithFallbacks",
+    "RunnableRetry",
+)
+"""How the names begin that LangChain gives to what only calls steps or passes their results on."""
+
+Kind = Literal["tool", "retriever", "step", "model"]
+"""What is called: ``tool`` whatever an agent calls by its name, a function of the user's as well;
+``step`` a part of a chain; ``model`` a language model."""
+
+Objects = tuple[Any, ...]
+"""A list of documents, told by identity: a chain hands objects on from step to step."""
+
+Given = tuple[Objects, ...] | None
+"""The lists of documents that a step gets; None of a search, which gets words."""
+
+Place = tuple[int, int]
+
+
+def place() -> Place:
+    """The thread and the task that run now."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop
+        task = None
+    return threading.get_ident(), id(task)
+
+
+@dataclass(eq=False)
+class Call:
+    """A call, as far as it is known.
+
+    Attributes:
+        name: of what is called.
+        kind: what that is.
+        query: the words that are searched for.
+        given: what a step gets.
+        key: of the mapping under which a step stands.
+        above: the call that waits for this one.
+        place: where it runs; None of one that was logged.
+        message: what called for it; what one message calls for runs side by side.
+        graph: the step of a graph in which it stands, with the name of the graph.
+        started, ended: by a clock that all calls of a question share.
+        returned: the list that it returned, and `documents` what that was then; None of what
+            returned none.
+        error: why it failed or did not end.
+        tokens: what it cost.
+        unit: what a second is by the clock; None of one that only tells before from after.
+    """
+
+    name: str
+    kind: Kind
+    query: str | None = None
+    given: Given = None
+    key: str | None = None
+    above: Call | None = None
+    place: Place | None = field(default_factory=place)
+    message: Hashable = None
+    graph: Hashable = None
+    started: float = field(default_factory=time.perf_counter)
+    ended: float = inf
+    returned: Objects | None = None
+    documents: tuple[Doc, ...] | None = None
+    error: str | None = CUT_SHORT
+    tokens: int | None = None
+    unit: float | None = 1.0
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it is a search, if nothing else is that waits for it."""
+        return self.kind in ("tool", "retriever")
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it only calls others."""
+        return self.given is not None and self.name.startswith(_CONTAINERS)
+
+    @property
+    def is_stage(self) -> bool:
+        """Whether it returned documents; or would have, had it ended."""
+        might_have = self.error is not None and self.given != ()
+        is_work = self.kind != "model" and not self.is_container
+        return is_work and (self.documents is not None or might_have)
+
+    @property
+    def around(self) -> Iterator[Call]:
+        """The calls in which it stands, the nearest first."""
+        above = self.above
+        while above is not None:
+            yield above
+            above = above.above
+
+    @property
+    def beside(self) -> Hashable:
+        """What calls have in common that were made at once; None where only times can tell."""
+        if self.message is not None or self.graph is None:
+            return self.message
+        return next((above for above in self.around if above.graph != self.graph), None), self.graph
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None of what did not end, or where no clock says."""
+        if self.unit is None or self.ended == inf:
+            return None
+        return (self.ended - self.started) / self.unit
+
+
+class Recording:
+    """Hears of the calls that are made for one question, from whatever threads and tasks."""
+
+    def __init__(self) -> None:
+        self._calls: dict[Hashable, Call] = {}
+        self._lock = threading.Lock()
+        self._is_open = True
+        # A call of which nobody knows whether it is of this question.
+        self.has_lost = False
+        # Whether what was asked may be at work after the recording, and whether it is no longer.
+        self.may_last = self.is_over = False
+
+    def begin(self, key: Hashable, call: Call, parents: Iterable[Hashable] = ()) -> None:
+        """A call begins; of one that has begun already nothing new is heard.
+
+        Args:
+            key: tells it from others.
+            call: it.
+            parents: the keys of what may be waiting for it, the likeliest first.
+        """
+        with self._lock:
+            if not self._is_open or key in self._calls:
+                return
+            # Those that hand no callbacks on do not say what waits for a call: it is the last one
+            # under way in its thread and task; LangChain says it where one begins these.
+            under_way = (prior for prior in reversed(self._calls.values()) if prior.ended == inf)
+            same_place = (prior for prior in under_way if prior.place == call.place)
+            waiting = (self._calls[parent] for parent in parents if parent in self._calls)
+            call.above = next(same_place, next(waiting, None))
+            self._calls[key] = call
+
+    def end(self, key: Hashable, **result: Any) -> None:
+        """A call has ended; `result` has fields of `Call`."""
+        now = time.perf_counter()
+        with self._lock:
+            call = self._calls.get(key)
+            if call is None or not self._is_open or call.ended < inf:
+                return
+            call.ended, call.error = now, None
+            for name, value in result.items():
+                setattr(call, name, value)
+
+    def get(self, key: Hashable) -> Call | None:
+        """The call with a key."""
+        return self._calls.get(key)
+
+    def close(self) -> None:
+        """What comes later is not heard."""
+        with self._lock:
+            self._is_open = False
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls so far, in the order in which they began."""
+        with self._lock:
+            return [*self._calls.values()]

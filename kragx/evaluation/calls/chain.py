@@ -1,0 +1,157 @@
+"""Listening to LangChain: what it runs for one question, chains and agents alike.
+
+A handler of its own for each question is found through a context variable, so questions that are
+asked at once never mix, in threads and tasks alike, and neither chain nor agent needs a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers.context import register_configure_hook
+
+from kragx.data import Mender, as_docs
+from kragx.data.answers import is_doc
+from kragx.errors import DataError
+from kragx.evaluation.answers import reason_of
+from kragx.evaluation.calls.call import Call, Kind, Objects, Recording
+from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
+
+_KEY = "map:key:"
+"""How the tag begins by which a `RunnableParallel` says under which key a step stands."""
+
+
+class ChainTrace(BaseCallbackHandler):
+    """Hears of one question what LangChain runs for it.
+
+    Args:
+        recordings: those that are told.
+    """
+
+    run_inline = True  # in the order in which it happens, also in an event loop
+
+    def __init__(self, recordings: tuple[Recording, ...]) -> None:
+        self._recordings = recordings
+        self._messages: dict[object, UUID] = {}  # which called for what, by the call's id
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:
+        """A step begins."""
+        self._begin("step", serialized, run, given=tuple(_lists_in(inputs)))
+
+    def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
+        """A retriever begins."""
+        self._begin("retriever", serialized, run, query=query)
+
+    def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
+        """A tool begins."""
+        inputs = run.get("inputs")
+        message = self._messages.get(run.get("tool_call_id"))
+        query = words_of(input_str if inputs is None else inputs)
+        self._begin("tool", serialized, run, query=query, message=message)
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **run: Any) -> None:
+        """A model begins."""
+        self._begin("model", serialized, run)
+
+    def on_llm_start(self, serialized: Any, prompts: Any, **run: Any) -> None:
+        """A model that takes a text begins."""
+        self._begin("model", serialized, run)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        """A step has ended."""
+        self._end(run_id, **({} if self._is_container(run_id) else _returned(outputs)))
+
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
+        """A retriever has ended."""
+        self._end(run_id, **_returned(documents))
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
+        """A tool has ended."""
+        self._end(run_id, **_of_tool(output))
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
+        """A model has ended; what it calls for at once, it calls side by side."""
+        messages = [getattr(choice, "message", None) for choice in response.generations[0][:1]]
+        calls = [
+            call for message in messages for call in getattr(message, "tool_calls", None) or ()
+        ]
+        self._messages |= {call.get("id"): run_id for call in calls}
+        usage = [getattr(message, "usage_metadata", None) or {} for message in messages]
+        tokens = [count["total_tokens"] for count in usage if "total_tokens" in count]
+        self._end(run_id, tokens=sum(tokens) if tokens else None)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """Something has failed."""
+        self._end(run_id, error=reason_of(error))
+
+    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
+
+    def _begin(self, kind: Kind, serialized: Any, run: Mapping[str, Any], **fields: Any) -> None:
+        name = run.get("name") or (serialized or {}).get("name") or "step"
+        tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
+        fields |= {"key": next(filter(None, tags), None), "graph": graph_step(run.get("metadata"))}
+        for recording in self._recordings:
+            call = Call(str(name), kind, **fields)
+            recording.begin(run["run_id"], call, filter(None, (run.get("parent_run_id"),)))
+
+    def _end(self, run_id: UUID, **result: Any) -> None:
+        for recording in self._recordings:
+            recording.end(run_id, **result)
+
+    def _is_container(self, run_id: UUID) -> bool:
+        calls = [recording.get(run_id) for recording in self._recordings]
+        return any(call is not None and call.is_container for call in calls)
+
+
+def _of_tool(output: object) -> dict[str, Any]:
+    """What is heard of a tool that has ended."""
+    if getattr(output, "status", None) == "error":  # of one that hands its errors on as words
+        return {"error": str(getattr(output, "content", output))}
+    artifact = getattr(output, "artifact", None)
+    return {"documents": documents_of_tool(getattr(output, "content", output), artifact)}
+
+
+def _returned(output: object) -> dict[str, Any]:
+    """The documents that something returned, where it returned a list of such."""
+    if not isinstance(output, (list, tuple)) or not all(map(is_doc, output)):
+        return {}
+    try:
+        # At once: rerankers are known to change the documents that they were given.
+        return {"documents": as_docs(output, Mender(), "stage"), "returned": tuple(output)}
+    except DataError as broken:
+        return {"error": reason_of(broken)}
+
+
+_LISTENING: ContextVar[ChainTrace | None] = ContextVar("kragx_calls", default=None)
+register_configure_hook(_LISTENING, inheritable=True)
+
+
+@contextmanager
+def listening(recordings: tuple[Recording, ...]) -> Iterator[None]:
+    """Within it these hear whatever LangChain runs."""
+    token = _LISTENING.set(ChainTrace(recordings))
+    try:
+        yield
+    finally:
+        _LISTENING.reset(token)
+
+
+def waiting_run() -> Hashable:
+    """The run of LangChain's that runs what runs now; None without one."""
+    config = var_child_runnable_config.get() or {}
+    return getattr(config.get("callbacks"), "parent_run_id", None)
+
+
+def _lists_in(value: object, depth: int = 2) -> Iterator[Objects]:
+    """The lists of documents in what a step is given: it, or what stands in a mapping."""
+    if isinstance(value, Mapping) and depth:
+        for inner in value.values():
+            yield from _lists_in(inner, depth - 1)
+    elif isinstance(value, (list, tuple)) and value and all(map(is_doc, value)):
+        yield tuple(value)

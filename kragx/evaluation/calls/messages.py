@@ -1,0 +1,245 @@
+"""Messages of chat models, as OpenAI, Anthropic and LangChain have them: what was asked and called.
+
+One message, or one item of OpenAI's Responses, gives events: a user's words, calls of tools, their
+answers, what was cited. All calls of one assistant's message ran side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kragx.data import Doc
+from kragx.errors import DataError, shorten
+from kragx.evaluation.calls.tool_answers import documents_of_tool, words_of
+
+_ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
+_TEXTS = ("text", "input_text", "output_text")
+
+
+@dataclass(frozen=True)
+class UserWords:
+    """What a user said."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool was called.
+
+    Attributes:
+        call_id: by which its answer is known.
+        name: the tool's.
+        query: the words.
+    """
+
+    call_id: str
+    name: str
+    query: str | None
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """A tool answered.
+
+    Attributes:
+        call_id: of its call.
+        content: what it answered with.
+        error: why it failed.
+        artifact: what it gave beside its words.
+    """
+
+    call_id: str
+    content: Any
+    error: str | None = None
+    artifact: Any = None
+
+
+@dataclass(frozen=True)
+class Cited:
+    """What an answer cites: the ids of documents."""
+
+    sources: tuple[str, ...]
+
+
+Event = UserWords | ToolCall | ToolAnswer | Cited
+
+
+def events_of(message: object) -> Iterator[Event]:
+    """The events of one message.
+
+    Raises:
+        DataError: it is no message.
+    """
+    fields = _fields(message)
+    kind = str(fields.get("type") or "")
+    if kind.endswith("_call_output"):  # OpenAI's Responses
+        yield ToolAnswer(str(fields.get("call_id")), fields.get("output"), _failure(fields))
+    elif kind.endswith("_call"):
+        yield from _item(kind, fields)
+    elif fields.get("role") == "tool":
+        call_id, content = str(fields.get("tool_call_id")), fields.get("content")
+        yield ToolAnswer(call_id, content, _failure(fields), fields.get("artifact"))
+    elif fields.get("role") == "assistant":
+        yield from _of_assistant(fields)
+    elif fields.get("role") == "user":
+        yield from _of_user(fields.get("content"))
+
+
+def _fields(message: object) -> Mapping[str, Any]:
+    """A message as a mapping with a role, or an item with a type of its own.
+
+    Raises:
+        DataError: it is none.
+    """
+    dump = getattr(message, "model_dump", None)
+    fields = dump() if callable(dump) else message
+    if not isinstance(fields, Mapping):
+        raise DataError(f"a message of a chat is expected, not {shorten(message)}")
+    if isinstance(fields.get("data"), Mapping) and "role" not in fields:  # LangChain's own JSON
+        fields = {"type": fields.get("type"), **fields["data"]}
+    role = fields.get("role") or fields.get("type")
+    if not isinstance(role, str):
+        raise DataError(
+            f"a message has a role, and this one has none: {shorten(fields)}",
+            remedy="log messages as the API takes and gives them",
+        )
+    if "role" not in fields and (role in _ROLES or role in ("tool", "system", "user")):
+        return {**fields, "role": _ROLES.get(role, role), "type": None}
+    return {**fields, "role": _ROLES.get(role, role)}
+
+
+def _of_user(content: object) -> Iterator[Event]:
+    words = []
+    for block in _blocks(content):
+        if block.get("type") == "tool_result":
+            answer = block.get("content")
+            error = _text(answer) or "the tool failed" if block.get("is_error") else None
+            yield ToolAnswer(str(block.get("tool_use_id")), answer, error)
+        elif block.get("type") in _TEXTS:
+            words.append(str(block.get("text") or ""))
+    if text := "".join(words):
+        yield UserWords(text)
+
+
+def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
+    sources: list[str] = []
+    for call in fields.get("tool_calls") or ():
+        function = call.get("function") or {}
+        arguments = function.get("arguments") if function else call.get("args")
+        name = function.get("name") or call.get("name")
+        yield ToolCall(str(call.get("id")), str(name), words_of(arguments))
+    for block in _blocks(fields.get("content")):
+        kind = str(block.get("type"))
+        # LangChain says what a tool was called with once more, as its model has it.
+        if kind in ("tool_use", "server_tool_use") and not fields.get("tool_calls"):
+            yield ToolCall(
+                str(block.get("id")), str(block.get("name")), words_of(block.get("input"))
+            )
+        elif kind.endswith("_tool_result"):
+            yield ToolAnswer(str(block.get("tool_use_id")), _web_results(block.get("content")))
+        else:
+            sources += _sources(block)
+    if sources:
+        yield Cited(tuple(dict.fromkeys(sources)))
+
+
+def _sources(block: Mapping[str, Any]) -> Iterator[str]:
+    for citation in [*(block.get("citations") or ()), *(block.get("annotations") or ())]:
+        names = (citation.get(name) for name in ("source", "url", "file_id"))
+        if source := next(filter(None, names), None):
+            yield str(source)
+
+
+def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
+    """A call of OpenAI's Responses; the API's own tools say at once what came of them."""
+    call_id = str(fields.get("call_id") or fields.get("id"))
+    action = fields.get("action") if isinstance(fields.get("action"), Mapping) else {}
+    queries = fields.get("queries") or (action or {}).get("queries") or ()
+    words = " ".join(map(str, queries)) or (action or {}).get("query")
+    name = str(fields.get("name") or kind.removesuffix("_call"))
+    yield ToolCall(call_id, name, words or words_of(fields.get("arguments")))
+    if kind == "file_search_call":
+        yield ToolAnswer(call_id, _file_results(fields.get("results")), _failure(fields))
+    elif kind == "mcp_call":
+        yield ToolAnswer(call_id, fields.get("output"), _failure(fields))
+    elif kind not in ("function_call", "custom_tool_call"):
+        yield ToolAnswer(call_id, None, _failure(fields))
+
+
+def _failure(fields: Mapping[str, Any]) -> str | None:
+    if error := fields.get("error"):
+        return _text(error) or json.dumps(error, ensure_ascii=False, default=str)
+    if fields.get("status") in ("error", "failed"):
+        return _text(fields.get("content")) or _text(fields.get("output")) or "the tool failed"
+    return None
+
+
+def _file_results(results: object) -> object:
+    """What OpenAI's search in files gave; it gives them where it was told to include them."""
+    if not isinstance(results, Sequence):
+        return None
+    return [
+        {
+            "id": result.get("file_id"),
+            "text": result.get("text") or "",
+            "score": result.get("score"),
+            "metadata": {"filename": result.get("filename"), **(result.get("attributes") or {})},
+        }
+        for result in results
+        if isinstance(result, Mapping)
+    ]
+
+
+def _web_results(content: object) -> object:
+    """What Anthropic's search of the web gave: addresses; what stood there is encrypted."""
+    if not isinstance(content, list):
+        return None
+    results = [block for block in content if block.get("type") == "web_search_result"]
+    return [
+        {"id": block.get("url"), "metadata": {"title": block.get("title")}} for block in results
+    ]
+
+
+def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    elif isinstance(content, Iterable):
+        yield from (block for block in content if isinstance(block, Mapping))
+
+
+def _text(content: object) -> str:
+    return "".join(str(b.get("text") or "") for b in _blocks(content) if b.get("type") in _TEXTS)
+
+
+# -- for traces, which hold messages as JSON ------------------------------------------------------
+
+
+def user_texts(messages: object) -> tuple[str, ...]:
+    """What a user said in some messages, in order; nothing of what is none."""
+    try:
+        events = [event for message in _listed(messages) for event in events_of(message)]
+    except (DataError, AttributeError, TypeError):
+        return ()
+    return tuple(event.text for event in events if isinstance(event, UserWords))
+
+
+def _listed(messages: object) -> Sequence[object]:
+    if not isinstance(messages, list):
+        return ()
+    return messages[0] if len(messages) == 1 and isinstance(messages[0], list) else messages
+
+
+def tool_message(answer: object) -> tuple[str, tuple[Doc, ...] | None, str | None] | None:
+    """Of a tool's answer as a message of LangChain: its call's id, documents, and error."""
+    if not isinstance(answer, Mapping) or answer.get("type") != "tool":
+        return None
+    try:
+        (event,) = events_of(answer)
+    except (DataError, ValueError):
+        return None
+    assert isinstance(event, ToolAnswer)
+    return event.call_id, documents_of_tool(event.content, event.artifact), event.error

@@ -1,0 +1,132 @@
+"""From calls to searches: the outermost calls of tools and retrievers, in steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from math import inf
+
+from kragx.data import Doc, Stage, last_stages
+from kragx.data.searches import Search, in_steps
+from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.stages import stages_of
+
+
+def searches_made(calls: Sequence[Call]) -> tuple[Search, ...]:
+    """The searches that calls for one question make.
+
+    A search is a call of a tool or retriever that stands within no other; what stands within it are
+    its stages. A tool that answers with no documents gave those of its last stages, by turns; one
+    without such is unmeasured.
+
+    Args:
+        calls: in the order in which they began.
+    """
+    searches = outermost(calls)
+    return in_steps(
+        [_search(call, step, calls) for call, step in zip(searches, steps_of(searches))]
+    )
+
+
+def searches_beside(calls: Sequence[Call], *, has_list: bool) -> tuple[Search, ...]:
+    """The searches of what was asked a question, beside its own answer.
+
+    A chain of LangChain's that answers with a list of documents is a retriever, and the retrievers
+    in it are stages; it made searches if it called tools, or is a graph. What answers with none is
+    somebody who searched.
+
+    Args:
+        calls: in the order in which they began.
+        has_list: whether the answer is a list of documents.
+    """
+    searches = outermost(calls)
+    if has_list and all(call.kind == "retriever" and call.graph is None for call in searches):
+        return ()
+    return searches_made(calls)
+
+
+def outermost(calls: Iterable[Call]) -> list[Call]:
+    """The calls of tools and retrievers that stand within no other."""
+
+    def is_within(call: Call) -> bool:
+        return any(above.is_search for above in call.around)
+
+    return [call for call in calls if call.is_search and not is_within(call)]
+
+
+def _search(call: Call, step: int, calls: Iterable[Call]) -> Search:
+    within = [inner for inner in calls if call in inner.around]
+    stages = stages_of(within)
+    documents: tuple[Doc, ...] | None = ()
+    if call.error is None:
+        documents = _last_documents(stages) if call.documents is None else call.documents
+    tokens = [inner.tokens for inner in within if inner.tokens is not None]
+    return Search(
+        query=call.query,
+        documents=documents,
+        tool=call.name,
+        step=step,
+        seconds=call.seconds,
+        tokens=call.tokens if call.tokens is not None or not tokens else sum(tokens),
+        error=call.error,
+        stages=stages,
+    )
+
+
+def _last_documents(stages: Sequence[Stage]) -> tuple[Doc, ...] | None:
+    """What came of stages in the end; None where nobody knows."""
+    lists = [stage.documents for stage in last_stages(stages) if stage.error is None]
+    if len(lists) < 2:
+        return lists[0] if lists else None
+    # Of those that ran side by side none came first.
+    lists.sort(key=lambda docs: [(doc.id or "", doc.text or "") for doc in docs])
+    ranks = zip_longest(*lists)
+    first: dict[object, Doc] = {}
+    for doc in (doc for rank in ranks for doc in rank if doc is not None):
+        first.setdefault(doc.identity, doc)
+    return tuple(first.values())
+
+
+def steps_of(calls: Sequence[Call]) -> list[int]:
+    """The step of each call, from 1 on.
+
+    Calls that overlap in time ran side by side, and so did those that one message or one step of a
+    graph made (`Call.beside`). A call that failed and is made again in the same words in the step
+    behind was tried again: that is no step of its own.
+    """
+    numbers: dict[Call, int] = {}
+    failed: dict[tuple[str, str], int] = {}  # the step in which a call failed, if nothing followed
+    step = 0
+    for group in _side_by_side(calls):
+        again = [call for call in group if step and failed.get(_lane(call)) == step]
+        numbers |= dict.fromkeys(again, step)
+        if len(again) < len(group):
+            step += 1
+        for call in group:
+            numbers.setdefault(call, step)
+            failed.pop(_lane(call), None)
+            if call.error is not None:
+                failed[_lane(call)] = numbers[call]
+    return [numbers[call] for call in calls]
+
+
+def _lane(call: Call) -> tuple[str, str]:
+    return call.query or "", call.name
+
+
+def _side_by_side(calls: Iterable[Call]) -> Iterator[list[Call]]:
+    """Groups of calls that ran at once, the first first; within one by their start."""
+    alike: dict[object, list[Call]] = {}
+    for call in sorted(calls, key=lambda call: call.started):
+        alike.setdefault(call if call.beside is None else call.beside, []).append(call)
+    group: list[Call] = []
+    end = 0.0
+    for together in sorted(alike.values(), key=lambda together: together[0].started):
+        if group and together[0].started >= end:
+            yield sorted(group, key=lambda call: call.started)
+            group, end = [], 0.0
+        group += together
+        # Of what did not end nobody knows what ran beside it.
+        end = max(end, *(call.ended if call.ended < inf else call.started for call in together))
+    if group:
+        yield sorted(group, key=lambda call: call.started)

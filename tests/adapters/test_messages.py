@@ -1,0 +1,287 @@
+"""Chats become searches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kragx import DataError, GoldDataset, Query, UsageError, evaluate
+from kragx.adapters.messages import read_messages
+from kragx.data import Turn
+from kragx.data.problems import DataWarning
+
+GOLD = GoldDataset.from_documents(
+    [[{"id": "a"}], [{"id": "b"}]], queries=["When does it open?", "And in  winter?"]
+)
+
+
+def user(text: str) -> dict[str, Any]:
+    """What a user said."""
+    return {"role": "user", "content": text}
+
+
+def calls(*queries: str, tool: str = "search") -> dict[str, Any]:
+    """A message of OpenAI's model that calls a tool."""
+    functions = [{"name": tool, "arguments": json.dumps({"query": query})} for query in queries]
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": f"call {query}", "type": "function", "function": function}
+            for query, function in zip(queries, functions)
+        ],
+    }
+
+
+def result(query: str, content: Any) -> dict[str, Any]:
+    """What the tool answered."""
+    content = content if isinstance(content, str) else json.dumps(content)
+    return {"role": "tool", "tool_call_id": f"call {query}", "content": content}
+
+
+def ids(search: Any) -> list[str | None] | None:
+    """The documents of a search; None where nobody knows."""
+    return None if search.documents is None else [doc.id for doc in search.documents]
+
+
+def brief(answer: Any) -> list[tuple[Any, ...]]:
+    """Step, words and documents of each search."""
+    return [(search.step, search.query, ids(search)) for search in answer.searches]
+
+
+CHAT = [
+    {"role": "system", "content": "Search."},
+    user("When does it open?"),
+    calls("x", "hours"),
+    result("hours", [{"id": "a", "text": "At ten."}]),
+    result("x", "nothing was found"),
+    {"role": "assistant", "content": "At ten."},
+    user("And in winter?"),
+    calls("hours winter"),
+    result("hours winter", {"total": 1, "hits": [{"id": "b", "content": "c", "url": "u"}]}),
+    {"role": "assistant", "content": "At eleven."},
+]
+
+
+def test_by_hand() -> None:
+    """Each of a user's messages is a question; what one message calls for is one step."""
+    run = read_messages([CHAT], GOLD)
+    assert brief(run["q1"]) == [(1, "hours", ["a"]), (1, "x", None)]
+    assert brief(run["q2"]) == [(1, "hours winter", ["b"])]
+    (doc,) = run["q2"].documents
+    assert (doc.text, dict(doc.metadata)) == ("c", {"url": "u"})
+    assert not run["q1"].has_list
+    result = evaluate(GOLD, run, match="id", metrics=["evidence_recall", "mrr@5"])
+    assert result["evidence_recall"] == result["mrr@5"] == 1
+
+
+def test_files(tmp_path: Any) -> None:
+    """A chat a line: messages, or a request with what came of it."""
+    path = tmp_path / "chats.jsonl"
+    answer = {"choices": [{"message": CHAT[-1]}]}
+    lines = [{"messages": CHAT[:6]}, {"request": {"messages": CHAT[:9]}, "response": answer}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert read_messages(path, GOLD).results == read_messages([CHAT], GOLD).results
+    path.write_text('{"messages": 3}')
+    with pytest.raises(DataError, match=r"chats\.jsonl:1: no chat: .*each is a list of messages"):
+        read_messages(path, GOLD)
+    path.write_text("no json")
+    with pytest.raises(DataError, match=r"chats\.jsonl:1: not JSON"):
+        read_messages(path, GOLD)
+
+
+def test_logs_of_each_request() -> None:
+    """A chat that goes on an earlier one takes its place: nothing is counted twice."""
+    logged = [{"messages": CHAT[:n]} for n in (2, 5, 7, 9, 10)]
+    assert read_messages(logged, GOLD).results == read_messages([CHAT], GOLD).results
+
+
+def test_asked_again() -> None:
+    """The last chat counts, and questions of nobody are counted; both are said."""
+    other = [user("And what else?"), calls("y"), result("y", [])]
+    again = [user("When does it open?"), calls("z"), result("z", [])]
+    with pytest.warns(DataWarning) as said:
+        run = read_messages([CHAT[:6], again, other], GOLD)
+    assert str(said[0].message) == (
+        "agent: 1 messages are of other questions; 1 questions were asked again; the last answer "
+        "counts"
+    )
+    assert brief(run["q1"]) == [(1, "z", [])]
+
+
+def test_history_tells_questions_apart() -> None:
+    """Of two with the same text it is the one before which the user said the same."""
+    gold = GoldDataset(
+        tuple(
+            Query(name, "And in winter?", history=(Turn("user", f"When does the {name} open?"),))
+            for name in ("hut", "pool")
+        )
+    )
+    chats = [
+        [user(f"When does the {name} open?"), user("And in winter?"), calls(name), result(name, [])]
+        for name in ("pool", "hut")
+    ]
+    with pytest.warns(DataWarning, match="2 messages are of other questions"):
+        run = read_messages(chats, gold)
+    assert [brief(answer) for answer in run.results.values()] == [
+        [(1, "hut", [])],
+        [(1, "pool", [])],
+    ]
+    twice = GoldDataset((*gold, replace(gold["hut"], id="q9")))
+    with pytest.raises(UsageError, match="'hut' and 'q9' have the same text; name where a chat"):
+        read_messages(chats, twice)
+    named = [{"messages": chats[0], "metadata": {"query_id": "q9"}}]
+    with pytest.warns(DataWarning, match="1 messages are of other questions"):
+        run = read_messages(named, twice, query_id="metadata.query_id")
+    assert brief(run["q9"]) == [(1, "pool", [])]
+
+
+def test_some_tools() -> None:
+    """Where tools are named the calls of others are no searches; without any nothing was found."""
+    chat = [user("When does it open?"), calls("1", tool="sum"), result("1", "2"), *CHAT[2:6]]
+    run = read_messages([chat], GOLD, tools=["search"])
+    assert brief(run["q1"]) == [(1, "hours", ["a"]), (1, "x", None)]
+    assert run.settings == {"tools": ["search"]}
+    run = read_messages([chat[:3]], GOLD, tools=["search"])
+    assert (run["q1"].searches, run["q1"].documents) == ((), ())
+
+
+def test_paths() -> None:
+    """Where the documents of other JSON are can be named; what is not so is unmeasured."""
+    rows = {"hits": [{"_id": "a", "_source": {"body": "At ten."}}], "other": [{"id": "z"}]}
+    chat = [user("When does it open?"), calls("1", "2"), result("1", rows), result("2", "no JSON")]
+    paths = {"documents": "$.hits", "id": "_id", "text": "_source.body"}
+    run = read_messages([chat], GOLD, answer=paths)
+    assert brief(run["q1"]) == [(1, "1", ["a"]), (1, "2", None)]
+    assert run.settings == {"answer": paths}
+    with pytest.raises(DataError, match="no field 'rows'"):
+        read_messages([chat], GOLD, answer={"documents": "$.rows"})
+    with pytest.raises(UsageError, match=r"answer\.body: unknown"):
+        read_messages([chat], GOLD, answer={"body": "x"})
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('["text", "alone"]', None),
+        ('[{"id": 3, "total": 7}]', None),
+        ("[[1, 2], [3, 4]]", None),
+        ("42", None),
+        ("{}", None),
+        ("[]", []),
+        ('{"results": []}', []),
+        ('[{"id": 3}]', ["3"]),
+        (
+            '[{"page_content": "x", "id": null, "metadata": {"page": 3}, "type": "Document"}]',
+            [None],
+        ),
+        ([{"type": "text", "text": '[{"id": "a"}'}, {"type": "text", "text": "]"}], ["a"]),
+        (
+            [{"type": "text", "text": '{"id": "a"}'}, {"type": "text", "text": '{"id": "b"}'}],
+            ["a", "b"],
+        ),
+        ([{"type": "text", "text": "plain"}], None),
+        (
+            [{"type": "search_result", "source": "u", "content": [{"type": "text", "text": "x"}]}],
+            ["u"],
+        ),
+        ([{"type": "resource", "resource": {"uri": "f", "text": "x"}}], ["f"]),
+        ([{"type": "image", "data": "..."}], None),
+    ],
+)
+def test_what_are_documents(content: Any, expected: Any) -> None:
+    """Lists of documents, in JSON or blocks; all else is a search of which nobody knows."""
+    blocks = {"type": "tool_result", "tool_use_id": "1", "content": content}
+    use = {"type": "tool_use", "id": "1", "name": "search", "input": {"query": "x"}}
+    chat = [
+        user("When does it open?"),
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [blocks]},
+    ]
+    (search,) = read_messages([chat], GOLD)["q1"].searches
+    assert ids(search) == expected
+
+
+def test_anthropic_cites() -> None:
+    """What an answer cites was read; a failed call that is made again is one step."""
+    use = {"type": "tool_use", "name": "search", "input": {"query": "x"}}
+    documents = [
+        {
+            "type": "search_result",
+            "source": name,
+            "title": "t",
+            "content": [{"type": "text", "text": name}],
+        }
+        for name in "ab"
+    ]
+    failed = {"type": "tool_result", "tool_use_id": "1", "content": "down", "is_error": True}
+    cited = {"type": "search_result_location", "source": "b", "cited_text": "b"}
+    chat = [
+        user("When does it open?"),
+        {"role": "assistant", "content": [use | {"id": "1"}]},
+        {"role": "user", "content": [failed]},
+        {"role": "assistant", "content": [use | {"id": "2"}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "2", "content": documents}],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "b", "citations": [cited]}]},
+    ]
+    answer = read_messages([chat], GOLD)["q1"]
+    assert [(search.step, search.error) for search in answer.searches] == [(1, "down"), (1, None)]
+    assert [doc.id for doc in answer.searches[-1].read] == ["b"]
+
+
+def test_the_clients_of_openai() -> None:
+    """Peer: objects of the client, of chats and of Responses with the API's own search."""
+    from openai.types.chat import ChatCompletion
+    from openai.types.responses import ResponseFileSearchToolCall, ResponseFunctionToolCall
+
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": calls("hours", "x")}
+    completion = ChatCompletion.model_validate(
+        {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    )
+    chat = [user("When does it open?"), completion.choices[0].message, *CHAT[3:5]]
+    assert brief(read_messages([chat], GOLD)["q1"]) == [(1, "hours", ["a"]), (1, "x", None)]
+    found = {"file_id": "a", "filename": "f.txt", "score": 0.5, "text": "At ten."}
+    fields = {"id": "fs", "type": "file_search_call", "status": "completed", "queries": ["p", "q"]}
+    items = [
+        user("When does it open?"),
+        *(
+            ResponseFunctionToolCall(
+                type="function_call",
+                call_id=name,
+                name="search",
+                arguments=json.dumps({"query": name}),
+            )
+            for name in ("y", "z")
+        ),
+        {"type": "function_call_output", "call_id": "z", "output": '[{"id": "z"}]'},
+        {"type": "function_call_output", "call_id": "y", "output": "none"},
+        ResponseFileSearchToolCall.model_validate(fields | {"results": [found]}),
+        {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "web"}},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "."}]},
+    ]
+    answer = read_messages([{"input": items}], GOLD)["q1"]
+    assert brief(answer) == [(1, "y", None), (1, "z", ["z"]), (2, "p q", ["a"]), (3, "web", None)]
+    assert answer.searches[2].documents[0].score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("chats", "said"),
+    [
+        ([], "there is no message of a user"),
+        ([[user("else?")]], "no chat is of a question of the gold set; where chats say the query"),
+        ([[3]], "chat 1: a message of a chat is expected, not 3"),
+        ([[{"content": "x"}]], "chat 1: a message has a role, and this one has none"),
+        (["text"], "no chat: 'text'"),
+    ],
+)
+def test_no_chats(chats: Any, said: str) -> None:
+    """What is none is an error that says where."""
+    with pytest.raises(DataError) as raised:
+        read_messages(chats, GOLD)
+    assert said in str(raised.value)

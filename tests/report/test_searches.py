@@ -1,0 +1,202 @@
+"""What reports say of searches; and nothing where nobody searches twice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kragx import Retrieved, Run, evaluate, write_figures, write_html
+from kragx.metrics import profile
+from kragx.printing import as_markdown, speaking
+from kragx.report.markdown import report_markdown
+from tests.report.searching import N, dataset, runs
+from tests.report.test_page import parts
+
+METRICS = ["ndcg@5", "evidence_recall", "first_search", "waste", "recall@3(of=all)"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    """The agents and the retriever, compared."""
+    return evaluate(dataset(), runs(), match="id", metrics=METRICS)
+
+
+@pytest.fixture(scope="module")
+def data(results, tmp_path_factory):
+    """What their page holds."""
+    path = tmp_path_factory.mktemp("searches") / "page.html"
+    write_html(results.evaluations, path, dataset=dataset(), runs=runs(), losses=results.losses)
+    return parts(path)
+
+
+def test_questions_by_what_their_searches_came_to(data):
+    """As lists of the page's questions, and what was found by step; the basis stands above all."""
+    index = data["index"]
+    cells = dict(zip(index["retrievers"], index["cells"][0]))
+    everyone = list(range(N))
+    assert index["basis"] == "first"
+    assert cells["thorough"]["searches"] == {
+        "found": {"steps": [1, 2, 3, 4], "values": [0.0, 0.5, 0.5, 0.5]},
+        "rescued": everyone,
+        "in_vain": [],
+        "wasted": everyone,
+        "unread": everyone,
+    }
+    assert cells["quick"]["searches"]["in_vain"] == [1, 3, 5]
+    assert cells["quick"]["searches"]["found"]["values"] == [0.25, None, None, None]
+    assert cells["once"]["searches"]["found"]["values"] == [0.5, None, None, None]
+
+
+def test_where_gold_stands_in_the_list_of_a_metric(data):
+    """Reasons are of the list that a metric is about: the step of searches, the rank in all."""
+    index = data["index"]
+    lists = {metric["name"]: metric.get("list") for metric in index["metrics"]}
+    assert lists["ndcg@5"] is None
+    assert lists["first_search"] == lists["evidence_recall"] == "steps"
+    assert lists["recall@3(of=all)"] == "all turns"
+    cells = dict(zip(index["retrievers"], index["cells"][0]))
+    assert cells["thorough"]["first"][0] == [0, 0]
+    assert cells["thorough"]["ranks"] == {"steps": [[2, 0]] * N, "all turns": [[2, 0]] * N}
+    assert cells["once"]["ranks"]["steps"][0] == [1, 0]
+
+
+def test_what_stands_beside_a_mean(data, results):
+    """The step that it stands for, searches in vain, and never; in print and on the page."""
+    cells = dict(zip(data["index"]["retrievers"], data["index"]["cells"][0]))
+    assert cells["thorough"]["asides"]["first_search"] == {
+        "en": "median: step 2",
+        "ko": "중앙값: 2단계",
+    }
+    assert cells["quick"]["asides"]["waste"]["en"] == "in vain: 3"
+    printed = str(results)
+    assert "0.5000 (median: step 2)" in printed
+    assert "in vain: 3" in printed
+    with speaking("ko"):
+        assert "중앙값: 2단계" in str(results)
+
+
+def test_never(tmp_path):
+    """What fewer than half of the questions find has no cost that is a number."""
+    gold, run = dataset(), runs()["quick"]
+    answers = {name: run[name] for name in ("q1", "q3", "q5", "q0")}
+    given = {
+        name: replace(answer, searches=tuple(replace(s, tokens=100) for s in answer.searches))
+        for name, answer in answers.items()
+    }
+    some = replace(gold, queries=tuple(query for query in gold if query.id in given))
+    result = evaluate(
+        some, Run(given, name="quick"), match="id", metrics=["ndcg@5", "tokens_to_evidence"]
+    )
+    assert "never" in str(result)
+    path = tmp_path / "page.html"
+    write_html([result], path, dataset=some, runs={"quick": Run(given, name="quick")})
+    cell = parts(path)["index"]["cells"][0][0]
+    assert cell["asides"]["tokens_to_evidence"]["en"] == "never"
+    assert cell["mean"]["tokens_to_evidence"] is None
+
+
+def test_an_opened_question(data):
+    """Documents once, searches by step with their places among them, matches, and what was read."""
+    index, detail = data["index"], data["detail-0"][0]
+    searches = detail["runs"]["thorough"]["searches"]
+    assert [entry[0] for entry in searches["docs"]] == ["x0", "y0", "a0"]
+    assert searches["read"] == [1]
+    assert [row[1:] for row in searches["list"]] == [
+        ["handbook", 1, 0.5, 300, None, 1, [0, 1], 2],
+        ["handbook", 2, None, 400, None, 1, [0, 2], 2],
+        ["web", 2, None, 50, "TimeoutError: 30 s", 0, [], 0],
+        ["web", 3, None, 100, None, 1, [2, 1], 2],
+        ["sql", 4, None, 20, None, 0, [], 0],
+    ]
+    column = index["retrievers"].index("thorough")
+    assert detail["searched"][0][column] == [2, 0, 1.0]
+    assert "searches" not in detail["runs"]["once"]
+    assert detail["searched"][0][index["retrievers"].index("once")] == []
+
+
+def test_a_question_that_failed(tmp_path):
+    """Its searches are shown, and nothing is said of what of them is gold."""
+    answers = {**runs()["quick"].results}
+    answers["q0"] = Retrieved(searches=answers["q0"].searches, error="limit of 1 step")
+    run = Run(answers, name="quick")
+    result = evaluate(dataset(), run, match="id", metrics=["ndcg@5"])
+    path = tmp_path / "page.html"
+    write_html([result], path, dataset=dataset(), runs={"quick": run})
+    failed, other = parts(path)["detail-0"][:2]
+    assert failed["runs"]["quick"]["error"] == "limit of 1 step"
+    assert failed["runs"]["quick"]["searches"]["unmatched"] == 1
+    assert len(failed["runs"]["quick"]["searches"]["docs"]) == 2
+    assert failed["searched"] == [[[]]]
+    assert "unmatched" not in other["runs"]["quick"]["searches"]
+
+
+def test_lists_as_their_profile_ranks_them(tmp_path):
+    """Matches stand with their documents where a profile has turned a list round."""
+    run = runs()["quick"]
+    scored = {
+        name: replace(
+            answer,
+            searches=tuple(
+                replace(
+                    search,
+                    documents=tuple(
+                        replace(doc, score=float(at if name != "q5" else -at))
+                        for at, doc in enumerate(search.documents)
+                    ),
+                    stages=(),
+                    read=None,
+                )
+                for search in answer.searches
+            ),
+        )
+        for name, answer in run.results.items()
+    }
+    again = Run(scored, name="quick")
+    result = evaluate(dataset(), again, match="id", metrics=["ndcg@5"], profile=profile("trec"))
+    path = tmp_path / "page.html"
+    write_html([result], path, dataset=dataset(), runs={"quick": again})
+    detail = parts(path)["detail-0"][0]
+    searches = detail["runs"]["quick"]["searches"]
+    assert [searches["docs"][number][0] for number in searches["list"][0][7]] == ["x0", "b0"]
+    assert detail["searched"][0][0] == [1, 1, 1.0]
+
+
+def test_where_gold_is_lost(data, results):
+    """In the report, side by side, in both languages, and on the page."""
+    losses = {loss["retriever"]: loss for loss in data["index"]["losses"]["id"]}
+    assert {item["reason"] for item in losses["thorough"]["items"]} == {"unread", "never_retrieved"}
+    assert {item["reason"] for item in losses["quick"]["items"]} == {"cut", "never_retrieved"}
+    settings = dataset().settings
+    evaluations = list(results.evaluations.values())
+    report = report_markdown(
+        settings, evaluations, [results.comparison], (), (), losses=results.losses
+    )
+    assert "retrieved, not read" in report
+    assert "rerank" in report
+    assert "0.5000 (median: step 2)" in report
+
+
+def test_a_figure(results, tmp_path):
+    """Drawn where anybody searches twice."""
+    evaluations = list(results.evaluations.values())
+    files = write_figures([results.comparison], evaluations, tmp_path, language="ko")
+    assert {file.name for file in files} >= {"steps.svg", "steps.png"}
+
+
+def test_nothing_of_it_without_searches(tmp_path):
+    """Neither keys on the page nor a figure, nor a word in print."""
+    gold, run = dataset(), runs()["once"]
+    result = evaluate(gold, {"once": run}, match="id", metrics=["ndcg@5"])
+    path = tmp_path / "page.html"
+    write_html(result.evaluations, path, dataset=gold, runs={"once": run})
+    data = parts(path)
+    assert "basis" not in data["index"]
+    assert "list" not in data["index"]["metrics"][0]
+    assert {"searches", "asides", "ranks"}.isdisjoint(data["index"]["cells"][0][0])
+    assert "searched" not in data["detail-0"][0]
+    assert "search" not in json.dumps(data["detail-0"])
+    files = write_figures([result.comparison], list(result.evaluations.values()), tmp_path)
+    assert not [file for file in files if "steps" in file.name]
+    assert "search" not in as_markdown([*result.describe()])
