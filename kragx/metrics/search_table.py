@@ -160,7 +160,7 @@ class SearchTable:
 
     def of(self, of: ListName | None = None, order: Order = "turns") -> MatchTable:
         """The matches of one list for each question, which `places` says."""
-        return listed(self.table, self.places(of, order), self.same)
+        return on_places(self.table, self.places(of, order), self.same)
 
     def with_counted_tokens(self, lengths: Ints) -> SearchTable:
         """The same where the tokens of a search are those of the documents that it brought.
@@ -255,7 +255,7 @@ def _joined_places(parts: Sequence[Places], docs: Ints) -> Places:
     )
 
 
-def listed(table: MatchTable, places: Places, same: Ints) -> MatchTable:
+def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     """The table of other lists of its documents.
 
     Args:
