@@ -251,7 +251,7 @@ def searches_of(answer: object, mender: Mender) -> Searches | None:
         DataError: one of the searches is none; its field says which.
     """
     searches = _field(answer, SEARCHES)
-    if not _are_searches(searches) and not isinstance(answer, Searches):
+    if not isinstance(answer, Searches) and not _are_searches(searches, answer):
         return None
     handed_on = next(
         (docs for name in _HANDED_ON if (docs := _field(answer, name)) is not None), None
@@ -277,9 +277,16 @@ def _field(answer: object, name: str) -> Any:
     return answer.get(name) if isinstance(answer, Mapping) else getattr(answer, name, None)
 
 
-def _are_searches(values: object) -> bool:
-    """Whether a list holds searches: words that were searched for are none, nor is nothing."""
-    return isinstance(values, (list, tuple)) and bool(values) and all(map(_is_search, values))
+def _are_searches(values: object, answer: object) -> bool:
+    """Whether a list holds searches: words that were searched for are none.
+
+    An empty one in a mapping with another list says nothing of searches.
+    """
+    if not isinstance(values, (list, tuple)):
+        return False
+    if not values and isinstance(answer, Mapping):
+        return not any(isinstance(value, (list, tuple)) and value for value in answer.values())
+    return all(map(_is_search, values))
 
 
 def _is_search(value: object) -> bool:
