@@ -129,14 +129,16 @@ def test_an_opened_question(data):
 
 
 def test_a_question_that_failed(tmp_path):
-    """Its searches are shown, and nothing is said of what of them is gold."""
+    """Its searches are shown, and nothing is said of what is gold; of who made none that."""
     answers = {**runs()["quick"].results}
     answers["q0"] = Retrieved(searches=answers["q0"].searches, error="limit of 1 step")
+    answers["q2"] = Retrieved(has_list=False)
     run = Run(answers, name="quick")
     result = evaluate(dataset(), run, match="id", metrics=["ndcg@5"])
     path = tmp_path / "page.html"
     write_html([result], path, dataset=dataset(), runs={"quick": run})
-    failed, other = parts(path)["detail-0"][:2]
+    failed, other, idle = parts(path)["detail-0"][:3]
+    assert idle["runs"]["quick"]["searches"] == {"docs": [], "list": [], "read": []}
     assert failed["runs"]["quick"]["error"] == "limit of 1 step"
     assert failed["runs"]["quick"]["searches"]["unmatched"] == 1
     assert len(failed["runs"]["quick"]["searches"]["docs"]) == 2
