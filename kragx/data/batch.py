@@ -56,7 +56,7 @@ class Batch:
         more: further fields of a `Query` by name, of each question.
         forbidden_texts: of the items that are forbidden for them, in the list of texts in which
             those of documents stand; None where nobody says that anything is.
-        searches: those of questions that have any; None where none has.
+        searches: those of questions that have any; None where all have lists alone.
         queries_made, answers_made: the questions and answers, where they were objects before.
     """
 

@@ -89,7 +89,8 @@ class Entries:
         scores = np.where(np.isnan(self.values), -places, self.values)
         if ((scores[1:] < scores[:-1]) | (query[1:] > query[:-1])).all():
             return self
-        order = np.lexsort((-scores, query))  # equal ones stay in their order
+        narrow = query.astype(np.min_scalar_type(len(self.texts)))  # is sorted by its digits
+        order = np.lexsort((-scores, narrow))  # equal ones stay in their order
         ordered = scores[order]
         is_tied = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
         ids, ends = self.ids or [None] * len(order), np.cumsum(self.texts.n_texts)

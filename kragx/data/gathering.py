@@ -113,8 +113,9 @@ class Records:
             docs, doc_numbers = (len(placed.first.texts), placed.first.columns), placed.first.texts
         self._golds.add(numbers[: len(gold_texts)], golds)
         self._docs.add(doc_numbers, docs)
-        if placed is not None or self._searches is not None:
-            self._add_searches(placed, has_list=has_list or placed is None or error is not None)
+        has_list = has_list or status != "answered"
+        if placed is not None or not has_list or self._searches is not None:
+            self._add_searches(placed, has_list=has_list)
         if more or self._more:
             self._add_more(more)
         if error is not None:
@@ -127,11 +128,7 @@ class Records:
         if SEARCHES not in record:
             return None
         values = record[SEARCHES]
-        if values in (None, []):
-            if "retrieved" not in record:
-                raise NotPlainError  # which means two things
-            return None
-        return PlainSearches(values)
+        return None if values in (None, []) else PlainSearches(values)
 
     def _add_searches(self, placed: PlacedSearches | None, *, has_list: bool) -> None:
         if self._searches is None:
@@ -180,7 +177,8 @@ def _status(record: Mapping[str, Any]) -> Status:
         NotPlainError: it says so, and that the retriever failed.
     """
     if record.get("error") is None:
-        return "answered" if "retrieved" in record or record.get(SEARCHES) else "missing"
+        is_answered = "retrieved" in record or record.get(SEARCHES) is not None
+        return "answered" if is_answered else "missing"
     error = record["error"]
     if type(error) is not str or not error.strip() or record.get("retrieved"):
         raise NotPlainError

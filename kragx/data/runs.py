@@ -13,7 +13,16 @@ from kragx.data.answers import is_answer, ranked
 from kragx.data.documents import Doc
 from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
 from kragx.data.search_records import searches_of
-from kragx.data.searches import ListName, Order, Search, Searches, list_of, settled, with_docs
+from kragx.data.searches import (
+    ListName,
+    Order,
+    Search,
+    Searches,
+    distinct_by_identity,
+    list_of,
+    settled,
+    with_docs,
+)
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside
@@ -42,7 +51,8 @@ class Retrieved:
         stages: what each step of a chain returned on the way, where somebody listened.
         searches: of somebody who searches several times, in their steps.
         has_list: whether `documents` were handed on in the end. Where there are searches alone, and
-            nobody says what was, these are the documents of the first measured one.
+            nobody says what was, these are the documents of the first measured one. Without
+            searches either, nothing was searched, as where an agent answers at once.
 
     Examples:
         >>> from kragx import Doc, Retrieved
@@ -65,10 +75,10 @@ class Retrieved:
 
     def _settle(self) -> None:
         """Put the searches into the form in which they are compared (`settled`)."""
-        has_list = self.has_list or not self.searches
+        has_list = self.has_list or self.error is not None
         documents = self.documents if has_list and self.error is None else ()
         searches = settled(documents, self.searches)
-        if not has_list and self.error is None:
+        if not has_list:
             first = (search.measured for search in searches if search.is_measured)
             documents = next(first, ())
         object.__setattr__(self, "documents", documents)
@@ -78,8 +88,8 @@ class Retrieved:
     def of(self, name: ListName, order: Order = "turns") -> tuple[Doc, ...] | None:
         """The documents that a metric of this list is about; None where the list is not there.
 
-        Somebody who has a list alone has searched once. Who failed, or only made searches that
-        failed, has empty lists; and where nothing came, nothing was read.
+        Somebody who has a list alone has searched once. Who failed, searched nothing, or only made
+        searches that failed, has empty lists; and where nothing came, nothing was read.
 
         Args:
             name: which list.
@@ -97,12 +107,15 @@ class Retrieved:
         if name == "retrieved" and self.has_list:
             return self.documents
         if not self.searches:
-            return None if name == "read" and self.documents else self.documents
+            return self._of_one_search(name)
         if all(search.error is not None for search in self.searches):
             return ()
-        if name == "retrieved":
-            return None
-        return list_of(self.searches, name, order)
+        return None if name == "retrieved" else list_of(self.searches, name, order)
+
+    def _of_one_search(self, name: ListName) -> tuple[Doc, ...] | None:
+        if name == "read":
+            return None if self.documents else ()
+        return distinct_by_identity(self.documents) if name == "all" else self.documents
 
     def with_docs(self, made: Callable[[Doc], Doc]) -> Retrieved:
         """The same with what is made of each document, also of those that searches gave."""

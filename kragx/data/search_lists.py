@@ -25,7 +25,7 @@ class SearchLists:
     """The n searches for the q questions of a batch, one question after the other, in steps.
 
     Attributes:
-        n: (q) how many each question has; 0 of one that has a list alone.
+        n: (q) how many each question has; 0 of one that has a list alone, or nothing.
         step: (n) from 1 on.
         lane: (n) from 0 on within a step; a search and its retries are one.
         docs: what each search gave, a list for each; nothing of one that is not measured.
@@ -55,8 +55,8 @@ class SearchLists:
 
     @classmethod
     def of(cls, answers: Sequence[Retrieved | None]) -> SearchLists | None:
-        """Those of answers that are objects; None where none has any."""
-        if not any(answer is not None and answer.searches for answer in answers):
+        """Those of answers that are objects; None where all have a list alone."""
+        if all(answer is None or (answer.has_list and not answer.searches) for answer in answers):
             return None
         of_answer = [() if answer is None else answer.searches for answer in answers]
         searches = [*chain.from_iterable(of_answer)]

@@ -39,6 +39,7 @@ SEARCHES = "searches"
 _FIELDS = dict.fromkeys(
     ("query", "retrieved", "tool", "step", "seconds", "tokens", "error", "stages", "read")
 )
+_WORDS = ("query", "tool", "error")
 LARGEST = 10**12
 """More tokens than this, or more steps, are a mistake."""
 
@@ -124,16 +125,16 @@ class _Reader:
         if not value.keys() <= _FIELDS.keys():
             name = next(str(name) for name in value if name not in _FIELDS)
             raise unknown_field(name, _FIELDS)
-        error = self._text(value, "error")
+        error = self._cleaned(value.get("error"), "error")
         error = error if error and error.strip() else None  # some write "" for none
         if error is not None and value.get("retrieved"):
             raise DataError(
                 "stands beside 'error', which says otherwise; keep one", field="retrieved"
             )
         return Search(
-            query=self._text(value, "query"),
+            query=self._cleaned(value.get("query"), "query"),
             documents=self._docs(value.get("retrieved"), "retrieved"),
-            tool=self._text(value, "tool"),
+            tool=self._cleaned(value.get("tool"), "tool"),
             step=_whole(value.get("step"), "step", -LARGEST),
             seconds=clean_seconds(value.get("seconds")),
             tokens=_whole(value.get("tokens"), "tokens", 0),
@@ -143,8 +144,10 @@ class _Reader:
 
     def _of_object(self, search: Search) -> Search:
         """A `Search` whose fields are what a file's may be; its documents may be other tools'."""
+        words = {name: self._cleaned(getattr(search, name), name) for name in _WORDS}
         return replace(
             search,
+            **words,
             documents=() if search.error else self._docs(search.documents, "documents"),
             step=_whole(search.step, "step", -LARGEST),
             seconds=clean_seconds(search.seconds),
@@ -153,23 +156,19 @@ class _Reader:
             read=self._read(search.read),
         )
 
-    def _text(self, value: Mapping[str, Any], name: str) -> str | None:
-        if value.get(name) is None:
+    def _cleaned(self, text: object, name: str) -> str | None:
+        if text is None:
             return None
-        try:
-            return clean_text(value[name], self.mender)
-        except DataError as error:
-            raise error.within(name) from None
+        with inside(name):
+            return clean_text(text, self.mender)
 
     def _docs(self, values: object, field: str) -> tuple[Doc, ...] | None:
         if values is None:
             return None
         values = _as_list(values)
         if self.strings and not _has_numbers(values):
-            try:
+            with inside(field):
                 docs = ranked(values, self.mender, "")
-            except DataError as error:
-                raise error.within(field) from None
             for doc in docs:
                 self.docs.add(doc)
             return docs
@@ -205,10 +204,8 @@ class _Reader:
         raise DataError(f"must be an id, or the number of a document, not {named(value)}")
 
     def with_stages(self, position: int, search: Search, values: object) -> Search:
-        try:
+        with inside(f"[{position}].stages"):
             return replace(search, stages=self._stages(values))
-        except DataError as error:
-            raise error.within(f"[{position}].stages") from None
 
     def _stages(self, values: object) -> tuple[Stage, ...]:
         if self.strings and isinstance(values, tuple):
@@ -254,7 +251,7 @@ def searches_of(answer: object, mender: Mender) -> Searches | None:
         DataError: one of the searches is none; its field says which.
     """
     searches = _field(answer, SEARCHES)
-    if not _are_searches(searches) and not isinstance(answer, Searches):
+    if not isinstance(answer, Searches) and not _are_searches(searches, answer):
         return None
     handed_on = next(
         (docs for name in _HANDED_ON if (docs := _field(answer, name)) is not None), None
@@ -280,9 +277,16 @@ def _field(answer: object, name: str) -> Any:
     return answer.get(name) if isinstance(answer, Mapping) else getattr(answer, name, None)
 
 
-def _are_searches(values: object) -> bool:
-    """Whether a list holds searches: words that were searched for are none, nor is nothing."""
-    return isinstance(values, (list, tuple)) and bool(values) and all(map(_is_search, values))
+def _are_searches(values: object, answer: object) -> bool:
+    """Whether a list holds searches: words that were searched for are none.
+
+    An empty one in a mapping with another list says nothing of searches.
+    """
+    if not isinstance(values, (list, tuple)):
+        return False
+    if not values and isinstance(answer, Mapping):
+        return not any(isinstance(value, (list, tuple)) and value for value in answer.values())
+    return all(map(_is_search, values))
 
 
 def _is_search(value: object) -> bool:

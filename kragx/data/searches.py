@@ -315,8 +315,13 @@ def list_of(searches: Sequence[Search], name: ListName, order: Order) -> tuple[D
         for rank, doc in enumerate(docs)
     ]
     entries.sort(key=lambda entry: entry[0])
+    return distinct_by_identity(doc for _, doc in entries)
+
+
+def distinct_by_identity(docs: Iterable[Doc]) -> tuple[Doc, ...]:
+    """The same documents, each once: what stands again is the same by id, or else by its text."""
     distinct: dict[object, Doc] = {}
-    for _, doc in entries:
+    for doc in docs:
         distinct.setdefault(doc.identity, doc)
     return tuple(distinct.values())
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 from types import NoneType
 from typing import Any, NoReturn
 
@@ -343,11 +343,12 @@ class GatheredSearches:
             self._docs.add(searches.docs.texts, (0, searches.docs.columns), searches.sizes)
 
     def lists(self, n_queries: int) -> SearchLists | None:
-        """All of them, of so many questions; None if there are none."""
-        if not self._rows:
+        """All of them, of so many questions; None if all have lists alone."""
+        if not self._rows and all(self._has_list):
             return None
         n_more = n_queries - len(self._n)
-        step, lane, measured, seconds, tokens, read, queries, tools, errors = zip(*self._rows)
+        columns = zip(*self._rows) if self._rows else repeat((), 9)
+        step, lane, measured, seconds, tokens, read, queries, tools, errors = columns
         return SearchLists(
             n=np.array([*self._n, *[0] * n_more], np.int64),
             step=np.array(step, np.int64),

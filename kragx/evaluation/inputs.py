@@ -47,6 +47,7 @@ from kragx.evaluation.searching import (
     Searching,
     Seen,
     seen_in,
+    seen_in_records,
     seen_in_runs,
 )
 from kragx.matchers import (
@@ -372,6 +373,9 @@ class Source:
         if self.reading is None or self.reading.may_search is False:
             return None
         with suppress(DataError):
+            records = self.reading.records()
+            if records is not None:
+                return seen_in_records(records, all_of_them=all_of_them)
             return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)
         return None
 

@@ -142,13 +142,8 @@ class IdMatcher(IdsMatcher):
             np.fromiter(map(numbers.get, ids, repeat(nobody)), np.int64, len(ids))
             for ids, nobody in ((doc_ids, -1), (target_ids, -2))
         )
-        # Few documents have an id that is anybody's gold; each is laid beside its query's targets.
-        n_beside = np.repeat(n_targets, n_docs)
-        likely = np.flatnonzero(docs >= 0)
-        target = ranges(np.repeat(starts(n_targets), n_docs)[likely], n_beside[likely])
-        pair = ranges(starts(n_beside)[likely], n_beside[likely])
-        scores = np.zeros(int(n_beside.sum()))
-        scores[pair[np.repeat(docs[likely], n_beside[likely]) == golds[target]]] = 1.0
+        scores = np.zeros(int((n_docs * n_targets).sum()))
+        scores[_equal(docs, golds, n_docs, n_targets)] = 1.0
         finding = notes.finding(self.settings, APART, Apart)
         if scores.any():
             finding.meet()
@@ -238,6 +233,34 @@ class IdMatcher(IdsMatcher):
                 )
             )
         return ids
+
+
+def _equal(docs: Ints, targets: Ints, n_docs: Ints, n_targets: Ints) -> Ints:
+    """The places of the pairs whose numbers are equal, as `of_pairs` has them.
+
+    Args:
+        docs: the number of each document's id; below 0 of one that is no target's.
+        targets: the same of targets.
+        n_docs: how many documents each query has.
+        n_targets: how many targets.
+    """
+    n_ids = int(targets.max(initial=0)) + 1
+    query_of_doc, query_of_target = (np.repeat(np.arange(len(n)), n) for n in (n_docs, n_targets))
+    known, place = (docs >= 0).nonzero()[0], (targets >= 0).nonzero()[0]
+    keys = query_of_target[place] * n_ids + targets[place]
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    sought = query_of_doc[known] * n_ids + docs[known]
+    first = np.searchsorted(keys, sought)
+    met = (first < len(keys)).nonzero()[0]
+    met = met[keys[first[met]] == sought[met]]
+    known, first = known[met], first[met]
+    times = np.searchsorted(keys, sought[met], side="right") - first  # alternatives may be alike
+    query = np.repeat(query_of_doc[known], times)
+    row = np.repeat(known, times) - starts(n_docs)[query]
+    column = place[order[ranges(first, times)]] - starts(n_targets)[query]
+    places: Ints = starts(n_docs * n_targets)[query] + row * n_targets[query] + column
+    return places
 
 
 _is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch

@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.data import NO_CORPUS, Lacking
 from kragx.data.batch import Batch
-from kragx.data.ngrams import of_pairs
+from kragx.data.ngrams import of_pairs, pairs_at
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import Matcher, OnMatch, Trace, adapted
 from kragx.matchers.items import (
@@ -93,8 +93,8 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
         for scores in (trace.scores, *(trace.reach or ()))
     )
     low, high = votes or (scores, scores)
-    doc, gold = of_pairs(*(side.n_texts for side in texts))
     place = ((scores != 0) | (high != 0)).nonzero()[0]
+    doc, gold = pairs_at(place, *(side.n_texts for side in texts))
     grade, doc_start, gold_start = (
         batch.grades,
         *(np.append(0, np.cumsum(side.n_texts)) for side in texts),
@@ -105,8 +105,8 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
         grade=grade,
         answered=batch.answered,
         repeated=repeated(batch.docs),
-        pair_doc=doc[place].astype(np.int32),
-        pair_gold=gold[place].astype(np.int32),
+        pair_doc=doc.astype(np.int32),
+        pair_gold=gold.astype(np.int32),
         pair_score=scores[place],
         threshold=matcher.threshold,
         top=1.0 if matcher.top is None else float(matcher.top),

@@ -94,7 +94,7 @@ def test_without_a_list(tmp_path: Path) -> None:
 NOTHING: list[tuple[dict[str, Any], Retrieved | None]] = [
     ({}, None),
     ({"searches": None}, None),
-    ({"searches": []}, Retrieved()),
+    ({"searches": []}, Retrieved(has_list=False)),
     ({"searches": [], "retrieved": [B]}, Retrieved((Doc("b"),))),
     ({"searches": None, "retrieved": [B]}, Retrieved((Doc("b"),))),
     ({"searches": [], "error": "limit"}, Retrieved(error="limit")),
@@ -267,7 +267,7 @@ def answers(draw: st.DrawFn) -> Retrieved:
     ]
     error = draw(st.sampled_from([None, None, "limit"]))
     docs, has_list = () if error else draw(LISTS), draw(st.booleans()) or error is not None
-    return Retrieved(docs, 0.5, error, draw(STAGES), tuple(searches), has_list or not searches)
+    return Retrieved(docs, 0.5, error, draw(STAGES), tuple(searches), has_list)
 
 
 @examples(200)
@@ -337,9 +337,12 @@ def all_read(path: Path) -> tuple[list[object], list[object]]:
 
 def of_batch(batch: Batch) -> Iterator[object]:
     """What a batch says of each question, and of its searches, as plain values."""
-    yield from zip(batch.query_ids, batch.docs.documents(), batch.statuses, batch.seconds)
+    seconds = [
+        None if status == "missing" else took for status, took in zip(batch.statuses, batch.seconds)
+    ]
+    yield from zip(batch.query_ids, batch.docs.documents(), batch.statuses, seconds)
     lists = batch.searches
-    if lists is None or not lists.n.any():
+    if lists is None:
         yield from [(0, True, None, [])] * len(batch)
         return
     columns = zip(
@@ -434,6 +437,8 @@ def test_lists_of_failures() -> None:
     some_failed = Retrieved(searches=(failed, open_), has_list=False)
     assert [some_failed.of(name) for name in (*names, "retrieved")] == [None] * 5
     assert [Retrieved().of(name) for name in names] == [()] * 4
+    assert [Retrieved(has_list=False).of(name) for name in (*names, "retrieved")] == [()] * 5
+    assert Retrieved((Doc("a"), Doc("a"))).of("all") == (Doc("a"),)
     assert Retrieved((Doc("a"),)).of("read") is None
 
 
@@ -505,10 +510,11 @@ def test_python_values() -> None:
 
 def test_evaluated_and_compared() -> None:
     """`evaluate` takes them as it takes lists, alone and in a comparison."""
-    answers = {"q1": FOUND, "q2": HANDED_ON}
+    at_once = {"searches": [{"retrieved": TEXTS["q2"]}], "documents": TEXTS["q2"]}
+    answers = {"q1": FOUND, "q2": Searches([{"retrieved": TEXTS["q2"]}])}
     lists = {"q1": [TEXTS["q2"][0]], "q2": [TEXTS["q2"][0]]}
     expected = evaluate(TEXTS, lists, metrics=["mrr@5"], match="exact").mean
-    for run in (answers, [*answers.values()]):
+    for run in (answers, [*answers.values()], {"q1": FOUND, "q2": at_once}):
         assert evaluate(TEXTS, run, metrics=["mrr@5"], match="exact").mean == expected
         compared = evaluate(
             TEXTS, {"agent": run, "single": lists}, metrics=["mrr@5"], match="exact"

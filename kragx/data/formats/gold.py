@@ -119,7 +119,7 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
             field="run",
             remedy="write each of run.every; Run.repeated makes one run of what is read of them",
         )
-    searches = any(answer.searches for answer in run.results.values())
+    searches = any(answer.searches or not answer.has_list for answer in run.results.values())
     questions = ((query, run.results.get(query.id)) for query in dataset)
     _write(questions, path, dataset, searches=searches)
 

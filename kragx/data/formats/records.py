@@ -7,7 +7,7 @@ from kragx.data.documents import doc_record, present
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
-from kragx.data.search_records import search_records
+from kragx.data.search_records import SEARCHES, search_records
 from kragx.data.stages import WrittenDocs, stage_records
 
 RULES_KEY = b"kragx.forbidden"
@@ -67,5 +67,7 @@ def answer_record(answer: Retrieved) -> dict[str, Any]:
     handed_on = answer.documents if answer.has_list else ()
     docs = WrittenDocs(handed_on, distinct=bool(answer.searches))
     searches = search_records(answer.searches, docs)
+    if not (answer.has_list or searches):
+        record[SEARCHES] = []
     stages = stage_records(answer.stages, docs)
     return record | present(seconds=answer.seconds, searches=searches, stages=stages)

@@ -13,7 +13,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -30,9 +30,6 @@ from kragx.warned import warn, warned_text
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-
-_LOOK = 0.5
-"""Seconds between two looks for an interrupt."""
 
 AHEAD = 2
 """How many items wait for each worker, so that none is idle while results are taken in."""
@@ -83,8 +80,7 @@ class Pool(Engine):
         limit = AHEAD * self.n
         if (executor := self.executor) is not None:
             work = partial(work_on, sendable(function), home=os.getpid())
-            begin = lambda item: _Watched(executor.submit(work, sendable(item)))  # noqa: E731
-            yield from in_order(begin, items, limit)
+            yield from in_order(lambda item: executor.submit(work, sendable(item)), items, limit)
             return
         stream = iter(items)
         beginning = list(islice(stream, 2))
@@ -92,7 +88,7 @@ class Pool(Engine):
             yield from map(function, beginning)
             return
         with _processes(self.n, sendable(function)) as pool:
-            submit = lambda item: _Watched(pool.submit(_work, sendable(item)))  # noqa: E731
+            submit = lambda item: pool.submit(_work, sendable(item))  # noqa: E731
             yield from in_order(submit, chain(beginning, stream), limit, _read)
 
 
@@ -149,7 +145,7 @@ class _Context(SpawnContext):
 
 
 class Task(Protocol):
-    """Work that is under way."""
+    """Work that is under way; a `Future` is one."""
 
     def result(self) -> Any:
         """Its outcome, once it is there."""
@@ -158,26 +154,6 @@ class Task(Protocol):
     def cancel(self) -> object:
         """Nobody wants it any more."""
         ...
-
-
-@dataclass(frozen=True)
-class _Watched:
-    """Work that a future stands for, and that an interrupt ends the wait for, whenever it comes.
-
-    One that comes just before a wait, or reaches another thread, would be seen when that ends.
-    """
-
-    future: Future[Any]
-
-    def result(self) -> Any:
-        """Its outcome, once it is there."""
-        while not self.future.done():
-            wait([self.future], _LOOK)
-        return self.future.result()
-
-    def cancel(self) -> object:
-        """Nobody wants it any more."""
-        return self.future.cancel()
 
 
 def in_order(

@@ -1,6 +1,6 @@
 """Searches of a question: its distinct documents, matched once, and the lists made of them."""
 
-from kragx.evaluation.searching.basis import Seen, seen_in, seen_in_runs
+from kragx.evaluation.searching.basis import Seen, seen_in, seen_in_records, seen_in_runs
 from kragx.evaluation.searching.behind import documents_behind
 from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, search_counts
 from kragx.evaluation.searching.searching import Searched, Searching
@@ -14,5 +14,6 @@ __all__ = [
     "documents_behind",
     "search_counts",
     "seen_in",
+    "seen_in_records",
     "seen_in_runs",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,33 @@ def seen_in(batches: Iterable[Batch], *, all_of_them: bool) -> Seen | None:
         if basis == "first" and (says_tokens or not all_of_them):
             break
     return None if basis is None else Seen(basis, says_tokens)
+
+
+def seen_in_records(records: Iterable[Mapping[str, Any]], *, all_of_them: bool) -> Seen | None:
+    """The same of records of a results file, before anybody looks whether they are right."""
+    basis: Basis | None = None
+    says_tokens = False
+    for record in records:
+        of_record = record.get("searches")
+        if not isinstance(of_record, list):
+            continue
+        searches = [search for search in of_record if isinstance(search, dict)]
+        says_tokens = says_tokens or any(s.get("tokens") is not None for s in searches)
+        is_answered = record.get("error") is None
+        if basis != "first":
+            is_measured = is_answered and any(map(_is_measured, searches))
+            lacks_list = is_measured and record.keys().isdisjoint(_HANDED_ON)
+            basis = "first" if lacks_list else "retrieved"
+        if basis == "first" and (says_tokens or not all_of_them):
+            break
+    return None if basis is None else Seen(basis, says_tokens)
+
+
+_HANDED_ON = frozenset(("retrieved", "retrieved_chunk_ids"))
+
+
+def _is_measured(search: Mapping[str, Any]) -> bool:
+    return search.get("retrieved") is not None and search.get("error") is None
 
 
 def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:

@@ -28,6 +28,7 @@ from kragx.evaluation.parts.engine import Pool
 from kragx.judging import Judge
 from kragx.matchers import JudgeMatcher, MatchWarning
 from kragx.testing import ScriptedClient
+from tests.children import heeding
 from tests.thoroughness import some
 from tests.waiting import PATIENCE, wait_until
 
@@ -364,7 +365,7 @@ def test_whoever_ends_the_work_leaves_no_process(tmp_path, sign):
     pids = tmp_path / "pids"
     pids.mkdir()
     work = subprocess.Popen(
-        [sys.executable, "-c", _SHARED, file],
+        heeding([sys.executable, "-c", _SHARED, file]),
         env={**os.environ, "SLOW": str(pids)},
         stderr=subprocess.DEVNULL,
         start_new_session=True,
