@@ -381,8 +381,9 @@ def explain_folder(
                 profile=config.profile,
                 corpus=documents,
             )
-            for name, run in runs.items()
+            for name, first in runs.items()
             if retriever in (None, name)
+            for run in first.every
         ]
 
 

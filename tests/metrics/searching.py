@@ -209,6 +209,8 @@ def golds(question: Asked, rel: float = 0) -> list[int]:
 
 def says(question: Asked, n: int | None = None) -> bool:
     """Whether it is known what the first n steps brought: some of it, or that it was nothing."""
+    if n is not None and not says(question):
+        return False
     searches = [search for step in question.steps[:n] for lane in step for search in lane]
     some = any(search.measured for search in searches)
     return not question.answered or some or all(search.failed for search in searches)
