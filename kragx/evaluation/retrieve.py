@@ -490,8 +490,8 @@ class _Interview:
         told = partial(self._told, mender)
         calls = recording.calls
         stages = stages_of(calls) if self.asking.stages else ()
-        is_call = self.retriever.is_runnable
-        searches = searches_beside(calls, has_list=has_list, is_call=is_call)
+        name = self.retriever.name if self.retriever.is_runnable else None
+        searches = searches_beside(calls, has_list=has_list, name=name)
         return Retrieved(
             seconds=seconds,
             error=None if error is None else told(reason_of(error)),

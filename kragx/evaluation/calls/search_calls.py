@@ -29,7 +29,9 @@ def searches_made(calls: Sequence[Call], asked: Call | None = None) -> tuple[Sea
     )
 
 
-def searches_beside(calls: Sequence[Call], *, has_list: bool, is_call: bool) -> tuple[Search, ...]:
+def searches_beside(
+    calls: Sequence[Call], *, has_list: bool, name: str | None
+) -> tuple[Search, ...]:
     """The searches of what was asked a question, beside its own answer.
 
     A chain of LangChain's that answers with a list of documents is a retriever, and the retrievers
@@ -39,9 +41,9 @@ def searches_beside(calls: Sequence[Call], *, has_list: bool, is_call: bool) -> 
     Args:
         calls: in the order in which they began.
         has_list: whether the answer is a list of documents.
-        is_call: whether what was asked is itself a call, the first one: it is no search of its own.
+        name: of what was asked, where its own call is among them, the first: that is no search.
     """
-    asked = calls[0] if is_call and calls else None
+    asked = calls[0] if calls and calls[0].name == name else None
     searches = outermost(calls, asked)
     if has_list and all(call.kind == "retriever" and call.graph is None for call in searches):
         return ()

@@ -82,6 +82,15 @@ class Wrapped(BaseRetriever):
         return [Document("d", id="d")]
 
 
+class Unheard:
+    """Something with an `invoke`, of which LangChain says nothing."""
+
+    def invoke(self, query: str) -> str:
+        """Search once."""
+        handbook(query)
+        return "I know."
+
+
 def test_what_is_asked_is_no_search_itself() -> None:
     """Of a retriever, or a tool, that is asked, those are searches that it makes."""
     run = retrieve(Wrapped(), questions(2), concurrency=2)
@@ -91,6 +100,7 @@ def test_what_is_asked_is_no_search_itself() -> None:
         assert [doc.id for doc in answer.documents] == ["d"]
     assert brief(retrieve(careful, questions(1))["q1"].searches) == [(1, "handbook", "g0", "g0")]
     assert retrieve(Fixed(letters="ab"), questions(1))["q1"].searches == ()
+    assert brief(retrieve(Unheard(), questions(1))["q1"].searches) == [(1, "handbook", "g0", "g0")]
 
 
 def test_a_chain_that_calls_tools() -> None:
@@ -113,5 +123,5 @@ def test_a_chain_that_calls_tools() -> None:
 
 def test_tools_need_no_mark() -> None:
     """What LangChain hears is not to be marked."""
-    with pytest.raises(UsageError, match="careful is no function; tools and retrievers of LangC"):
+    with pytest.raises(UsageError, match="StructuredTool is no function; tools and retriev"):
         kragx.searched(careful)
