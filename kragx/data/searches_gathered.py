@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, repeat
+from math import isnan
 from types import NoneType
 from typing import Any, NoReturn
 
@@ -255,8 +256,6 @@ class _Numbers:
         self._n_distinct: Sequence[int] = range(len(keys) + 1)
         if len({*keys}) < len(keys):
             self._number(keys)
-        self._same: list[int] = []
-        self._changed: list[tuple[float | None, dict[str, Any] | None]] = []
 
     def _number(self, keys: list[_Key]) -> None:
         """Where the document of each number stands, and how many numbers there are before each."""
@@ -269,47 +268,49 @@ class _Numbers:
 
     def of(self, lists: Iterable[list[Any] | None]) -> Listed:
         """The documents of all lists."""
-        places, n_written = list[int](), self._n_handed_on
+        places, changed, n_written = list[int](), list[dict[str, Any]](), self._n_handed_on
+        n_known = len(self._texts)
         for entry in chain.from_iterable(filter(None, lists)):
             kind = type(entry)
-            if kind is int:
-                if not 0 <= entry < self._n_distinct[n_written]:
-                    raise NotPlainError
-                places.append(self._places[entry])
-            elif kind is not dict:
-                raise NotPlainError
-            elif "same" in entry:
-                places.append(self._change(entry, n_written))
-            else:
+            if kind is dict and "same" not in entry:
                 places.append(n_written)
                 n_written += 1
-        if self._same:
-            self._add_changed()
+                continue
+            number = entry["same"] if kind is dict else entry
+            if type(number) is not int or not 0 <= number < self._n_distinct[n_written]:
+                raise NotPlainError
+            if kind is dict:
+                places.append(n_known + len(changed))
+                changed.append(entry)
+            else:
+                places.append(self._places[number])
+        if changed:
+            self._add_changed(changed)
         return Listed(self._texts, self._columns).at(places)
 
-    def _change(self, entry: dict[str, Any], n_written: int) -> int:
-        """Where a document with another score, or other metadata, will stand."""
-        number, score, metadata = entry["same"], entry.get("score"), entry.get("metadata")
-        if not (
-            type(number) is int
-            and 0 <= number < self._n_distinct[n_written]
-            and type(metadata) in (dict, NoneType)
-            and entry.keys() <= _CHANGED
-        ):
+    def _add_changed(self, entries: list[dict[str, Any]]) -> None:
+        """Add documents with another score, or other metadata, to those that are written."""
+        if not all(map(_CHANGED.issuperset, entries)):
             raise NotPlainError
-        self._same.append(self._places[number])
-        self._changed.append((clean_score(score), metadata or None))
-        return len(self._texts) + len(self._same) - 1
-
-    def _add_changed(self) -> None:
-        scores, metadata = zip(*self._changed)
-        same = Listed(self._texts, self._columns).at(self._same)
+        metadata = [entry.get("metadata") or None for entry in entries]
+        if not {*map(type, [entry.get("metadata") for entry in entries])} <= {dict, NoneType}:
+            raise NotPlainError
+        same = Listed(self._texts, self._columns).at(
+            [self._places[entry["same"]] for entry in entries]
+        )
+        scores = _scores([entry.get("score") for entry in entries])
         changed = {"ids": same.columns.get("ids"), "numbers": scores, "metadata": metadata}
         for name, values in changed.items():
             if name in self._columns or (values and {*map(type, values)} != {NoneType}):
                 before = self._columns.get(name) or [None] * len(self._texts)
                 self._columns[name] = [*before, *(values or ())]
         self._texts = self._texts + same.texts
+
+
+def _scores(values: list[Any]) -> list[float | None]:
+    if {*map(type, values)} == {float} and not any(map(isnan, values)):
+        return values
+    return [*map(clean_score, values)]
 
 
 class GatheredSearches:
