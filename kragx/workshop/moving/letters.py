@@ -124,6 +124,11 @@ def grams(codes: Codes, size: int = GRAM) -> Hashes:
     return hashes ^ (hashes >> np.uint64(29))
 
 
+def whole_grams(codes: Codes, size: int = GRAM) -> Hashes:
+    """The hashes of the grams of one text, without those of its last letters."""
+    return grams(codes, size)[: max(0, len(codes) - size + 1)]
+
+
 class Known:
     """How often grams of a corpus stand in it.
 

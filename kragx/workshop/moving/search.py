@@ -15,8 +15,8 @@ from kragx.data.tokens import Ints
 from kragx.metrics.spans.rows import ranges
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
-from kragx.workshop.moving.index import STEP, Index, once_of, portions
-from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known
+from kragx.workshop.moving.index import STEP, Index, once_of
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Known, whole_grams
 from kragx.workshop.moving.probes import GoldProbe, content, key_of
 
 FINE = 8
@@ -29,8 +29,6 @@ _SHORT = 64  # letters; of more, some grams are found in any case
 _CROWD = 256  # places that are looked at for one gold text
 _DIAGONALS = 48
 _SIDE = 3  # letters on either side of a place that a gram over it has at least
-_CELLS = 1 << 21
-_SALT = np.uint64(0xBF58476D1CE4E5B9)
 
 
 class Chunk(NamedTuple):
@@ -118,9 +116,8 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
         gram_counts: the grams of the corpus that they are of.
         corpus: the documents of the new one.
     """
-    result = MoveSearch(
-        [[] for _ in probes], {}, {}, set(), once_of(probes, gram_counts), gram_counts.step
-    )
+    unique = [once_of(probe, gram_counts) for probe in probes]
+    result = MoveSearch([[] for _ in probes], {}, {}, set(), unique, gram_counts.step)
     index = Index(probes, gram_counts)
     gram_counts.forget_times()
     same: defaultdict[str, list[int]] = defaultdict(list)
@@ -136,8 +133,7 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
                     result.same[number] = str(doc.id)
         result.n_chunks += len(block.own)
         _search_block(block, index, gram_counts, probes, n_places, result)
-    is_short = np.diff(index.start) < GRAM
-    crowded = (n_places > _CROWD) | ((index.n_grams == 0) & ~is_short)
+    crowded = (n_places > _CROWD) | ((index.n_grams == 0) & (index.lengths >= GRAM))
     result.crowded = set(np.flatnonzero(crowded).tolist())
     return result
 
@@ -163,7 +159,7 @@ def _search_block(
     )
     probe, row = np.divmod(pairs, n_rows)
     earliest = np.minimum.reduceat(begin[order], first)
-    latest = np.maximum.reduceat(begin[order], first) + np.diff(index.start)[probe]
+    latest = np.maximum.reduceat(begin[order], first) + index.lengths[probe]
     # One gram alone, four words, is often an accident.
     is_kept = times >= np.minimum(2, index.n_grams[probe])
     n_places += np.bincount(probe[is_kept], minlength=len(n_places))
@@ -174,9 +170,11 @@ def _search_block(
     )
     is_old = _old(block, gram_counts)
     before = -1, 0
-    for pair, runs in _runs(index, block, probe, row):
-        number, chunk_row = int(probe[pair]), int(row[pair])
+    for number, chunk_row in zip(probe.tolist(), row.tolist()):
         wanted_probe = probes[number]
+        runs = _shared_runs(wanted_probe.codes, block.letters.of(chunk_row))
+        if not runs:
+            continue
         # Chunks between two that a gold text meets may hold what of it was edited, and are kept as
         # well.
         if before[0] == number and chunk_row - before[1] <= NEIGHBOURS:
@@ -303,89 +301,31 @@ def _few(
             yield row, SharedRun(low + first, low + last, begin + position)
 
 
-def _runs(
-    index: Index, block: Block, probe: Ints, row: Ints
-) -> Iterator[tuple[int, list[SharedRun]]]:
-    """What gold texts and rows share, in runs; by the number of the pair."""
-    sizes = np.diff(index.start)[probe] + np.diff(block.letters.start)[row]
-    for begin, end in portions(sizes, _CELLS):
-        yield from _runs_of(index, block, probe[begin:end], row[begin:end], begin)
+def _shared_runs(gold: Codes, chunk: Codes) -> list[SharedRun]:
+    """The letters in a row that a gold text and a chunk share, in the order of the gold text.
 
-
-def _runs_of(
-    index: Index, block: Block, probe: Ints, row: Ints, begin: int
-) -> Iterator[tuple[int, list[SharedRun]]]:
-    pair, diagonal = _diagonals(index, block, probe, row)
-    start, rows = index.start, block.letters.start
-    first = np.maximum(start[probe[pair]], rows[row[pair]] - diagonal)
-    last = np.minimum(start[probe[pair] + 1], rows[row[pair] + 1] - diagonal)
-    for a, b in portions(last - first, _CELLS):
-        lengths = (last - first)[a:b]
-        pair_of = np.repeat(np.arange(a, b), lengths)
-        place = first[pair_of] + ranges(lengths)
-        equal = index.codes[place] == block.letters.codes[place + diagonal[pair_of]]
-        inside = np.concatenate(([False], equal, [False]))
-        new = np.concatenate(([True], np.diff(pair_of) != 0, [True]))
-        # A stretch begins where letters are the same that were not, or on the next diagonal.
-        begins = np.flatnonzero(inside[1:-1] & (~inside[:-2] | new[:-1]))
-        ends = np.flatnonzero(inside[1:-1] & (~inside[2:] | new[1:])) + 1
-        long = ends - begins >= LEAST
-        begins, ends = begins[long], ends[long]
-        pair_index = pair_of[begins]
-        chunk_place = place[begins] + diagonal[pair_index] - rows[row[pair[pair_index]]]
-        gold_place = place[begins] - start[probe[pair[pair_index]]]
-        order = np.lexsort((gold_place, pair[pair_index]))
-        columns = (pair[pair_index], gold_place, gold_place + ends - begins, chunk_place)
-        group: list[SharedRun] = []
-        before = -1
-        for number, *run in zip(*(column[order].tolist() for column in columns)):
-            if number != before and group:
-                yield begin + before, group
-                group = []
-            before = number
-            group.append(SharedRun(*run))
-        if group:
-            yield begin + before, group
-
-
-def _diagonals(index: Index, block: Block, probe: Ints, row: Ints) -> tuple[Ints, Ints]:
-    """On which diagonals each pair shares `FINE` letters in a row, the best of them."""
-    gold_place, own_pair = _laid_out(index.codes, index.start, probe, STEP)
-    chunk_place, other_pair = _laid_out(block.letters.codes, block.letters.start, row, 1)
-    own_keys = _fine(index.codes, gold_place) ^ (own_pair.astype(np.uint64) * _SALT)
-    other_keys = _fine(block.letters.codes, chunk_place) ^ (other_pair.astype(np.uint64) * _SALT)
-    order = np.argsort(own_keys, kind="stable")
-    gold_place, own_pair, own_keys = gold_place[order], own_pair[order], own_keys[order]
-    first = np.searchsorted(own_keys, other_keys)
+    The two are laid beside each other on those diagonals on which they share `FINE` letters in a
+    row, the best of them.
+    """
+    fine, of_chunk = whole_grams(gold, FINE)[::STEP], whole_grams(chunk, FINE)
+    order = np.argsort(fine, kind="stable")
+    first = np.searchsorted(fine, of_chunk, sorter=order)
     # Four places of one gram at most: text that repeats itself would give as many diagonals as
     # pairs of places.
-    times = np.minimum(np.searchsorted(own_keys, other_keys, side="right") - first, 4)
-    hit = np.repeat(first, times) + ranges(times)
-    # Pair and diagonal in one whole number; a diagonal may be negative, so half of the lower 40
-    # bits is added to it.
-    keys = own_pair[hit] << 40 | (np.repeat(chunk_place, times) - gold_place[hit] + (1 << 39))
-    keys, support = np.unique(keys, return_counts=True)
-    pair, diagonal = keys >> 40, (keys & ((1 << 40) - 1)) - (1 << 39)
-    # By pair, and of a pair those first that share the most grams.
-    rank = np.lexsort((-support, pair))
-    number = np.empty(len(rank), np.int64)
-    number[rank] = ranges(np.bincount(pair, minlength=len(probe)))
-    is_kept = number < _DIAGONALS
-    return pair[is_kept], diagonal[is_kept]
-
-
-def _laid_out(codes: Codes, start: Ints, rows: Ints, step: int) -> tuple[Ints, Ints]:
-    """Every so many letters of some texts from which a gram begins, and which text it is."""
-    n = np.maximum((np.diff(start)[rows] - FINE) // step + 1, 0)
-    pair = np.repeat(np.arange(len(rows)), n)
-    return start[rows][pair] + step * ranges(n), pair
-
-
-def _fine(codes: Codes, places: Ints) -> Hashes:
-    hashes = np.zeros(len(places), np.uint64)
-    for step in range(FINE):
-        hashes *= np.uint64(0x9E3779B97F4A7C15)
-        hashes += codes[places + step]
-    hashes ^= hashes >> np.uint64(32)
-    hashes *= np.uint64(0xD6E8FEB86659FD93)
-    return hashes ^ (hashes >> np.uint64(29))
+    times = np.minimum(np.searchsorted(fine, of_chunk, side="right", sorter=order) - first, 4)
+    places = STEP * order[np.repeat(first, times) + ranges(times)]
+    hits = np.repeat(np.arange(len(of_chunk)), times)
+    diagonals, support = np.unique(hits - places, return_counts=True)
+    best = np.sort(diagonals[np.argsort(-support, kind="stable")[:_DIAGONALS]])
+    runs: list[SharedRun] = []
+    for diagonal in best.tolist():
+        begin, end = max(0, -diagonal), min(len(gold), len(chunk) - diagonal)
+        equal = gold[begin:end] == chunk[begin + diagonal : end + diagonal]
+        # Where letters begin to be the same, and where they end, by turns.
+        changes = begin + np.flatnonzero(np.diff(equal, prepend=False, append=False))
+        runs += (
+            SharedRun(a, b, a + diagonal)
+            for a, b in changes.reshape(-1, 2).tolist()
+            if b - a >= LEAST
+        )
+    return sorted(runs, key=lambda run: run.first)
