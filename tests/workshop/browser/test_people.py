@@ -154,7 +154,7 @@ def test_the_owner_makes_questions_from_templates(visit, tmp_path):
         view(kim, "questions")
         assert "질문 틀" not in kim.inner_text("main")
         assert (
-            served.ask("GET", "/api/questions/templates", token=served.annotator("김판정"))[0]
+            served.ask("GET", "/api/templates", token=served.annotator("김판정"))[0]
             == 403
         )
 

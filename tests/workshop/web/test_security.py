@@ -297,7 +297,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(served):
         ("PUT", "/api/me", {}),
         ("GET", "/api/me", wrong),
         ("GET", "/api/me", {"X-Kragx-Token": "x"}),
-        ("GET", "/api/documents/nothing", {}),
+        ("GET", "/api/documents?document=nothing", {}),
     ):
         _, answered, body = served.raw(method, path, headers=headers)
         for name, value in HEADERS.items():
