@@ -227,7 +227,7 @@ def test_agreement_by_hand(desk, people):
         assert (alpha["pairs"], alpha["questions"], alpha["least"]) == (number + 1, number + 1, 10)
         assert alpha["value"] == (1.0 if number == 9 else None)
     boards = desk.context.queue.boards.values()
-    assert alpha["meant"] == sum(int(board.twice.sum()) for board in boards) > 0
+    assert alpha["meant"] == sum(one.is_twice for board in boards for one in board) > 0
 
 
 def test_an_odd_question_is_told_to_the_owner_alone(desk, people):

@@ -17,9 +17,9 @@ def true_precision(queue, truth) -> list[float]:
     """Of each retriever over all questions."""
     boards = queue.boards.values()
     hits = sum(
-        board.counts[:, column] * (truth[board.question.uid, document] >= 2)
+        np.array(candidate.counts) * (truth[candidate.pair] >= 2)
         for board in boards
-        for column, document in enumerate(board.documents)
+        for candidate in board
     )
     return (hits / (5 * len(boards))).tolist()
 
@@ -31,7 +31,7 @@ def test_shares_and_totals():
     kinds = zip(state.questions.values(), ["rule", "rule", "case", None])
     state.add([replace(question, query_type=kind) for question, kind in kinds])
     uid = next(iter(state.questions))
-    document = queue.boards[uid].documents[0]
+    document = next(iter(queue.boards[uid].candidates))
     state.add([Judgement(question=uid, document=document, person="p", grade=1)])
     queue.refresh()
     found = totals(queue.boards.values())
@@ -73,12 +73,8 @@ def test_all_pairs_give_the_number_itself():
 def test_the_sample_is_what_comes_first():
     """What somebody searched for is no part of it, nor what follows a pair that is left."""
     queue, _ = World(questions=6, plan=ALL).queue()
-    pairs = [
-        (board.random_place(column), uid, document)
-        for uid, board in queue.boards.items()
-        for column, document in enumerate(board.documents)
-    ]
-    order = [(uid, document) for _, uid, document in sorted(pairs)]
+    candidates = [candidate for board in queue.boards.values() for candidate in board]
+    order = [candidate.pair for candidate in sorted(candidates, key=lambda one: one.place)]
     uid, _ = order[0]
     queue.state.add(
         [
@@ -117,8 +113,13 @@ def test_the_random_share_is_unbiased_and_the_rest_is_not():
         boards = list(queue.boards.values())
         share, *precisions = estimates(boards, queue.plan)
         true = np.mean([grade >= 2 for grade in truth.values()])
-        known = [board.grades[board.known & ~board.random] > 0 for board in boards]
-        guided.append(np.concatenate(known).mean() - true)
+        known = [
+            candidate.grade > 0
+            for board in boards
+            for candidate in board
+            if candidate.standing.is_known and not candidate.is_random
+        ]
+        guided.append(np.mean(known) - true)
         values = [true, *(np.array(true_precision_at(queue, truth)))]
         errors.append([own.value - value for own, value in zip([share, *precisions], values)])
         if share.low is not None:

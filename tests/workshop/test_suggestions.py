@@ -93,7 +93,7 @@ def test_another_retriever_is_asked(state):
     own = suggester(state, other=Asked(Doc("o")))
     own.run()
     own._queue.refresh()
-    assert own._queue.boards["q"].documents == ("o",)
+    assert [*own._queue.boards["q"].candidates] == ["o"]
 
 
 def test_documents_are_found_by_id_or_text(state):

@@ -22,10 +22,8 @@ def verdicts(state: State, pair: Pair) -> dict[str, Judgement]:
 
 def conflicts(boards: Mapping[str, Board]) -> Iterator[Pair]:
     """Yield the pairs on which people differ and nobody has decided, question by question."""
-    for uid, board in boards.items():
-        for document, verdict in zip(board.documents, board.standings):
-            if verdict.state == "conflict":
-                yield uid, document
+    for board in boards.values():
+        yield from (one.pair for one in board if one.standing.state == "conflict")
 
 
 LEAST_PAIRS = 10

@@ -75,25 +75,31 @@ class Sums:
     def take(self, board: Board, times: int = 1) -> None:
         """Add what a board has; with -1 take it away."""
         counts = {
-            "pairs": len(board.documents),
+            "pairs": len(board.candidates),
             "judged": board.n_judged,
-            "random": board.n_random_judged,
+            "random": sum(candidate.is_judged and candidate.is_random for candidate in board),
             "asked": int(board.question.answerable is not False),
-            "wait": int(board.question.answerable is not False and not board.answered.all()),
+            "wait": int(board.question.answerable is not False and not all(board.answered)),
         }
-        if board.is_compared and board.documents:
-            open_pairs = (board.disagreement > 0) & ~board.known
+        if board.is_compared and board.candidates:
+            open_pairs = [
+                candidate
+                for candidate in board
+                if candidate.disagreement and not candidate.standing.is_known
+            ]
+            telling = set(open_pairs) & set(board.unjudged)
             counts |= {
                 "compared": 1,
                 "graded": board.n_judged,
                 "answered": int(board.has_relevant),
-                "left": int(open_pairs.sum()),
-                "telling": int(open_pairs[board.first_columns].sum()),
+                "left": len(open_pairs),
+                "telling": len(telling),
             }
-            lists = np.concatenate([board.ranks, board.counts], axis=1)
             # Two retrievers differ in a question if any rank or count does: all pairs of them at
             # once.
-            self.differing += times * (lists[:, None] != lists[None]).any(axis=2)
+            lists = np.array([[*zip(one.ranks, one.counts)] for one in board], np.int64)
+            lists = lists.reshape(len(board.candidates), len(self.retrievers), 2)
+            self.differing += times * (lists[:, :, None] != lists[:, None]).any(axis=(0, 3))
         for name, count in counts.items():
             self.counts[name] += times * count
 

@@ -34,7 +34,7 @@ Shares = Mapping[str, Mapping[str, float]]
 def totals(boards: Collection[Board]) -> dict[str, int]:
     """Pairs, those judged, questions, and those with a relevant document, as numbers."""
     return {
-        "pairs": sum(len(board.documents) for board in boards),
+        "pairs": sum(len(board.candidates) for board in boards),
         "judged": sum(board.n_judged for board in boards),
         "questions": len(boards),
         "questions_with_relevant": sum(board.has_relevant for board in boards),
@@ -103,19 +103,16 @@ def estimates(boards: Sequence[Board], plan: LabellingPlan) -> list[PoolEstimate
         plan: the retrievers, and how far down they are compared.
     """
     compared = [board for board in boards if board.is_compared]
-    n_pairs = sum(int(board.suggested.sum()) for board in compared)
-    members = [
-        (board.random_place(int(column)), board, int(column))
-        for board in compared
-        for column in np.flatnonzero(board.random)
-    ]
+    candidates = [candidate for board in compared for candidate in board]
+    n_pairs = sum(candidate.is_suggested for candidate in candidates)
+    drawn = sorted((one for one in candidates if one.is_random), key=lambda one: one.place)
     values: list[Floats] = []
     missing = 0
-    for _, board, column in sorted(members, key=lambda member: member[0]):
-        if board.known[column]:
-            counts = board.counts[:, column] / plan.cut
-            values.append(np.append(1.0, counts) * (board.grades[column] > 0))
-        elif board.standings[column].by or board.standings[column].later:
+    for candidate in drawn:
+        if candidate.standing.is_known:
+            counts = np.array(candidate.counts) / plan.cut
+            values.append(np.append(1.0, counts) * (candidate.grade > 0))
+        elif candidate.standing.by or candidate.standing.later:
             missing += 1
         else:
             break  # what comes after it was judged for another reason
@@ -137,7 +134,7 @@ def estimates(boards: Sequence[Board], plan: LabellingPlan) -> list[PoolEstimate
             None if np.isnan(own_reach) else min(1.0, float(value + own_reach)),
             n,
             n_pairs,
-            len(members),
+            len(drawn),
             missing,
         )
         for name, value, own_reach in zip(["", *plan.retrievers], mean, reach)

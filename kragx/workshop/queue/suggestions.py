@@ -133,10 +133,7 @@ class Suggester:
         board = self._queue.boards.get(question.uid)
         known = set(self._state.candidates.get(question.uid, ()))
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
-        if board is not None:
-            gold += [
-                document for document, grade in zip(board.documents, board.grades) if grade > 0
-            ]
+        gold += [candidate.pair[1] for candidate in board or () if candidate.grade > 0]
         beside = [near for document in gold for near in self.beside.of(document)]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:

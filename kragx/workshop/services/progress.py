@@ -75,7 +75,7 @@ class Progress:
         with context.state.lock:
             alpha = agreement(context.state, context.top)
             context.queue.refresh()
-            n_meant = sum(int(board.twice.sum()) for board in context.queue.boards.values())
+            n_meant = sum(one.is_twice for board in context.queue.boards.values() for one in board)
         ends = alpha.interval
         return {
             "value": alpha.value,

@@ -41,7 +41,7 @@ class Questions:
     def _row(self, question: Question, person: Person) -> Plain:
         sees_all = person.role == "owner" or question.person == person.uid
         board = self._context.queue.boards.get(question.uid)
-        pairs = [(question.uid, document) for document in (board.documents if board else ())]
+        pairs = [candidate.pair for candidate in board or ()]
         row: Plain = {
             **plain_question(question),
             "state": question.state,
