@@ -18,6 +18,7 @@ from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
 from kragx.workshop.moving.index import STEP, Index, once_of
 from kragx.workshop.moving.letters import GRAM, Bools, Codes, Known, whole_grams
 from kragx.workshop.moving.probes import GoldProbe, content, key_of
+from kragx.workshop.moving.runs import Run
 
 FINE = 8
 """Letters in a row by which a gold text and a chunk are laid beside each other."""
@@ -53,35 +54,18 @@ class Chunk(NamedTuple):
         return self.place + self.size
 
 
-class SharedRun(NamedTuple):
-    """Letters in a row that a gold text and a chunk share.
-
-    Attributes:
-        first, last: in the probe.
-        other: where they begin in the chunk.
-        before, after: other letters follow than in the probe, and those stood there in the old
-            corpus as well: where another text like it was.
-    """
-
-    first: int
-    last: int
-    other: int
-    before: bool = False
-    after: bool = False
-
-
 @dataclass(slots=True)
 class Overlap:
     """A gold text and a chunk that share letters.
 
     Attributes:
         chunk: its number in the corpus.
-        runs: in the order of the gold text.
+        runs: in the order of the gold text, by their places in the corpus.
         is_gold: the chunk may have letters of the text itself, not only of what is around.
     """
 
     chunk: int
-    runs: list[SharedRun]
+    runs: list[Run]
     is_gold: bool
 
 
@@ -203,13 +187,13 @@ def _old(block: Block, gram_counts: Known) -> Bools:
 
 
 def _with_edges(
-    block: Block, is_old: Bools, row: int, runs: list[SharedRun], probe: GoldProbe
-) -> list[SharedRun]:
+    block: Block, is_old: Bools, row: int, runs: list[Run], probe: GoldProbe
+) -> list[Run]:
     """Runs that say what stands before and behind them."""
     stream, codes, begin = block.stream, probe.codes, int(block.row[row])
     edged = []
     for run in runs:
-        first, last = begin + run.other, begin + run.other + run.last - run.first
+        first, last = begin + run.place, begin + run.end
         before = run.first > 0 and first > 0 and stream[first - 1] != codes[run.first - 1]
         after = run.last < len(codes) and last < len(stream) and stream[last] != codes[run.last]
         edged.append(
@@ -219,35 +203,36 @@ def _with_edges(
 
 
 def _keep(
-    result: MoveSearch, block: Block, number: int, row: int, runs: list[SharedRun], probe: GoldProbe
+    result: MoveSearch, block: Block, number: int, row: int, runs: list[Run], probe: GoldProbe
 ) -> None:
-    chunk, doc = block.first + row, block.docs[row]
+    chunk, doc, begin = block.first + row, block.docs[row], block.place[row]
     size = int(block.letters.start[row + 1] - block.letters.start[row])
     # What is edited at the end of a text may be in a chunk beside what is around it.
-    is_gold = any(run.last > probe.low and run.first < probe.high for run in runs)
+    is_gold = any(run.is_in(probe) for run in runs)
     is_gold |= not runs or not (
-        (runs[0].first >= probe.high and not runs[0].other)
-        or (runs[-1].last <= probe.low and runs[-1].other + runs[-1].last - runs[-1].first == size)
+        (runs[0].first >= probe.high and not runs[0].place)
+        or (runs[-1].last <= probe.low and runs[-1].end == size)
     )
     chunk_text = result.chunks.get(chunk)
     if chunk_text is None or (is_gold and chunk_text.text is None):
         source, start = origin_of(doc)
         text = doc.text if is_gold else None
-        result.chunks[chunk] = Chunk(str(doc.id), size, block.place[row], source, start, text)
+        result.chunks[chunk] = Chunk(str(doc.id), size, begin, source, start, text)
+    runs = [run._replace(place=begin + run.place) for run in runs]
     result.meetings[number].append(Overlap(chunk, runs, is_gold))
 
 
 def _between(
-    block: Block, row: int, runs: list[SharedRun], probe: GoldProbe
-) -> Iterator[tuple[int, SharedRun]]:
+    block: Block, row: int, runs: list[Run], probe: GoldProbe
+) -> Iterator[tuple[int, Run]]:
     """What is too short to be looked up: between runs, at the chunk's ends, in short neighbours."""
     size = len(block.letters.of(row))
     for before, after in pairwise(runs):
-        expected = before.other + before.last - before.first
-        if 0 < after.other - expected <= _SHORT and 0 < after.first - before.last <= _SHORT:
-            yield from _few(block, row, (expected, after.other), probe, (before.last, after.first))
+        expected = before.end
+        if 0 < after.place - expected <= _SHORT and 0 < after.first - before.last <= _SHORT:
+            yield from _few(block, row, (expected, after.place), probe, (before.last, after.first))
     last, current_row = max(runs, key=lambda run: run.last), row
-    begin = last.other + last.last - last.first
+    begin = last.end
     gold = last.last
     n = size - begin
     while gold < probe.high and n <= _SHORT:
@@ -260,7 +245,7 @@ def _between(
         begin = block.overlap[current_row]
         n = min(len(block.letters.of(current_row)) - begin, probe.high - gold)
     first, current_row = min(runs), row
-    end, gold = first.other, first.first
+    end, gold = first.place, first.first
     n = end
     while gold > probe.low and n <= _SHORT:
         n = min(n, gold - probe.low)
@@ -276,12 +261,12 @@ def _between(
 
 def _few(
     block: Block, row: int, chunk_span: tuple[int, int], probe: GoldProbe, golds: tuple[int, int]
-) -> Iterator[tuple[int, SharedRun]]:
+) -> Iterator[tuple[int, Run]]:
     """The runs of a few letters of a chunk and those of gold that should be the same."""
     (begin, end), (low, high) = chunk_span, golds
     chunk_codes, codes = block.letters.of(row)[begin:end], probe.codes[low:high]
     if len(codes) == len(chunk_codes) and (codes == chunk_codes).all():
-        yield row, SharedRun(low, high, begin)
+        yield row, Run(low, high, begin)
         return
     from rapidfuzz.distance import LCSseq
 
@@ -298,10 +283,10 @@ def _few(
         >= min(len(chunk_codes), golds[1] - golds[0]) / 2
     ):
         for first, last, position in pieces:
-            yield row, SharedRun(low + first, low + last, begin + position)
+            yield row, Run(low + first, low + last, begin + position)
 
 
-def _shared_runs(gold: Codes, chunk: Codes) -> list[SharedRun]:
+def _shared_runs(gold: Codes, chunk: Codes) -> list[Run]:
     """The letters in a row that a gold text and a chunk share, in the order of the gold text.
 
     The two are laid beside each other on those diagonals on which they share `FINE` letters in a
@@ -317,15 +302,13 @@ def _shared_runs(gold: Codes, chunk: Codes) -> list[SharedRun]:
     hits = np.repeat(np.arange(len(of_chunk)), times)
     diagonals, support = np.unique(hits - places, return_counts=True)
     best = np.sort(diagonals[np.argsort(-support, kind="stable")[:_DIAGONALS]])
-    runs: list[SharedRun] = []
+    runs: list[Run] = []
     for diagonal in best.tolist():
         begin, end = max(0, -diagonal), min(len(gold), len(chunk) - diagonal)
         equal = gold[begin:end] == chunk[begin + diagonal : end + diagonal]
         # Where letters begin to be the same, and where they end, by turns.
         changes = begin + np.flatnonzero(np.diff(equal, prepend=False, append=False))
         runs += (
-            SharedRun(a, b, a + diagonal)
-            for a, b in changes.reshape(-1, 2).tolist()
-            if b - a >= LEAST
+            Run(a, b, a + diagonal) for a, b in changes.reshape(-1, 2).tolist() if b - a >= LEAST
         )
     return sorted(runs, key=lambda run: run.first)

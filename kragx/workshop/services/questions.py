@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from kragx.data import GoldDataset, Query
+from kragx.data import GoldDataset
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.forms import DropForm, QuestionForm, QuestionsForm, TemplatesForm, UidsForm
 from kragx.workshop.questions.leak import has_kiwi, mean_leak
 from kragx.workshop.questions.question import NewQuestion
+from kragx.workshop.releases.making import query_of
 from kragx.workshop.services.context import Context, Plain, plain_question
 from kragx.workshop.services.errors import ClashError, RefusedError
 from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now
@@ -111,7 +112,7 @@ class Questions:
         from kragx.workshop.questions.targets import TARGETS, unmet
 
         with self._state.lock:
-            existing = [_query(question) for question in self._state.questions.values()]
+            existing = [*map(query_of, self._state.questions.values())]
         settings = self._context.workshop.settings
         result = make_questions(
             self._context.documents.corpus,
@@ -167,10 +168,3 @@ def _check_author(person: Person, question: Question) -> None:
     if person.role != "owner" and question.person != person.uid:
         problem = "a question is changed by who wrote it, and by the owner"
         raise RefusedError(problem, code="author")
-
-
-def _query(question: Question) -> Query:
-    """A question as templates look at those that exist."""
-    properties = {"difficulty": question.difficulty, "sources": [*question.sources]}
-    metadata = {**question.metadata, **properties}
-    return Query(question.uid, question.text, query_type=question.query_type, metadata=metadata)
