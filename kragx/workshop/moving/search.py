@@ -103,7 +103,6 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
     unique = [once_of(probe, gram_counts) for probe in probes]
     result = MoveSearch([[] for _ in probes], {}, {}, set(), unique, gram_counts.step)
     index = Index(probes, gram_counts)
-    gram_counts.forget_times()
     same: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
@@ -175,7 +174,7 @@ def _search_block(
 def _old(block: Block, gram_counts: Known) -> Bools:
     """At which letters of the stream what is before and behind stood together in the old corpus."""
     is_counted = block.is_text & gram_counts.sampled(block.stream_hashes)
-    is_known = is_counted & gram_counts.has(block.stream_hashes)
+    is_known = is_counted & (gram_counts.of(block.stream_hashes) > 0)
     # Sums up to each place, so that the grams over a place are counted by one subtraction.
     places = np.arange(len(is_counted) + 1)
     first, last = np.maximum(places - GRAM + _SIDE, 0), np.maximum(places - _SIDE + 1, 0)
@@ -226,37 +225,34 @@ def _between(
     block: Block, row: int, runs: list[Run], probe: GoldProbe
 ) -> Iterator[tuple[int, Run]]:
     """What is too short to be looked up: between runs, at the chunk's ends, in short neighbours."""
-    size = len(block.letters.of(row))
     for before, after in pairwise(runs):
-        expected = before.end
-        if 0 < after.place - expected <= _SHORT and 0 < after.first - before.last <= _SHORT:
-            yield from _few(block, row, (expected, after.place), probe, (before.last, after.first))
-    last, current_row = max(runs, key=lambda run: run.last), row
-    begin = last.end
-    gold = last.last
-    n = size - begin
-    while gold < probe.high and n <= _SHORT:
-        n = min(n, probe.high - gold)
-        if n > 0 and gold + n > probe.low:
-            yield from _few(block, current_row, (begin, begin + n), probe, (gold, gold + n))
-        gold, current_row = gold + max(n, 0), current_row + 1
-        if current_row >= len(block.docs) or not block.follows[current_row]:
+        chunk_span, golds = (before.end, after.place), (before.last, after.first)
+        if all(0 < high - low <= _SHORT for low, high in (chunk_span, golds)):
+            yield from _few(block, row, chunk_span, probe, golds)
+    yield from _beyond(block, row, max(runs, key=lambda run: run.last), probe, step=1)
+    yield from _beyond(block, row, min(runs), probe, step=-1)
+
+
+def _beyond(
+    block: Block, row: int, run: Run, probe: GoldProbe, step: int
+) -> Iterator[tuple[int, Run]]:
+    """What of a gold text is left on one side of a run, as far as the pieces there are short."""
+    is_ahead = step > 0
+    gold, place = (run.last, run.end) if is_ahead else (run.first, run.place)
+    end = probe.high if is_ahead else probe.low
+    n = len(block.letters.of(row)) - place if is_ahead else place
+    while n <= _SHORT and step * (end - gold) > 0:
+        n = max(0, min(n, step * (end - gold)))
+        golds, places = sorted((gold, gold + step * n)), sorted((place, place + step * n))
+        if n and golds[1] > probe.low and golds[0] < probe.high:
+            yield from _few(block, row, (places[0], places[1]), probe, (golds[0], golds[1]))
+        gold += step * n
+        later = max(row, row + step)
+        if not 0 < later < len(block.docs) or not block.follows[later]:
             break
-        begin = block.overlap[current_row]
-        n = min(len(block.letters.of(current_row)) - begin, probe.high - gold)
-    first, current_row = min(runs), row
-    end, gold = first.place, first.first
-    n = end
-    while gold > probe.low and n <= _SHORT:
-        n = min(n, gold - probe.low)
-        if n > 0 and gold - n < probe.high:
-            yield from _few(block, current_row, (end - n, end), probe, (gold - n, gold))
-        gold -= max(n, 0)
-        if current_row == 0 or not block.follows[current_row]:
-            break
-        current_row -= 1
-        end = len(block.letters.of(current_row)) - block.overlap[current_row + 1]
-        n = min(end, gold - probe.low)
+        row += step
+        size = len(block.letters.of(row)) - block.overlap[later]
+        n, place = min(size, step * (end - gold)), block.overlap[row] if is_ahead else size
 
 
 def _few(
