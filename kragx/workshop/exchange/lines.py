@@ -40,7 +40,8 @@ def write_jsonl(source: ExportSource, path: Path) -> ExportReport:
     write_records(records, path)
     n_releases = counts.pop(Release, 0)
     left_out = phrase("{n} releases: they are files of the folder", n=n_releases)
-    n_written = {kind.table: counts[kind] for kind in KINDS.values()}
+    words = (phrase("people"), phrase("questions"), phrase("candidates"), phrase("judgements"))
+    n_written: dict[str, int] = {what: counts[kind] for what, kind in zip(words, KINDS.values())}
     return ExportReport(n_written, [left_out] if n_releases else [])
 
 
