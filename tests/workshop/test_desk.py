@@ -440,7 +440,7 @@ def test_a_name_that_looks_like_anothers_is_refused(desk, name):
 
 def test_the_owner_reads_which_retrievers_are_equal(desk, monkeypatch):
     """By their names; those who judge read that there is nothing to compare, and no name."""
-    outlook = Outlook("unknown", why="equal", equal=(("bm25", "dense"),))
+    outlook = Outlook("equal", equal=(("bm25", "dense"),))
     monkeypatch.setattr(Sums, "outlook", outlook)
     shown = desk.progress.report(desk.people.owner())
     assert {"about": "bm25, dense", "code": "equal", "values": []} in shown["notices"]

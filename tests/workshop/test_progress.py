@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kragx.workshop.pairs.candidates import LabellingPlan
-from kragx.workshop.queue.progress import estimates, shares, totals
+from kragx.workshop.queue.progress import estimates, shares
 from kragx.workshop.state.records import Judgement, SuggestedDocument
 from tests.workshop.simulated import World, judged, needed
 
@@ -24,6 +24,11 @@ def true_precision(queue, truth) -> list[float]:
     return (hits / (5 * len(boards))).tolist()
 
 
+def n_with_relevant(queue) -> int:
+    """How many questions have a document that answers them."""
+    return sum(board.has_relevant for board in queue.boards.values())
+
+
 def test_shares_and_totals():
     """Values with a target first, also those that no question has; then others, then none."""
     queue, truth = World(questions=4).queue()
@@ -34,8 +39,8 @@ def test_shares_and_totals():
     document = next(iter(queue.boards[uid].candidates))
     state.add([Judgement(question=uid, document=document, person="p", grade=1)])
     queue.refresh()
-    found = totals(queue.boards.values())
-    assert found == {"pairs": len(truth), "judged": 1, "questions": 4, "questions_with_relevant": 0}
+    assert (queue.sums.counts["pairs"], queue.sums.counts["judged"]) == (len(truth), 1)
+    assert n_with_relevant(queue) == 0
     state.add([Judgement(question=uid, document=document, person="p", grade=3)])
     queue.refresh()
     by = shares(queue.boards.values(), {"query_type": {"general": 0.5, "rule": 0.25}})
@@ -49,10 +54,10 @@ def test_shares_and_totals():
     assert by["difficulty"] == []
     state.add([Judgement(question=uid, document=document, person="r", grade=2)])
     queue.refresh()
-    assert totals(queue.boards.values())["questions_with_relevant"] == 1  # 2 and 3 both answer
+    assert n_with_relevant(queue) == 1  # 2 and 3 both answer
     state.add([Judgement(question=uid, document=document, person="r", grade=1)])
     queue.refresh()
-    assert totals(queue.boards.values())["questions_with_relevant"] == 0
+    assert n_with_relevant(queue) == 0
     assert shares([], {}) == {"query_type": [], "difficulty": []}
 
 

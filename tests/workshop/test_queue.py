@@ -242,7 +242,7 @@ def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
     state.add([Question(uid=q, person="o", text=q) for q in "abc"])
     state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
     queue = Queue(state, docs, Copies(docs), plan)
-    assert (queue.sums.outlook.state, queue.sums.outlook.why) == ("unknown", "retrievers")
+    assert (queue.sums.outlook.state, queue.sums.outlook.outcome) == ("unknown", "retrievers")
     seen = []
     for _ in range(6):
         turn = queue.next_pair("p")
@@ -408,7 +408,7 @@ def test_the_outlook(state):
     """Unknown while little is known, then decided; words name nobody."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(16)}
     queue = opened(state, lists, LabellingPlan(1, PLAN.retrievers, twice=0.0, random=0.0))
-    assert (queue.sums.outlook.state, queue.sums.outlook.why) == ("unknown", "pairs")
+    assert (queue.sums.outlook.state, queue.sums.outlook.outcome) == ("unknown", "pairs")
     for number in range(16):
         for name, grade in (("a", 2), ("b", 0)):
             say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
@@ -436,7 +436,7 @@ def test_equal_retrievers_beside_another(state):
     names = {name: name for name in ("one", "two", "third")}
     lists = {str(n): [[f"a{n}"], [f"a{n}"], [f"b{n}"]] for n in range(20)}
     queue = opened(state, lists, LabellingPlan(1, names, twice=0.0, random=0.0))
-    assert queue.sums.outlook.why == "pairs"
+    assert queue.sums.outlook.outcome == "pairs"
     for number in range(20):
         for name, grade in (("a", 2), ("b", 0)):
             say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
@@ -462,14 +462,14 @@ def test_nobody_is_told_to_stop_before_most_questions_have_an_answer(state):
 def test_few_questions_and_waiting_retrievers_are_unknown(state):
     """With nine questions nothing is said, nor while one has not answered."""
     queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(9)})
-    assert queue.sums.outlook.why == "questions"
+    assert queue.sums.outlook.outcome == "questions"
     state.add([Question(uid="new", person="o", text="not asked yet")])
     queue.refresh()
-    assert queue.sums.outlook.why == "answers"
+    assert queue.sums.outlook.outcome == "answers"
     question = state.questions["new"]
     for name, key in PLAN.retrievers.items():
         queue.answered_with_nothing("new", asking_uid(question, name, key))
-    assert queue.sums.outlook.why == "questions"
+    assert queue.sums.outlook.outcome == "questions"
 
 
 @given(

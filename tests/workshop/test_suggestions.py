@@ -150,7 +150,7 @@ def test_failures_are_said_and_stop_nothing(state):
     names = list(asks)
     answered = {n for n, does in zip(names, own._queue.boards["q"].answered) if does}
     assert answered == {"empty", "one"}
-    assert own._queue.sums.outlook.why == "answers"
+    assert own._queue.sums.outlook.outcome == "answers"
 
 
 def test_a_restart_half_way_keeps_what_was_answered(state):

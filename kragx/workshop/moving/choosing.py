@@ -13,7 +13,7 @@ from kragx.printing import phrase
 from kragx.workshop.moving.letters import GRAM
 from kragx.workshop.moving.places import FEWEST, Place, Stretch
 from kragx.workshop.moving.probes import GoldProbe
-from kragx.workshop.moving.runs import Run
+from kragx.workshop.moving.runs import LetterRun
 from kragx.workshop.moving.search import MoveSearch, Overlap
 
 Mask = NDArray[np.bool_]
@@ -120,11 +120,11 @@ def choose(  # noqa: PLR0911  # a line for each reason
     return choice
 
 
-def _groups(probe: GoldProbe, meetings: Sequence[Overlap]) -> Iterator[list[tuple[int, Run]]]:
+def _groups(probe: GoldProbe, meetings: Sequence[Overlap]) -> Iterator[list[tuple[int, LetterRun]]]:
     """Runs with their chunks, of those where the gold text would begin at one place."""
     runs = sorted((run.shift, meeting.chunk, run) for meeting in meetings for run in meeting.runs)
     slack = max(64, (probe.high - probe.low) // 2)
-    group: list[tuple[int, Run]] = []
+    group: list[tuple[int, LetterRun]] = []
     before = runs[0][0]
     for begin, chunk, run in runs:
         if begin - before > slack:

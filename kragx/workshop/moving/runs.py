@@ -14,7 +14,7 @@ PUT_IN = 16
 _JUMP = 32  # letters that what follows must have more than, to be of the text as well
 
 
-class Run(NamedTuple):
+class LetterRun(NamedTuple):
     """Letters in a row that a probe and a text of the new corpus share.
 
     Attributes:
@@ -40,17 +40,19 @@ class Run(NamedTuple):
         """Where in it the letter behind the last one is."""
         return self.shift + self.last
 
-    def part(self, first: int, last: int) -> Run:
+    def part(self, first: int, last: int) -> LetterRun:
         """Some of its letters."""
         before, after = self.before and first == self.first, self.after and last == self.last
-        return Run(first, last, first + self.shift, before, after)
+        return LetterRun(first, last, first + self.shift, before, after)
 
     def is_in(self, probe: GoldProbe) -> bool:
         """Whether some of them are of the gold text itself."""
         return self.last > probe.low and self.first < probe.high
 
 
-def chain_of(runs: Collection[Run], probe: GoldProbe, is_own: Callable[[Run], bool]) -> list[Run]:
+def chain_of(
+    runs: Collection[LetterRun], probe: GoldProbe, is_own: Callable[[LetterRun], bool]
+) -> list[LetterRun]:
     """Runs in the order of both texts: those of the most letters, for the least put in between.
 
     Letters put into the gold text cost as many, between runs that are its own `_JUMP` at the most.
@@ -82,7 +84,7 @@ def chain_of(runs: Collection[Run], probe: GoldProbe, is_own: Callable[[Run], bo
         chains.append(best)
     # From the end of the best chain back, by the part that each one goes on from.
     end = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
-    chain: list[tuple[Run, bool]] = []
+    chain: list[tuple[LetterRun, bool]] = []
     while end >= 0:
         _, before_it, first = chains[end]
         part = parts[end]
@@ -100,13 +102,13 @@ def chain_of(runs: Collection[Run], probe: GoldProbe, is_own: Callable[[Run], bo
     return _joined(kept or [run for run, _ in chain][:1])
 
 
-def without_overlaps(runs: Collection[Run]) -> Iterator[Run]:
+def without_overlaps(runs: Collection[LetterRun]) -> Iterator[LetterRun]:
     """The runs of a chunk, each without the letters that are in a longer one.
 
     A chunk is of one document: where the next one begins as the gold text ends, the letters there
     are those of what is behind it.
     """
-    runs_kept: list[Run] = []
+    runs_kept: list[LetterRun] = []
     # The longest first: others give way to those that are kept already.
     for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
         begin, end = run.place, run.end
@@ -122,9 +124,9 @@ def without_overlaps(runs: Collection[Run]) -> Iterator[Run]:
     yield from runs_kept
 
 
-def _joined(runs: Collection[Run]) -> list[Run]:
+def _joined(runs: Collection[LetterRun]) -> list[LetterRun]:
     """Runs that follow on one another as one, as those of chunks that overlap or are neighbours."""
-    joined: list[Run] = []
+    joined: list[LetterRun] = []
     for run in sorted(set(runs), key=lambda run: (run.shift, run)):
         before = joined[-1] if joined else None
         if before is None or run.shift != before.shift or run.first > before.last:
@@ -134,7 +136,7 @@ def _joined(runs: Collection[Run]) -> list[Run]:
     return sorted(joined)
 
 
-def _cut(run: Run, low: int, high: int) -> Iterator[Run]:
+def _cut(run: LetterRun, low: int, high: int) -> Iterator[LetterRun]:
     """What of a run is before, in and behind the gold text."""
     bounds = [
         run.first,

@@ -18,7 +18,7 @@ from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
 from kragx.workshop.moving.index import STEP, Index, once_of
 from kragx.workshop.moving.letters import GRAM, Bools, Codes, Known, whole_grams
 from kragx.workshop.moving.probes import GoldProbe, content, key_of
-from kragx.workshop.moving.runs import Run
+from kragx.workshop.moving.runs import LetterRun
 
 FINE = 8
 """Letters in a row by which a gold text and a chunk are laid beside each other."""
@@ -65,7 +65,7 @@ class Overlap:
     """
 
     chunk: int
-    runs: list[Run]
+    runs: list[LetterRun]
     is_gold: bool
 
 
@@ -186,8 +186,8 @@ def _old(block: Block, gram_counts: Known) -> Bools:
 
 
 def _with_edges(
-    block: Block, is_old: Bools, row: int, runs: list[Run], probe: GoldProbe
-) -> list[Run]:
+    block: Block, is_old: Bools, row: int, runs: list[LetterRun], probe: GoldProbe
+) -> list[LetterRun]:
     """Runs that say what stands before and behind them."""
     stream, codes, begin = block.stream, probe.codes, int(block.row[row])
     edged = []
@@ -202,7 +202,7 @@ def _with_edges(
 
 
 def _keep(
-    result: MoveSearch, block: Block, number: int, row: int, runs: list[Run], probe: GoldProbe
+    result: MoveSearch, block: Block, number: int, row: int, runs: list[LetterRun], probe: GoldProbe
 ) -> None:
     chunk, doc, begin = block.first + row, block.docs[row], block.place[row]
     size = int(block.letters.start[row + 1] - block.letters.start[row])
@@ -222,8 +222,8 @@ def _keep(
 
 
 def _between(
-    block: Block, row: int, runs: list[Run], probe: GoldProbe
-) -> Iterator[tuple[int, Run]]:
+    block: Block, row: int, runs: list[LetterRun], probe: GoldProbe
+) -> Iterator[tuple[int, LetterRun]]:
     """What is too short to be looked up: between runs, at the chunk's ends, in short neighbours."""
     for before, after in pairwise(runs):
         chunk_span, golds = (before.end, after.place), (before.last, after.first)
@@ -234,8 +234,8 @@ def _between(
 
 
 def _beyond(
-    block: Block, row: int, run: Run, probe: GoldProbe, step: int
-) -> Iterator[tuple[int, Run]]:
+    block: Block, row: int, run: LetterRun, probe: GoldProbe, step: int
+) -> Iterator[tuple[int, LetterRun]]:
     """What of a gold text is left on one side of a run, as far as the pieces there are short."""
     is_ahead = step > 0
     gold, place = (run.last, run.end) if is_ahead else (run.first, run.place)
@@ -257,12 +257,12 @@ def _beyond(
 
 def _few(
     block: Block, row: int, chunk_span: tuple[int, int], probe: GoldProbe, golds: tuple[int, int]
-) -> Iterator[tuple[int, Run]]:
+) -> Iterator[tuple[int, LetterRun]]:
     """The runs of a few letters of a chunk and those of gold that should be the same."""
     (begin, end), (low, high) = chunk_span, golds
     chunk_codes, codes = block.letters.of(row)[begin:end], probe.codes[low:high]
     if len(codes) == len(chunk_codes) and (codes == chunk_codes).all():
-        yield row, Run(low, high, begin)
+        yield row, LetterRun(low, high, begin)
         return
     from rapidfuzz.distance import LCSseq
 
@@ -279,10 +279,10 @@ def _few(
         >= min(len(chunk_codes), golds[1] - golds[0]) / 2
     ):
         for first, last, position in pieces:
-            yield row, Run(low + first, low + last, begin + position)
+            yield row, LetterRun(low + first, low + last, begin + position)
 
 
-def _shared_runs(gold: Codes, chunk: Codes) -> list[Run]:
+def _shared_runs(gold: Codes, chunk: Codes) -> list[LetterRun]:
     """The letters in a row that a gold text and a chunk share, in the order of the gold text.
 
     The two are laid beside each other on those diagonals on which they share `FINE` letters in a
@@ -298,13 +298,15 @@ def _shared_runs(gold: Codes, chunk: Codes) -> list[Run]:
     hits = np.repeat(np.arange(len(of_chunk)), times)
     diagonals, support = np.unique(hits - places, return_counts=True)
     best = np.sort(diagonals[np.argsort(-support, kind="stable")[:_DIAGONALS]])
-    runs: list[Run] = []
+    runs: list[LetterRun] = []
     for diagonal in best.tolist():
         begin, end = max(0, -diagonal), min(len(gold), len(chunk) - diagonal)
         equal = gold[begin:end] == chunk[begin + diagonal : end + diagonal]
         # Where letters begin to be the same, and where they end, by turns.
         changes = begin + np.flatnonzero(np.diff(equal, prepend=False, append=False))
         runs += (
-            Run(a, b, a + diagonal) for a, b in changes.reshape(-1, 2).tolist() if b - a >= LEAST
+            LetterRun(a, b, a + diagonal)
+            for a, b in changes.reshape(-1, 2).tolist()
+            if b - a >= LEAST
         )
     return sorted(runs, key=lambda run: run.first)

@@ -58,7 +58,7 @@ def asking_uid(question: Question, retriever: str, key: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class PooledDocument:
     """A document that may answer a question; its copies are taken together with it.
 
     Attributes:
@@ -108,10 +108,10 @@ class Board:
     """
 
     question: Question
-    candidates: Mapping[str, Candidate]
+    candidates: Mapping[str, PooledDocument]
     answered: tuple[bool, ...]
     odd: Mapping[str, str]
-    doubts: tuple[tuple[Candidate, ...], ...] = ()
+    doubts: tuple[tuple[PooledDocument, ...], ...] = ()
 
     @classmethod
     def of(
@@ -186,7 +186,7 @@ class Board:
             tuple(tuple(candidates[place] for place in doubt) for doubt in likeliest),
         )
 
-    def __iter__(self) -> Iterator[Candidate]:
+    def __iter__(self) -> Iterator[PooledDocument]:
         return iter(self.candidates.values())
 
     @cached_property
@@ -210,31 +210,31 @@ class Board:
         return self.has_relevant, self.n_judged
 
     @cached_property
-    def in_doubt(self) -> list[Candidate]:
+    def in_doubt(self) -> list[PooledDocument]:
         """What people are to say first: where gold of before a move may be, until it is found."""
-        candidates: dict[Candidate, None] = {}
+        candidates: dict[PooledDocument, None] = {}
         for doubt in self.doubts:
             if not any(place.is_judged and place.grade > 0 for place in doubt):
                 candidates |= dict.fromkeys(place for place in doubt if not place.is_judged)
         return list(candidates)
 
     @cached_property
-    def unjudged(self) -> list[Candidate]:
+    def unjudged(self) -> list[PooledDocument]:
         """What nobody has judged, without the random share, by what it is worth."""
-        candidates = (one for one in self if not one.standing.by and not one.is_random)
+        candidates = (entry for entry in self if not entry.standing.by and not entry.is_random)
         return sorted(candidates, key=lambda candidate: -self.worth(candidate))
 
     @cached_property
-    def random_share(self) -> list[Candidate]:
+    def random_share(self) -> list[PooledDocument]:
         """What nobody has judged of the random share."""
-        return [one for one in self if not one.standing.by and one.is_random]
+        return [entry for entry in self if not entry.standing.by and entry.is_random]
 
     @cached_property
-    def for_second(self) -> list[Candidate]:
+    def for_second(self) -> list[PooledDocument]:
         """What one has judged and two are to."""
-        return [one for one in self if len(one.standing.by) == 1 and one.is_twice]
+        return [entry for entry in self if len(entry.standing.by) == 1 and entry.is_twice]
 
-    def worth(self, candidate: Candidate) -> float:
+    def worth(self, candidate: PooledDocument) -> float:
         """How much the grade of a document is wanted.
 
         What retrievers differ in is. What all have at the same rank tells nothing of them, and is
@@ -255,14 +255,14 @@ def _candidate(
     plan: LabellingPlan,
     *,
     is_suggested: bool,
-) -> Candidate:
+) -> PooledDocument:
     """A document of a question, by the ranks at which retrievers of a number have it."""
     ranks_of: list[list[int]] = [[] for _ in plan.retrievers]
     for number, rank in places:
         ranks_of[number].append(rank)
     ranks = tuple(min(ranks, default=0) for ranks in ranks_of)
     gains = [1.0 / log2(1.0 + rank) if 0 < rank <= plan.cut else 0.0 for rank in ranks] or [0.0]
-    return Candidate(
+    return PooledDocument(
         pair,
         verdict,
         ranks,

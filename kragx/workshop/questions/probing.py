@@ -268,7 +268,9 @@ class _Maker:
         if chosen is None:
             return None
         name, words, forbidden = chosen
-        fitting = [one for one in self._templates[filling.language] if one.names == {name}]
+        fitting = [
+            template for template in self._templates[filling.language] if template.names == {name}
+        ]
         template = self._rng.choice(fitting)
         text = template.render({name: words})
         digest = hashlib.sha256(f"{asker}\x1f{text}".encode()).hexdigest()[:12]
@@ -299,7 +301,7 @@ class _Maker:
         first = None
         for name, words in options:
             holding = self._tenancy.holding(words)
-            others = [one for one in holding if asker not in self._tenancy.owners[one]]
+            others = [doc_id for doc_id in holding if asker not in self._tenancy.owners[doc_id]]
             chosen = name, words, [*dict.fromkeys([filling.doc.id or "", *others])]
             if len(others) == len(holding):
                 return chosen

@@ -31,16 +31,6 @@ Shares = Mapping[str, Mapping[str, float]]
 """By query_type and difficulty the share that each value should have."""
 
 
-def totals(boards: Collection[Board]) -> dict[str, int]:
-    """Pairs, those judged, questions, and those with a relevant document, as numbers."""
-    return {
-        "pairs": sum(len(board.candidates) for board in boards),
-        "judged": sum(board.n_judged for board in boards),
-        "questions": len(boards),
-        "questions_with_relevant": sum(board.has_relevant for board in boards),
-    }
-
-
 def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[str, Any]]]:
     """By query_type and difficulty how many questions there are, and how many should be.
 
@@ -105,7 +95,9 @@ def estimates(boards: Sequence[Board], plan: LabellingPlan) -> list[PoolEstimate
     compared = [board for board in boards if board.is_compared]
     candidates = [candidate for board in compared for candidate in board]
     n_pairs = sum(candidate.is_suggested for candidate in candidates)
-    drawn = sorted((one for one in candidates if one.is_random), key=lambda one: one.place)
+    drawn = sorted(
+        (entry for entry in candidates if entry.is_random), key=lambda entry: entry.place
+    )
     values: list[Floats] = []
     missing = 0
     for candidate in drawn:

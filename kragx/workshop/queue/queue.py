@@ -9,7 +9,7 @@ from itertools import chain, takewhile
 from typing import Literal, NamedTuple
 
 from kragx.data import Doc
-from kragx.workshop.pairs.candidates import Board, Candidate, LabellingPlan, chance
+from kragx.workshop.pairs.candidates import Board, LabellingPlan, PooledDocument, chance
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue.convergence import Sums
 from kragx.workshop.state.records import Judgement
@@ -80,11 +80,11 @@ class _Request(NamedTuple):
 class Queue:
     """Gives each person the pair to judge next.
 
-    A random share of the pairs (`Candidate.is_random`) is shown in the order of a hash, in a share
-    of the turns, and never because of what it could change; the rest by how far retrievers differ
-    in it (`Board.worth`), the most first. Before all comes what is in doubt since the corpus was
-    chunked anew (`moved`). Where there is nothing to compare, questions without a relevant document
-    come first.
+    A random share of the pairs (`PooledDocument.is_random`) is shown in the order of a hash, in a
+    share of the turns, and never because of what it could change; the rest by how far retrievers
+    differ in it (`Board.worth`), the most first. Before all comes what is in doubt since the corpus
+    was chunked anew (`moved`). Where there is nothing to compare, questions without a relevant
+    document come first.
 
     Args:
         state: the workshop.
@@ -204,7 +204,9 @@ class Queue:
         if not request.boards:
             return "no questions"
         candidates = [candidate for board in request.boards for candidate in board]
-        if any(one.pair in self._shown and self._lacks(request.person, one) for one in candidates):
+        if any(
+            entry.pair in self._shown and self._lacks(request.person, entry) for entry in candidates
+        ):
             return "with others"
         return "all judged" if candidates else "no documents"
 
@@ -241,7 +243,7 @@ class Queue:
         return n_random < self.plan.random * (counts["judged"] + len(besides) + 1)
 
     def _lacks(
-        self, person: str, candidate: Candidate, looking: Collection[str] = frozenset()
+        self, person: str, candidate: PooledDocument, looking: Collection[str] = frozenset()
     ) -> bool:
         """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
         status = candidate.standing
@@ -252,10 +254,10 @@ class Queue:
         people = frozenset[str]() if is_doubted else status.by
         return len(people.union(looking)) < (2 if candidate.is_twice else 1)
 
-    def _is_late(self, person: str, candidate: Candidate) -> bool:
+    def _is_late(self, person: str, candidate: PooledDocument) -> bool:
         return person in self.boards[candidate.pair[0]].odd or person in candidate.standing.later
 
-    def _may_judge(self, request: _Request, candidate: Candidate, late: bool = False) -> bool:
+    def _may_judge(self, request: _Request, candidate: PooledDocument, late: bool = False) -> bool:
         """Whether a person may be shown a pair now; one that they put off only as `late`.
 
         It lacks a judgement that nobody else is about to give.
@@ -270,23 +272,23 @@ class Queue:
     def _open(
         self,
         request: _Request,
-        candidates_of: Callable[[Board], Iterable[Candidate]],
+        candidates_of: Callable[[Board], Iterable[PooledDocument]],
         late: bool = False,
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[PooledDocument]:
         """Those of some candidates of the boards that a person may be shown now."""
         for candidate in chain.from_iterable(map(candidates_of, request.boards)):
             if self._may_judge(request, candidate, late):
                 yield candidate
 
-    def _doubted(self, request: _Request) -> Candidate | None:
+    def _doubted(self, request: _Request) -> PooledDocument | None:
         """Where gold of before a move may be: the next release waits for it."""
         return next(self._open(request, lambda board: board.in_doubt), None)
 
-    def _by_worth(self, request: _Request) -> Candidate | None:
+    def _by_worth(self, request: _Request) -> PooledDocument | None:
         """What could change most, of a question for some pairs in a row; else by progress."""
         best: dict[str, float] = {}
         for board in request.boards:
-            of_board = (one for one in board.unjudged if self._may_judge(request, one))
+            of_board = (entry for entry in board.unjudged if self._may_judge(request, entry))
             if (first := next(of_board, None)) is not None:
                 best[board.question.uid] = board.worth(first)
         if not best:
@@ -307,9 +309,9 @@ class Queue:
         if not stays and current not in alike:
             uid = min(alike, key=lambda uid: chance(request.person, uid))
         board, least = self.boards[uid], min(_ENOUGH * top, best[uid])
-        alike_pairs = (one for one in board.unjudged if board.worth(one) >= least)
+        alike_pairs = (entry for entry in board.unjudged if board.worth(entry) >= least)
         return min(
-            (one for one in alike_pairs if self._may_judge(request, one)),
+            (entry for entry in alike_pairs if self._may_judge(request, entry)),
             key=lambda candidate: chance(request.person, *candidate.pair),
         )
 
@@ -327,24 +329,24 @@ class Queue:
         current = next(questions, "")
         return current, 1 + sum(1 for _ in takewhile(lambda uid: uid == current, questions))
 
-    def _at_random(self, request: _Request) -> Candidate | None:
+    def _at_random(self, request: _Request) -> PooledDocument | None:
         """The first of the random share, in an order that was fixed before anybody judged."""
         candidates = self._open(request, lambda board: board.random_share)
         return min(candidates, key=lambda candidate: candidate.place, default=None)
 
-    def _second(self, request: _Request) -> Candidate | None:
+    def _second(self, request: _Request) -> PooledDocument | None:
         """A pair that one other person has judged, and two are to."""
         current, _ = self._at(request)
         return min(
             self._open(request, lambda board: board.for_second),
-            key=lambda one: (one.pair[0] != current, chance(request.person, *one.pair)),
+            key=lambda entry: (entry.pair[0] != current, chance(request.person, *entry.pair)),
             default=None,
         )
 
-    def _late(self, request: _Request) -> Candidate | None:
+    def _late(self, request: _Request) -> PooledDocument | None:
         """What they put off, the longest ago first."""
 
-        def since(candidate: Candidate) -> tuple[str, Pair]:
+        def since(candidate: PooledDocument) -> tuple[str, Pair]:
             mine = self.turn(request.person, *candidate.pair).mine
             return mine.at if mine else "", candidate.pair
 

@@ -17,9 +17,6 @@ from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.state.records import Question, SuggestedDocument
 
-_AT_ONCE = 200
-"""So many questions a retriever is asked at once; those that have come meanwhile are next."""
-
 _PATIENCE = 0.5
 """Seconds that a database which others hold may take; people wait meanwhile."""
 
@@ -124,9 +121,8 @@ class Suggester:
             self._add([row for question in questions for row in self._at_hand(question)])
         for source in self._sources:
             todo = [question for question in questions if self._is_open(question, source)]
-            for first in range(0, len(todo), _AT_ONCE):
-                if not self._ask(source, todo[first : first + _AT_ONCE]):
-                    break
+            if todo:
+                self._ask(source, todo)
 
     def _at_hand(self, question: Question) -> Iterator[SuggestedDocument]:
         """What a question was made from, and what lies beside its gold."""
@@ -150,8 +146,8 @@ class Suggester:
             rows = self._state.candidates.get(question.uid, {}).values()
             return not any(row.uid == uid for of_document in rows for row in of_document)
 
-    def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> bool:
-        """Store the answers to some questions; False if it cannot be asked at all."""
+    def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
+        """Store the answers to some questions."""
         dataset = GoldDataset(tuple(Query(question.uid, question.text) for question in questions))
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
@@ -166,17 +162,15 @@ class Suggester:
             run = source.ask(dataset, hear)
         except StoreFailedError:
             raise
-        except KragxError as error:
-            self._say(source.name, [_not_asked(str(error))])
-            return False
         except Exception as error:  # a user's module may raise anything when it is loaded
-            self._say(source.name, [_not_asked(f"{type(error).__name__}: {error}")])
-            return False
+            kind = "" if isinstance(error, KragxError) else f"{type(error).__name__}: "
+            text = f"{kind}{error}"
+            self._say(source.name, [Remark("unasked", f"cannot be asked: {text}", (text,))])
+            return
         for uid, question in unanswered.items():
             nothing = Retrieved(error="it has no answer")
             self._store(source, question, run.results.get(uid, nothing))
         self._say(source.name, list(self._remarks(source.name)))
-        return True
 
     def _store(self, source: SuggestionSource, question: Question, answer: Retrieved) -> None:
         """Store an answer as soon as it has come: who starts anew half way asks for the others."""
@@ -248,10 +242,6 @@ class Suggester:
                 f"(the first: {first!r}); was it made from another one?"
             )
             yield Remark("lost", words, (len(lost_docs), first))
-
-
-def _not_asked(error: str) -> Remark:
-    return Remark("unasked", f"cannot be asked: {error}", (error,))
 
 
 class Neighbours:

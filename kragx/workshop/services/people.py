@@ -30,7 +30,7 @@ class People:
         return self.context.state.owner()
 
     def annotator(self, name: str) -> Person:
-        """The annotator of a name (`names.same`); made where there is none.
+        """The annotator of a name (`people_called`); made where there is none.
 
         Raises:
             UsageError: it is no name, or one that looks like another's.

@@ -5,7 +5,7 @@ from itertools import chain
 
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
 from kragx.workshop.questions.leak import mean_leak
-from kragx.workshop.queue.progress import estimates, shares, totals
+from kragx.workshop.queue.progress import estimates, shares
 from kragx.workshop.services.context import Context, Plain
 from kragx.workshop.state.records import Person
 
@@ -53,7 +53,11 @@ class Progress:
             if person.role == "owner":
                 pair_estimates = estimates(boards, context.queue.plan)
                 figures |= {
-                    "totals": totals(boards) | counts,
+                    "totals": counts
+                    | {
+                        "judged": context.queue.sums.counts["judged"],
+                        "questions_with_relevant": sum(board.has_relevant for board in boards),
+                    },
                     "agreement": self.agreement(),
                     "people": self._people(),
                     "estimates": [vars(estimate) for estimate in pair_estimates],
@@ -75,7 +79,9 @@ class Progress:
         with context.state.lock:
             alpha = agreement(context.state, context.top)
             context.queue.refresh()
-            n_meant = sum(one.is_twice for board in context.queue.boards.values() for one in board)
+            n_meant = sum(
+                entry.is_twice for board in context.queue.boards.values() for entry in board
+            )
         ends = alpha.interval
         return {
             "value": alpha.value,
