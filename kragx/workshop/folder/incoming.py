@@ -25,13 +25,10 @@ class Incoming:
 
     Attributes:
         records: in the order in which they are to be stored.
-        questions, judgements: how many of them.
         kept: gold items that stay with their questions as they are.
     """
 
     records: tuple[StoredRecord, ...]
-    questions: int
-    judgements: int
     kept: int
 
 
@@ -54,7 +51,7 @@ def incoming(
         DataError: a question has no text, and nobody could judge for it.
     """
     records: list[StoredRecord] = []
-    n_judgements = n_kept = 0
+    n_kept = 0
     for query in dataset:
         if not query.text:
             problem = f"the question {query.id!r} has no text"
@@ -64,17 +61,13 @@ def incoming(
         rest: list[Gold] = []
         for gold in () if top is None else query.gold:
             judgement = _judgement(query, gold, person, documents, top)
-            if judgement is None or judgement.document in {
-                judgement_before.document for judgement_before in judged
-            }:
+            if judgement is None or judgement.document in {row.document for row in judged}:
                 rest.append(gold)
             else:
                 judged.append(judgement)
         question = _question(replace(query, gold=tuple(rest)), person)
         records.append(question)
-        suggested = dict.fromkeys(
-            [*(judgement_now.document for judgement_now in judged), *question.sources]
-        )
+        suggested = dict.fromkeys([*(row.document for row in judged), *question.sources])
         records += (
             SuggestedDocument(
                 question=query.id, document=document, origin="source", detail=person.name
@@ -83,8 +76,8 @@ def incoming(
             if document in documents
         )
         records += judged
-        n_judgements, n_kept = n_judgements + len(judged), n_kept + len(rest)
-    return Incoming(tuple(records), len(dataset), n_judgements, n_kept)
+        n_kept += len(rest)
+    return Incoming(tuple(records), n_kept)
 
 
 def _question(query: Query, person: Person) -> Question:
