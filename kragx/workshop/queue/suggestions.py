@@ -13,6 +13,7 @@ from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
+from kragx.workshop.folder.places import origin_of
 from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.state.records import Question, SuggestedDocument
@@ -248,24 +249,22 @@ class Neighbours:
     """The chunks before and after each: of the same source by offsets, else in the corpus's order.
 
     Args:
-        docs: the corpus. A document's source is ``metadata.source``; without one, or alone of its
-            source, it is whole, and has no neighbours.
+        docs: the corpus. A document without a source (`origin_of`), or alone of it, is whole, and
+            has no neighbours.
     """
 
     def __init__(self, docs: Mapping[str, Doc]) -> None:
-        of_source: defaultdict[str, list[str]] = defaultdict(list)
+        of_source: defaultdict[str, list[tuple[int | None, str]]] = defaultdict(list)
         for doc_id, doc in docs.items():
-            source = doc.metadata.get("source")
-            if isinstance(source, str):
-                of_source[source].append(doc_id)
+            source, start = origin_of(doc)
+            if source is not None:
+                of_source[source].append((start, doc_id))
         self._chunks: dict[str, list[str]] = {}
         self._place: dict[str, tuple[str, int]] = {}
         for source, chunks in of_source.items():
-            starts = [docs[chunk].metadata.get("start") for chunk in chunks]
-            order = list(range(len(chunks)))
-            if all(isinstance(start, int) for start in starts):
-                order.sort(key=lambda number: int(starts[number] or 0))
-            self._chunks[source] = [chunks[number] for number in order]
+            if all(start is not None for start, _ in chunks):
+                chunks.sort(key=lambda chunk: chunk[0] or 0)
+            self._chunks[source] = [doc_id for _, doc_id in chunks]
             self._place.update((chunk, (source, n)) for n, chunk in enumerate(self._chunks[source]))
 
     def of(self, document: str) -> list[str]:

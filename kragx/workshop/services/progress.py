@@ -1,5 +1,6 @@
 """How far a workshop is, for who judges and for its owner."""
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
@@ -93,23 +94,17 @@ class Progress:
         }
 
     def _people(self) -> list[Plain]:
+        boards = self.context.queue.boards.values()
+        later = Counter(uid for board in boards for entry in board for uid in entry.standing.later)
         return [
             {
                 "name": person.name,
                 "judged": self.context.n_judged(person),
-                "later": self._n_later(person),
+                "later": later[person.uid],
             }
             for person in self.context.state.people.values()
             if person.role != "file"
         ]
-
-    def _n_later(self, person: Person) -> int:
-        """How many pairs a person has put off and not judged since."""
-        state = self.context.state
-        history = state.history.get(person.uid, ())
-        pairs = {(judgement.question, judgement.document) for judgement in history}
-        newest = (state.newest(pair, person.uid) for pair in pairs)
-        return sum(judgement is not None and judgement.kind == "later" for judgement in newest)
 
     def _notices(self) -> list[Plain]:
         remarks = [
