@@ -65,12 +65,3 @@ def read_jsonl(path: Path) -> FileRows:
             rows.append(Row(kind, place, line, number=number))
     mistakes.refuse()
     return FileRows(rows, is_history=True)
-
-
-def first_record(path: Path) -> Mapping[str, object]:
-    """The first record of a file, by which its form is told; empty without any.
-
-    Raises:
-        DataError: it cannot be read.
-    """
-    return next((record for _, record in read_records(path)), {})

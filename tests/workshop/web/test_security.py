@@ -55,7 +55,7 @@ def test_a_foreign_origin_is_refused(served, origin):
     assert served.ask("GET", "/api/me", headers=headers)[0] == 403
     said = grade("q1", "refund", 1)
     assert served.ask("POST", "/api/judgements", said, headers=headers)[0] == 403
-    assert not served.desk.context.state.is_known(said["uid"])
+    assert not served.desk.context.state.judgement(said["uid"])
 
 
 def test_its_own_origin_is_welcome(served):
