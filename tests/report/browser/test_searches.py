@@ -52,7 +52,7 @@ def shown(page, place: str) -> str:
 def test_above_the_questions(opened, few):
     """The basis in the head, the figure with its values in words, and counts that are filters."""
     page = opened(path=few)
-    assert "Numbers are of the first search." in shown(page, "#top")
+    assert "Metrics of a list are of the first search" in shown(page, "#top")
     spoken = page.locator("#figure-steps svg[role=img]").get_attribute("aria-label")
     assert "thorough: step 1 0.000, step 2 0.500, step 3 0.500, step 4 0.500" in spoken
     page.click("#figure-steps summary")
