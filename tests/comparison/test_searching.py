@@ -190,6 +190,7 @@ def test_no_line_where_all_bring_as_many():
     [
         ("evidence_recall", True),
         ("evidence_recall@2(k=5)", True),
+        ("evidence_recall@1", False),
         ("recall(of=all)", True),
         ("recall@10(of=all)", False),
         ("recall@2000tokens(of=all)", False),

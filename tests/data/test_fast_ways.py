@@ -220,7 +220,7 @@ def lines(draw: st.DrawFn) -> bytes:
         record: dict[str, Any] = {"query_id": draw(st.sampled_from([f"q{number}", "q0", 1, ""]))}
         record["gold"] = draw(lists_of_records("grade"))
         record["retrieved"] = draw(lists_of_records("score"))
-        for name in draw(st.sets(st.sampled_from([*SELDOM]), max_size=2)):
+        for name in draw(st.sets(st.sampled_from([*SELDOM]), max_size=3)):
             record[name] = draw(SELDOM[name])
         records.append(json.dumps(record, ensure_ascii=draw(st.booleans())))
     return "\n".join(records).encode("utf-8", "surrogatepass")
@@ -236,6 +236,22 @@ SELDOM: dict[str, st.SearchStrategy[Any]] = {
     "error": st.sampled_from(["TimeoutError", "", None, 1]),
     "seconds": st.sampled_from([0.5, None, -1, "1"]),
     "retrieved_chunk_ids": st.sampled_from([["a"], [], None, "a", ["a", "b"]]),
+    "searches": st.none()
+    | st.just({"retrieved": []})
+    | st.lists(
+        st.sampled_from(
+            [
+                {},
+                1,
+                {"retrieved": [0]},
+                {"retrieved": [{"text": "a"}], "read": [0, "b"], "step": 1},
+                {"query": "\ud800", "retrieved": [{"text": "\ud800"}], "error": ""},
+                {"error": "a", "retrieved": None},
+                {"more": 1},
+            ]
+        ),
+        max_size=2,
+    ),
     "gold": st.none() | st.just("a"),
     "retrieved": st.none() | st.just({"text": "a"}),
     "more": TEXT,
@@ -296,7 +312,8 @@ def test_what_is_not_there_is_nothing(raw: bytes) -> None:
         json_value(line, Mender()) for line in raw.decode("utf-8", "surrogatepass").split("\n")
     ]
     nulls = [
-        dict.fromkeys((*NULLS, "error", "seconds", "retrieved_chunk_ids")) | r for r in records
+        dict.fromkeys((*NULLS, "error", "seconds", "retrieved_chunk_ids", "searches")) | r
+        for r in records
     ]
     bare, full = (read("\n".join(map(json.dumps, some)).encode()) for some in (records, nulls))
     assert bare == full

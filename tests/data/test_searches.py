@@ -376,6 +376,33 @@ def test_fast_and_careful(
         assert fast == all_read(path)
 
 
+LOGGED = st.fixed_dictionaries(
+    {"step": st.integers(1, 2)},
+    optional={
+        "query": st.sampled_from(["x", "y"]),
+        "retrieved": st.lists(WRITTEN, max_size=2),
+        "seconds": st.sampled_from([0.1, 0.2]),
+        "read": st.lists(st.sampled_from("abz"), max_size=2),
+    },
+)
+
+
+@examples(100)
+@given(st.lists(LOGGED, min_size=2, max_size=3), st.booleans())
+def test_order_of_a_file(
+    tmp_path_factory: pytest.TempPathFactory, searches: list[dict[str, Any]], has_list: bool
+) -> None:
+    """In whatever order a file has searches that ran side by side, it says the same."""
+    path = tmp_path_factory.mktemp("orders") / "results.jsonl"
+    handed_on = {"retrieved": [A, B]} if has_list else {}
+    said = []
+    for order in permutations(searches):
+        record = {"query_id": "q1", **GOLD, **handed_on, "searches": order}
+        path.write_text(json.dumps(record), encoding="utf-8")
+        said.append(all_read(path))
+    assert all(of_order == said[0] for of_order in said)
+
+
 GOOD = st.lists(st.lists(st.integers(0, 3), max_size=3), min_size=1, max_size=4)
 
 

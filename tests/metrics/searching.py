@@ -352,7 +352,8 @@ def ranking(question: Asked, docs: Sequence[int]) -> Ranking:
 
 GRADES = st.sampled_from([1.0, 1.0, 3.0, 0.0])
 SCORES = st.sampled_from([0.0, 0.0, 0.3, 1.0])
-NUMBERS = st.sampled_from([0.5, 1.0, 2.25, nan]) | st.integers(0, 5).map(float)
+SECONDS = st.sampled_from([0.1, 0.7, 1 / 3, 2.0, 1e-9, nan])
+TOKENS = st.sampled_from([nan, 0.0, *map(float, range(1, 9))])
 
 
 @st.composite
@@ -364,8 +365,8 @@ def questions(draw: st.DrawFn) -> Asked:
         Tried,
         docs=lists | lists | st.none(),
         failed=st.sampled_from([False, False, False, True]),
-        seconds=NUMBERS,
-        tokens=NUMBERS,
+        seconds=SECONDS,
+        tokens=TOKENS,
     )
 
     @st.composite

@@ -156,6 +156,9 @@ def test_counted_tokens_of_searches_without_documents():
     counted = searched(question).with_counted_tokens(np.array([3]))
     assert counted.tokens[[0, 2]].tolist() == [0, 6]
     assert isnan(counted.tokens[1])
+    empty = Asked((), (1.0,), (((Tried(failed=True),), (Tried(None),)),))
+    (nothing, unknown) = searched(empty).with_counted_tokens(np.zeros(0, np.int64)).tokens
+    assert (nothing, isnan(unknown)) == (0, True)
 
 
 def test_without_searches():
