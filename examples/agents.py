@@ -4,20 +4,26 @@
 
 `rewords` and `follows` stand for an agent of yours, which has a model where these have a small
 rule. What they search with is `searched`, so that kragx knows of each call. docs/agents.md says
-what comes of it.
+what comes of it. To see what they search for when they are asked a question:
+
+    python examples/agents.py "Can we go to the museum of clocks on New Year's Day?"
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from pathlib import Path
 
 from langchain_core.documents import Document
 
 from kragx import Searches, read_corpus, record_searches, searched
 from kragx.retrievers import BM25Retriever
+
+CORPUS = Path(__file__).parent / "data" / "agents" / "corpus.jsonl"
 
 Agent = Callable[[str], Searches]
 
@@ -84,3 +90,18 @@ def follows(corpus: str) -> Agent:
         return searches
 
     return agent
+
+
+def main(question: str = "How much does a grown-up pay at the swimming pool?") -> None:
+    """Print the searches of each agent, step by step, with the pages that came."""
+    for agent in (once, rewords, follows):
+        print(agent.__name__)
+        with record_searches() as searches:
+            agent(str(CORPUS))(question)
+        for search in searches.searches:
+            pages = ", ".join(page.id or "" for page in search.documents or ())
+            print(f"  {search.step}. {search.query}: {pages}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

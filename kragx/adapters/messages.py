@@ -175,11 +175,11 @@ def _longest(chats: Sequence[_Chat]) -> Iterator[_Chat]:
     places: dict[tuple[str, ...], int] = {}
     superseded: set[int] = set()
     for place, chat in enumerate(chats):
-        said = tuple(_canonical(message) for message in chat.messages)
-        for length in range(1, len(said) + 1):
-            if (before := places.pop(said[:length], None)) is not None:
+        texts = tuple(_canonical(message) for message in chat.messages)
+        for length in range(1, len(texts) + 1):
+            if (before := places.pop(texts[:length], None)) is not None:
                 superseded.add(before)
-        places[said] = place
+        places[texts] = place
     yield from (chat for place, chat in enumerate(chats) if place not in superseded)
 
 
@@ -238,18 +238,18 @@ class _Log:
         before: list[str] = []
         turns = [*_turns(chat.messages)]
         for number, (text, events) in enumerate(turns, start=1):
-            found = None
+            query_id = None
             if self.query_id is None:
-                found = self.questions.of_text(text, before)
+                query_id = self.questions.of_text(text, before)
             elif number == len(turns):
                 with suppress(DataError):  # a chat may be of no question
-                    found = self.questions.of_id(value_at(self.query_id, chat.beside))
+                    query_id = self.questions.of_id(value_at(self.query_id, chat.beside))
             before.append(text)
-            if found is None:
+            if query_id is None:
                 self.n_others += 1
                 continue
-            self.n_again += found in self.results
-            self.results[found] = self._retrieved(events)
+            self.n_again += query_id in self.results
+            self.results[query_id] = self._retrieved(events)
 
     def _retrieved(self, events: Sequence[Event]) -> Retrieved:
         """What a question got, by what happened behind it."""

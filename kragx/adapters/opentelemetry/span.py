@@ -99,9 +99,9 @@ class SpanReader:
             attribute["key"]: attribute_value(attribute.get("value"))
             for attribute in record.get("attributes", ())
         }
-        said = str(attributes.get("openinference.span.kind", "")).upper()
+        span_kind = str(attributes.get("openinference.span.kind", "")).upper()
         operation = str(attributes.get("gen_ai.operation.name", ""))
-        kind = _KINDS.get(said) or _OPERATIONS.get(operation, "step")
+        kind = _KINDS.get(span_kind) or _OPERATIONS.get(operation, "step")
         name = str(record["name"] if kind == "retriever" else record.get("name"))
         start, end = (int(record.get(key) or 0) for key in ("startTimeUnixNano", "endTimeUnixNano"))
         call = Call(
@@ -127,14 +127,14 @@ class SpanReader:
         else:
             with suppress(ValueError, AttributeError, RecursionError):  # of whatever is no search
                 texts = _texts(attributes)
-            if said == "RERANKER":
+            if span_kind == "RERANKER":
                 self._reranker(call, attributes)
         trace = str(record.get("traceId") or otherwise)
         return Span(
             name=name,
             call=call,
             texts=texts,
-            is_agent=said == "AGENT" or operation == "invoke_agent",
+            is_agent=span_kind == "AGENT" or operation == "invoke_agent",
             attributes=attributes,
             place=(trace, str(record.get("spanId") or otherwise)),
             around=(trace, str(record.get("parentSpanId") or "")),

@@ -51,23 +51,21 @@ class Spans:
     """
 
     def __init__(self, spans: Iterable[Span], questions: Questions, query_id: str | None) -> None:
-        self.spans = sorted(spans, key=lambda span: span.call.started)
-        self._by_place = {span.place: span for span in self.spans}
+        self.spans: list[Span] = sorted(spans, key=lambda span: span.call.started)
+        self._by_place: dict[Place, Span] = {span.place: span for span in self.spans}
         self._link()
         self._by_texts = query_id is None
         self._query_ids: dict[Place, str] = {}
-        self._history: dict[Place, tuple[str, ...]] = {}
+        self.of_trace: dict[str, set[str]] = defaultdict(set)
         before: dict[Place, list[str]] = defaultdict(list)
         for span in self.spans:
             if query_id is not None:
-                found = questions.of_id(span.attributes.get(query_id))
+                question = questions.of_id(span.attributes.get(query_id))
             else:
-                found = self._by_text(span, questions, before)
-            if found is not None:
-                self._query_ids[span.place] = found
-        self.of_trace: dict[str, set[str]] = defaultdict(set)
-        for (trace, _), found in self._query_ids.items():
-            self.of_trace[trace].add(found)
+                question = self._by_text(span, questions, before)
+            if question is not None:
+                self._query_ids[span.place] = question
+                self.of_trace[span.place[0]].add(question)
 
     def _link(self) -> None:
         """Say of each call what waits for it, and which message called for it."""
@@ -91,9 +89,9 @@ class Spans:
         """The question that a span was asked; what was asked before beside it is its history."""
         if not span.texts:
             return None
-        *said, text = span.texts
+        *earlier_texts, text = span.texts
         earlier = before[span.around]
-        history = said or [*earlier]
+        history = earlier_texts or [*earlier]
         if not earlier or earlier[-1] != text:
             earlier.append(text)
         for outer in self.around(span):
@@ -120,15 +118,12 @@ class Spans:
         turns: dict[tuple[str, str, Place | str], Turn] = {}
         unknown: list[str] = []
         for call in outermost(by_call):
-            span = by_call[call]
-            found = self._turn_of(span)
-            if found is None:
+            turn = self._turn_of(by_call[call])
+            if turn is None:
                 unknown.append(call.query or "")
                 continue
-            turn = turns.setdefault(
-                (found.name, found.query_id, found.around.place if found.around else found.trace),
-                found,
-            )
+            place = turn.around.place if turn.around else turn.trace
+            turn = turns.setdefault((turn.name, turn.query_id, place), turn)
             turn.searches.append(call)
             turn.calls += within[call]
         return sorted(turns.values(), key=lambda turn: turn.started), unknown
@@ -139,18 +134,17 @@ class Spans:
         is_agents = span.call.kind == "tool" or span.call.graph is not None
         is_agents = is_agents or any(place.is_agent for place in outer)
         trace = span.place[0]
-        said = next((place for place in outer if place.place in self._query_ids), None)
-        own = self._query_ids.get(span.place)
-        if said is None or (own is not None and not is_agents):
-            # An agent that was asked something is asked by whoever asks it, and not by a neighbour.
-            is_others = self._by_texts and is_agents and any(place.texts for place in outer)
-            query_id = own or (None if is_others else self._only_one(trace))
-            if query_id is None:
-                return None
-            asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
-        else:
-            query_id = self._query_ids[said.place]
-            asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
+        questions = [self._query_ids[s.place] for s in outer if s.place in self._query_ids]
+        query_id = next(iter(questions), None)
+        if query_id is None or not is_agents:  # what a retriever says itself comes first
+            query_id = self._query_ids.get(span.place) or query_id
+        # An agent that was asked something is asked by whoever asks it, and not by a neighbour.
+        is_strange = self._by_texts and is_agents and any(place.texts for place in outer)
+        if query_id is None and not is_strange:
+            query_id = self._only_one(trace)
+        if query_id is None:
+            return None
+        asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
         around = asking[-1] if asking else None
         root = around or (outer[-1] if outer else span)
         return Turn(root.name if is_agents else span.name, query_id, trace, around, is_agents)

@@ -12,7 +12,7 @@ from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.stages import stages_of
 
 
-def searches_made(calls: Sequence[Call], asked: Call | None = None) -> tuple[Search, ...]:
+def searches_made(calls: Sequence[Call], root: Call | None = None) -> tuple[Search, ...]:
     """The searches that calls for one question make.
 
     A search is a call of a tool or retriever that stands within no other; what stands within it are
@@ -21,9 +21,9 @@ def searches_made(calls: Sequence[Call], asked: Call | None = None) -> tuple[Sea
 
     Args:
         calls: in the order in which they began.
-        asked: as of `outermost`.
+        root: as of `outermost`.
     """
-    searches = outermost(calls, asked)
+    searches = outermost(calls, root)
     return in_steps(
         [_search(call, step, calls) for call, step in zip(searches, steps_of(searches))]
     )
@@ -43,25 +43,25 @@ def searches_beside(
         has_list: whether the answer is a list of documents.
         name: of what was asked, where its own call is among them, the first: that is no search.
     """
-    asked = calls[0] if calls and calls[0].name == name else None
-    searches = outermost(calls, asked)
+    root = calls[0] if calls and calls[0].name == name else None
+    searches = outermost(calls, root)
     if has_list and all(call.kind == "retriever" and call.graph is None for call in searches):
         return ()
-    return searches_made(calls, asked)
+    return searches_made(calls, root)
 
 
-def outermost(calls: Iterable[Call], asked: Call | None = None) -> list[Call]:
+def outermost(calls: Iterable[Call], root: Call | None = None) -> list[Call]:
     """The calls of tools and retrievers that stand within no other.
 
     Args:
         calls: any.
-        asked: the call of what was asked the question, if it is one; all stand within it.
+        root: the call of what was asked the question, if it is one; all stand within it.
     """
 
     def is_within(call: Call) -> bool:
-        return any(above.is_search and above is not asked for above in call.around)
+        return any(above.is_search and above is not root for above in call.around)
 
-    return [call for call in calls if call.is_search and call is not asked and not is_within(call)]
+    return [call for call in calls if call.is_search and call is not root and not is_within(call)]
 
 
 def _search(call: Call, step: int, calls: Iterable[Call]) -> Search:
