@@ -35,6 +35,7 @@ from kragx.evaluation.explain import Explanation, explain, standard_panel
 from kragx.evaluation.inputs import Texts, ids_alone
 from kragx.evaluation.parts.cluster import Ray, engine_of
 from kragx.evaluation.pools import pooled
+from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.judging import Judge, read_judge
@@ -381,8 +382,9 @@ def explain_folder(
                 profile=config.profile,
                 corpus=documents,
             )
-            for name, run in runs.items()
+            for name, first in runs.items()
             if retriever in (None, name)
+            for run in first.every
         ]
 
 
@@ -501,6 +503,8 @@ def _evaluated(
         return None if recording is None else recording.on_match(name, run)
 
     if relevance is not None:
+        if seen_in_runs(dataset, runs.values()) is not None:
+            relevance = relevance.of_relevance(None)  # each search has its own first documents
         relevance = pooled(
             dataset,
             every_run(runs.values()),

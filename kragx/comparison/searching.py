@@ -147,7 +147,9 @@ def counts_all(metric: str) -> bool:
     definition = known_metric(metric)
     if definition is None or definition.better != "higher":
         return False
-    return definition.name == "evidence_recall" or _of_all(metric) == (True, False)
+    if definition.name == "evidence_recall":
+        return split(metric)[1] != 1  # of the first step others may bring as much
+    return _of_all(metric) == (True, False)
 
 
 def _is_at_equal(metric: str) -> bool:

@@ -31,15 +31,19 @@ def reason_of(error: BaseException) -> str:
         return f"{type(error).__name__}: (it cannot be printed)"
 
 
+_LISTS = (list, tuple, set, frozenset)
+
+
 def is_reply(answer: Any) -> bool:
-    """Whether an answer is what somebody says who searched: words, messages, nothing.
+    """Whether an answer is what somebody says who searched: words, messages, an object, nothing.
 
     It is no list, and no mapping in which documents stand.
     """
     if isinstance(answer, Mapping):
         lists = (value for value in answer.values() if isinstance(value, (list, tuple)))
         return not any(any(map(is_doc, entries)) for entries in lists)
-    return answer is None or isinstance(answer, str) or hasattr(answer, "content")
+    is_list = isinstance(answer, _LISTS) or type(answer).__name__ in ("ndarray", "DataFrame")
+    return not is_list and not inspect.iscoroutine(answer)
 
 
 def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:

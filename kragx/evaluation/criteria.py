@@ -266,21 +266,6 @@ class Criteria:
         changed = replace(self, basis=seen.basis, specs=specs, counts_tokens=counts)
         return replace(changed, are_usual=False)
 
-    def check_whole_lists(self) -> None:
-        """Refuse a pool of the first documents alone: what is first depends on the list.
-
-        Raises:
-            UsageError: only so many documents of each list are judged.
-        """
-        pool = self.matcher.pool
-        depth = getattr(self.matcher, "depth", None) if pool is None else pool.depth
-        if depth is not None:
-            raise UsageError(
-                f"the first {depth} documents of a list are judged, and questions have several",
-                field="match.depth",
-                remedy="leave it out, so that all that searches gave is judged",
-            )
-
     @property
     def reads_forbidden(self) -> bool:
         """Whether a metric asks what must not come."""

@@ -29,7 +29,7 @@ from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met, joined
 from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Matches, itself, match_all
-from kragx.evaluation.pools import pooled_by
+from kragx.evaluation.pools import check_whole_lists, pooled
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.searching import Searched, search_counts, seen_in_runs
 from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
@@ -71,8 +71,7 @@ def for_all(
     criteria = criteria.seeing(seen_in_runs(dataset, runs))
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
         judge, profile = criteria.matcher, criteria.named
-        searching = criteria.searching
-        pool = pooled_by(judge, dataset, runs, profile, corpus=corpus, searching=searching)
+        pool = pooled(dataset, runs, match=judge, profile=profile, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     if criteria.needs_vocabulary:
@@ -278,7 +277,7 @@ def _judged(
         batches = forbidding.watching(batches, marks)
     searched: list[Searched] = []
     if searching is not None:
-        criteria.check_whole_lists()
+        check_whole_lists(criteria.matcher)
         batches = searching.watching(batches, searched)
     items = [item for batch in batches for item in items_of(batch)]
     matcher = criteria.matcher

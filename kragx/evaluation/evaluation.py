@@ -183,10 +183,7 @@ class Evaluation(Result):
             longest=max(run.longest_list for run in runs),
             runs=tuple(runs),
         )
-        if any(run.unanswered for run in runs):  # 0 for all, beside others that have values
-            return joint.measured(first.specs)
-        scores = map(over_runs, zip(*(run.scores for run in runs), strict=True))
-        return joint.with_scores(tuple(scores), joint._reading)
+        return joint.measured(first.specs)
 
     def __post_init__(self) -> None:
         if self.siblings is not None:
@@ -361,22 +358,29 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        scores = self.computed(specs)
+        specs = tuple(specs)
+        of_each = (run if run.specs == specs else run.measured(specs) for run in self.runs)
+        measured = replace(self, runs=tuple(of_each))
+        scores = measured.computed(specs)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
-        return self.with_scores(scores, self._reading)
+        return measured.with_scores(
+            scores, {} if self.evidence is None else self.evidence.settings()
+        )
 
     def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
         """The numbers of the matches, whether or not anything was answered."""
         if not self.runs:
             evidence = self._evidence_of(self.table, self.searches)
             return compute(self.table, specs, self.profile, evidence)
-        return tuple(map(over_runs, zip(*(run.computed(specs) for run in self.runs), strict=True)))
-
-    @property
-    def _reading(self) -> Mapping[str, Any]:
-        """What is recorded of how texts were read for metrics."""
-        return {} if self.evidence is None else self.evidence.settings()
+        of_runs = (
+            run.scores
+            # One that answered nothing is 0 beside others that have values.
+            if run.specs == tuple(specs) and not run.unanswered
+            else run.computed(specs)
+            for run in self.runs
+        )
+        return tuple(map(over_runs, zip(*of_runs, strict=True)))
 
     def _evidence_of(
         self, table: MatchTable, searches: SearchTable | None
@@ -582,9 +586,10 @@ class Evaluation(Result):
     @cached_property
     def asides(self) -> dict[str, str]:
         """What stands beside means for people, of the metrics that say something there."""
+        values = zip(*([scores.values for scores in run.scores] for run in self.runs or (self,)))
         asides = (
-            (str(scores.spec), aside(defined(scores.values), scores.counts))
-            for scores in self.scores
+            (str(scores.spec), aside(defined(np.concatenate(of_runs)), scores.counts))
+            for scores, of_runs in zip(self.scores, values, strict=True)
             if (aside := scores.spec.metric.aside) is not None
         )
         return {name: text for name, text in asides if text}

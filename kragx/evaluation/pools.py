@@ -1,10 +1,11 @@
 """`pooled`: what several runs found is judged in one pool, without gold."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from kragx import matchers
 from kragx.data import read_dataset
+from kragx.errors import UsageError
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.searching import Searching
 from kragx.metrics import Profile, profile_for
@@ -43,36 +44,30 @@ def pooled(
         >>> evaluate(dataset, other, match=match, metrics=["mrr@5"])["mrr@5"]
         0.5
     """
-    return pooled_by(match, dataset, runs, profile, corpus=corpus)
-
-
-def pooled_by(
-    match: object,
-    dataset: object,
-    runs: Iterable[object],
-    profile: str | Profile,
-    *,
-    corpus: object = None,
-    searching: Searching | None = None,
-) -> matchers.BaseMatcher:
-    """`pooled` where all documents of somebody who searches several times are judged.
-
-    Args:
-        match: as of `pooled`, and so below.
-        dataset: has the questions.
-        runs: what was retrieved.
-        profile: orders lists.
-        corpus: has the texts of ids.
-        searching: takes searches apart; None where nobody looks at any.
-    """
     resolved = profile_for(profile, None)
     matcher = matchers.matcher(match, resolved.match_options)
     gold = read_dataset(dataset)
     texts = replace(Texts.of(corpus, matcher), sides=("retrieved",))
+    sources = [source_of(gold, run, resolved, texts=texts) for run in runs]
+    seen = [source.searches_ahead(keep=True, all_of_them=False) for source in sources]
+    if any(of_source is not None for of_source in seen):
+        check_whole_lists(matcher)
+        for source in sources:  # whichever list they are about, all that came is judged
+            source.passed.searching = Searching("retrieved")
+    return matcher.pooled([source.items(resolved) for source in sources])
 
-    def items(run: object) -> Iterator[matchers.MatchItem]:
-        source = source_of(gold, run, resolved, texts=texts)
-        source.passed.searching = searching
-        return source.items(resolved)
 
-    return matcher.pooled([items(run) for run in runs])
+def check_whole_lists(matcher: matchers.BaseMatcher) -> None:
+    """Refuse a pool of the first documents alone where there are searches: each has its first.
+
+    Raises:
+        UsageError: only so many documents of each list are judged.
+    """
+    pool = matcher.pool
+    depth = getattr(matcher, "depth", None) if pool is None else pool.depth
+    if depth is not None:
+        raise UsageError(
+            f"the first {depth} documents of a list are judged, and questions have several",
+            field="match.depth",
+            remedy="leave it out, so that all that searches gave is judged",
+        )

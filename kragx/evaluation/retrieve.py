@@ -490,11 +490,13 @@ class _Interview:
         told = partial(self._told, mender)
         calls = recording.calls
         stages = stages_of(calls) if self.asking.stages else ()
+        name = self.retriever.name if self.retriever.is_runnable else None
+        searches = searches_beside(calls, has_list=has_list, name=name)
         return Retrieved(
             seconds=seconds,
             error=None if error is None else told(reason_of(error)),
             stages=tuple(replace(stage, error=told(stage.error)) for stage in stages),
-            searches=self._as_told(searches_beside(calls, has_list=has_list), mender),
+            searches=self._as_told(searches, mender),
             has_list=has_list,
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools
-from kragx.metrics.search_table import Places, SearchTable, listed
+from kragx.metrics.search_table import Places, SearchTable, on_places
 
 ANSWER = "answer"
 """Names what a chain makes of its last stages where that is none itself, or what was read."""
@@ -150,7 +150,7 @@ def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mappi
     return {
         name: replace(
             final,
-            table=listed(table.table, own, table.same),
+            table=on_places(table.table, own, table.same),
             searches=None,
             evidence=None,
             forbidden=None,

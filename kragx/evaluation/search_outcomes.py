@@ -16,7 +16,7 @@ class SearchOutcomes:
 
     Attributes:
         rescued: the first step brought no gold, and a later one did.
-        in_vain: no step brought any, though all searches that gave documents are known.
+        in_vain: no step brought any, as ``waste`` counts it; nor did who failed, or never searched.
         wasted: steps followed after the last that brought new gold.
         unread: a search brought gold that was not read.
     """
@@ -34,10 +34,9 @@ def search_outcomes(evaluation: Evaluation) -> SearchOutcomes | None:
     first_run = replace(evaluation, runs=())  # whose searches those are
     measured = first_run.with_metrics(["rescue", "evidence_recall", "waste"])
     values = {scores.spec.metric.name: scores.values for scores in measured.scores}
-    searched = evaluation.searches.n_searches > 0
     return SearchOutcomes(
         _rows(values["rescue"] == 1),
-        _rows((values["evidence_recall"] == 0) & searched),
+        _rows(values["evidence_recall"] == 0),
         _rows(values["waste"] > 0),
         _rows(_has_unread(evaluation, evaluation.searches)),
     )

@@ -329,14 +329,14 @@ def stage_losses(
     profile: str | Profile | None = None,
     corpus: object = None,
 ) -> StageLosses:
-    """Say which stage of a chain loses the gold.
+    """Say which stage of a chain, or which search and what was made of it, loses the gold.
 
     Args:
         dataset: the gold set, as for `evaluate`.
         run: what the chain returned, with stages (``retrieve(..., stages=True)``, or read from
-            results that have them).
+            results that have them), or with searches.
         match: as for `evaluate`.
-        k: how deep an answer is looked at.
+        k: how deep an answer is looked at; with searches all of it is.
         profile: as for `evaluate`.
         corpus: as for `evaluate`.
 
@@ -404,7 +404,7 @@ def losses_of(
     Args:
         final: the evaluation of the answers, whose threshold decides.
         dataset: the gold set.
-        run: what the chain returned, with stages.
+        run: what the chain returned, with stages or searches.
         criteria: the matcher, whose scores may be recorded ones, and the profile.
         k: how deep an answer is looked at.
         corpus: as for `evaluate`.
@@ -414,6 +414,8 @@ def losses_of(
         if criteria.matcher.judges:
             return _unjudged(run.name, final.match_name, k)
         return _losses(_Road(final, dataset, run, criteria, k, {ANSWER: final}, corpus, on_match))
+    if "pool" in final.settings:  # whose gold is what was retrieved
+        return _unjudged(run.name, final.match_name, None)
     tools = tools_of(run)
     settled = matches_of_lists(final, run, tools)
     return _losses(
@@ -560,7 +562,7 @@ def _metrics(k: int) -> list[str]:
     return [f"recall@{k}", f"ndcg@{k}"]
 
 
-def _unjudged(retriever: str, match: str, k: int) -> StageLosses:
+def _unjudged(retriever: str, match: str, k: int | None) -> StageLosses:
     return _unsaid(retriever, match, k, [_not_judged()])
 
 

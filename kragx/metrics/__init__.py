@@ -47,6 +47,8 @@ if TYPE_CHECKING:
         is_mean as is_mean,
         valueless as valueless,
     )
+    from kragx.metrics.search_table import SearchTable
+    from kragx.metrics.search_view import SearchView
     from kragx.metrics.spec import Metric, MetricSpec, Option
     from kragx.metrics.table_view import TableView
 
@@ -71,6 +73,8 @@ __all__ = [
     "Option",
     "Profile",
     "RankedList",
+    "SearchTable",
+    "SearchView",
     "TableView",
     "TextBudget",
     "compute",
@@ -90,6 +94,8 @@ _OF_THE_HOUSE = (
 _MODULES = (
     "profiles",
     "match_table",
+    "search_table",
+    "search_view",
     "evidence",
     "table_view",
     "spec",

@@ -160,7 +160,7 @@ class SearchTable:
 
     def of(self, of: ListName | None = None, order: Order = "turns") -> MatchTable:
         """The matches of one list for each question, which `places` says."""
-        return listed(self.table, self.places(of, order), self.same)
+        return on_places(self.table, self.places(of, order), self.same)
 
     def with_counted_tokens(self, lengths: Ints) -> SearchTable:
         """The same where the tokens of a search are those of the documents that it brought.
@@ -172,10 +172,11 @@ class SearchTable:
             lengths: (d) the tokens of each document.
         """
         search, _ = self.entries
-        tokens = np.bincount(search, lengths[self.docs], minlength=len(self.step))
+        sums = np.bincount(search, lengths[self.docs], minlength=len(self.step))
+        tokens = sums.astype(np.float64)  # of no document at all they are whole numbers
         tokens[self.failed] = 0.0
         tokens[~(self.measured | self.failed)] = np.nan
-        return replace(self, tokens=tokens.astype(np.float64))
+        return replace(self, tokens=tokens)
 
     def _of_searches(self, chosen: Any) -> Places:
         """The list of one measured search of each question, by the number of the search.
@@ -254,7 +255,7 @@ def _joined_places(parts: Sequence[Places], docs: Ints) -> Places:
     )
 
 
-def listed(table: MatchTable, places: Places, same: Ints) -> MatchTable:
+def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     """The table of other lists of its documents.
 
     Args:

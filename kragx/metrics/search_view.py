@@ -146,8 +146,12 @@ class SearchView:
         return np.where(self.searches.table.answered, self.searches.n_steps, 0)
 
     def is_known(self, n: int | None = None) -> Bools:
-        """(q) whether it is known what the first n steps of a question brought; None for all."""
-        return self.searches.is_known(n)
+        """(q) whether it is known what the first n steps of a question brought; None for all.
+
+        Of a question of which nothing is known it is not, whatever its first steps were.
+        """
+        is_known: Bools = self.searches.is_known() & self.searches.is_known(n)
+        return is_known
 
     @cached_property
     def repeats(self) -> tuple[Ints, Ints]:

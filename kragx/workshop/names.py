@@ -62,11 +62,6 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 """Letters and marks that are not drawn (Default_Ignorable_Code_Point), beside those of Cf."""
 
 
-def same(first: str, second: str) -> bool:
-    """Whether two names are one person's."""
-    return _folded(first) == _folded(second)
-
-
 def alike(first: str, second: str) -> bool:
     """Whether two names, the same or not, may be taken for each other."""
     return any(map(str.__eq__, _looks(first), _looks(second)))
@@ -76,7 +71,7 @@ def people_called(name: str, people: Iterable[Person]) -> list[Person]:
     """Everybody of a name: who is called just so, else who has the same name."""
     people = list(people)
     by_letter = [person for person in people if person.name == name]
-    return by_letter or [person for person in people if same(person.name, name)]
+    return by_letter or [person for person in people if _folded(person.name) == _folded(name)]
 
 
 def _folded(name: str) -> str:

@@ -381,7 +381,7 @@ def test_the_options_that_types_know() -> None:
         }
         assert options.keys() == EvaluateOptions.__annotations__.keys()
         given = {name: value for name, value in options.items() if value is not None}
-        assert given == {"retries": 0, "concurrency": 1, "stages": False}
+        assert given == {"retries": 0, "concurrency": 1, "runs": 1, "stages": False}
     assert inspect.iscoroutinefunction(aevaluate)
 
 

@@ -190,6 +190,7 @@ def test_no_line_where_all_bring_as_many():
     [
         ("evidence_recall", True),
         ("evidence_recall@2(k=5)", True),
+        ("evidence_recall@1", False),
         ("recall(of=all)", True),
         ("recall@10(of=all)", False),
         ("recall@2000tokens(of=all)", False),
@@ -245,6 +246,17 @@ def test_page(tmp_path, chromium):
     expect(page.locator("body")).to_contain_text("for each gold item found")
     expect(page.locator("body")).to_contain_text("documents a question")
     expect(page.locator("body")).to_contain_text("2 runs: 0.800 to 0.900")
+    expect(page.locator(".cautions")).to_contain_text("Asked 2 times: keen.")
+
+
+def test_the_step_beside_the_mean():
+    """Of several runs the median step is that of all answers, and not one of a mean."""
+    late = run("keen", lambda n: True, 4)
+    evaluation = evaluate(
+        GOLD, Run.repeated([run("keen", lambda n: True, 1), late, late]), match="exact"
+    )
+    assert evaluation.mean_cell("first_search") == "0.5000 (median: step 4)"
+    assert evaluation.with_metrics("first_search").runs[1].mean == {"first_search": 0.25}
 
 
 def test_over_runs():

@@ -37,6 +37,7 @@ ANSWERS = {
     "unmeasured": asked(None, None),
     "failed": Retrieved(searches=asked("x", "a").searches, error="limit"),
     "list alone": Retrieved((Doc("a"),)),
+    "no search": Retrieved(has_list=False),
 }
 
 
@@ -50,7 +51,9 @@ def test_by_hand() -> None:
         return [names[row] for row in rows]
 
     assert of(outcomes.rescued) == ["rescued"]
-    assert of(outcomes.in_vain) == ["in vain"]
+    assert of(outcomes.in_vain) == ["in vain", "failed", "no search"]
+    waste = evaluation.with_metrics(["waste"])
+    assert waste.counts["metrics"]["waste"]["n_in_vain"] == len(outcomes.in_vain)
     assert of(outcomes.wasted) == ["wasted"]
     assert of(outcomes.unread) == ["unread", "nothing read"]
 

@@ -209,6 +209,8 @@ def golds(question: Asked, rel: float = 0) -> list[int]:
 
 def says(question: Asked, n: int | None = None) -> bool:
     """Whether it is known what the first n steps brought: some of it, or that it was nothing."""
+    if n is not None and not says(question):
+        return False
     searches = [search for step in question.steps[:n] for lane in step for search in lane]
     some = any(search.measured for search in searches)
     return not question.answered or some or all(search.failed for search in searches)
@@ -350,7 +352,8 @@ def ranking(question: Asked, docs: Sequence[int]) -> Ranking:
 
 GRADES = st.sampled_from([1.0, 1.0, 3.0, 0.0])
 SCORES = st.sampled_from([0.0, 0.0, 0.3, 1.0])
-NUMBERS = st.sampled_from([0.5, 1.0, 2.25, nan]) | st.integers(0, 5).map(float)
+SECONDS = st.sampled_from([0.1, 0.7, 1 / 3, 2.0, 1e-9, nan])
+TOKENS = st.sampled_from([nan, 0.0, *map(float, range(1, 9))])
 
 
 @st.composite
@@ -362,8 +365,8 @@ def questions(draw: st.DrawFn) -> Asked:
         Tried,
         docs=lists | lists | st.none(),
         failed=st.sampled_from([False, False, False, True]),
-        seconds=NUMBERS,
-        tokens=NUMBERS,
+        seconds=SECONDS,
+        tokens=TOKENS,
     )
 
     @st.composite

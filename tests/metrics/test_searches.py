@@ -13,6 +13,7 @@ from hypothesis import assume, given, strategies as st
 from kragx import UsageError
 from kragx.metrics import compute, parse_all
 from kragx.metrics.intervals import Ratio
+from kragx.metrics.match_table import Votes
 from kragx.metrics.scores import intervals_of
 from kragx.metrics.search_table import SearchTable
 from tests.metrics import searching as slow
@@ -119,6 +120,8 @@ def test_who_failed_found_nothing():
     assert number("evidence_recall", Asked((), (1.0,), ())) == 0  # searched for nothing
     beside = replace(tried, steps=(((Tried(failed=True),), (Tried(None),)), tried.steps[1]))
     assert number("evidence_recall@1", beside) is None  # what the other one brought nobody knows
+    unknown = replace(tried, steps=(tried.steps[0], ((Tried(None),),)))
+    assert number("evidence_recall@1", unknown) is None  # nor what this question ever brought
 
 
 def test_never():
@@ -153,6 +156,9 @@ def test_counted_tokens_of_searches_without_documents():
     counted = searched(question).with_counted_tokens(np.array([3]))
     assert counted.tokens[[0, 2]].tolist() == [0, 6]
     assert isnan(counted.tokens[1])
+    empty = Asked((), (1.0,), (((Tried(failed=True),), (Tried(None),)),))
+    (nothing, unknown) = searched(empty).with_counted_tokens(np.zeros(0, np.int64)).tokens
+    assert (nothing, isnan(unknown)) == (0, True)
 
 
 def test_without_searches():
@@ -331,6 +337,20 @@ def test_bounds_by_hand():
     assert 15 < scores["tokens_per_gold"].mean < 30
     # What was found of one in three known documents: 30 / (1 + 1/2).
     assert scores["tokens_per_gold"].mean == pytest.approx(20)
+
+
+def test_votes_reach_as_far_as_judges_differ():
+    """Where one judge votes for a match and another against it, numbers may be either's."""
+    searches = searched(asked("a", "a", "x"), AT_ONCE)
+    matches = searches.table
+    low, high = np.array([0.0, 1.0]), np.array([1.0, 1.0])
+    assert matches.pair_score.tolist() == [1.0, 1.0]
+    votes = Votes(low, high, matches.grade, matches.grade)
+    scores = scores_of(ALL, replace(searches, table=replace(matches, votes=votes)))
+    assert scores["evidence_recall@1"].vote_bounds == (0.5, 1.0)
+    assert scores["tokens_per_gold"].vote_bounds == (15, 30)
+    assert scores["tokens_to_evidence_p90(need=all)"].vote_bounds == (10, inf)
+    assert scores["tokens_per_gold"].mean == 15
 
 
 # -- a sum over a sum ---------------------------------------------------------------------------

@@ -7,10 +7,22 @@ from dataclasses import replace
 
 import pytest
 
-from kragx import Retrieved, Run, evaluate, write_figures, write_html
+from kragx import (
+    Doc,
+    GoldDataset,
+    Query,
+    Retrieved,
+    Run,
+    Search,
+    evaluate,
+    write_figures,
+    write_html,
+)
+from kragx.judging import Judge
 from kragx.metrics import profile
 from kragx.printing import as_markdown, speaking
 from kragx.report.markdown import report_markdown
+from kragx.testing import ScriptedClient
 from tests.report.searching import N, dataset, runs
 from tests.report.test_page import parts
 
@@ -117,14 +129,16 @@ def test_an_opened_question(data):
 
 
 def test_a_question_that_failed(tmp_path):
-    """Its searches are shown, and nothing is said of what of them is gold."""
+    """Its searches are shown, and nothing is said of what is gold; of who made none that."""
     answers = {**runs()["quick"].results}
     answers["q0"] = Retrieved(searches=answers["q0"].searches, error="limit of 1 step")
+    answers["q2"] = Retrieved(has_list=False)
     run = Run(answers, name="quick")
     result = evaluate(dataset(), run, match="id", metrics=["ndcg@5"])
     path = tmp_path / "page.html"
     write_html([result], path, dataset=dataset(), runs={"quick": run})
-    failed, other = parts(path)["detail-0"][:2]
+    failed, other, idle = parts(path)["detail-0"][:3]
+    assert idle["runs"]["quick"]["searches"] == {"docs": [], "list": [], "read": []}
     assert failed["runs"]["quick"]["error"] == "limit of 1 step"
     assert failed["runs"]["quick"]["searches"]["unmatched"] == 1
     assert len(failed["runs"]["quick"]["searches"]["docs"]) == 2
@@ -200,3 +214,28 @@ def test_nothing_of_it_without_searches(tmp_path):
     files = write_figures([result.comparison], list(result.evaluations.values()), tmp_path)
     assert not [file for file in files if "steps" in file.name]
     assert "search" not in as_markdown([*result.describe()])
+
+
+def test_a_pool_knows_what_only_later_searches_brought(tmp_path):
+    """Its relevant documents have their texts, and where gold is lost is not said of it."""
+    gold = GoldDataset((Query("q1", "who pays?"),))
+    searches = (Search("a", (Doc("x", "an other"),)), Search("b", (Doc("g", "the member pays"),)))
+    run = Run({"q1": Retrieved(searches=searches, has_list=False)}, name="agent")
+    client = ScriptedClient(lambda request: 3 if "the member pays" in str(request) else 0)
+    judge = Judge(client, store=tmp_path / "judge.sqlite")
+    results = evaluate(
+        gold, {"agent": run}, match={"method": "llm", "judge": judge}, metrics=["ndcg@2"]
+    )
+    path = tmp_path / "page.html"
+    write_html(results.evaluations, path, dataset=gold, runs={"agent": run})
+    data = parts(path)
+    detail = data["detail-0"][0]
+    relevant = [
+        item
+        for item, rank in zip(detail["pool"][0], data["index"]["cells"][0][0]["first"][0])
+        if rank != -1
+    ]
+    assert [data["texts-0"][item["text"]] for item in relevant] == ["the member pays"]
+    assert detail["searched"][0][0][0::3] == [0, 1]  # each matches itself
+    assert results.losses[0].stages == ()
+    assert "texts: overlap" in str(results.losses[0])

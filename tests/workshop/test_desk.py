@@ -227,7 +227,7 @@ def test_agreement_by_hand(desk, people):
         assert (alpha["pairs"], alpha["questions"], alpha["least"]) == (number + 1, number + 1, 10)
         assert alpha["value"] == (1.0 if number == 9 else None)
     boards = desk.context.queue.boards.values()
-    assert alpha["meant"] == sum(int(board.twice.sum()) for board in boards) > 0
+    assert alpha["meant"] == sum(one.is_twice for board in boards for one in board) > 0
 
 
 def test_an_odd_question_is_told_to_the_owner_alone(desk, people):
@@ -440,7 +440,7 @@ def test_a_name_that_looks_like_anothers_is_refused(desk, name):
 
 def test_the_owner_reads_which_retrievers_are_equal(desk, monkeypatch):
     """By their names; those who judge read that there is nothing to compare, and no name."""
-    outlook = Outlook("unknown", why="equal", equal=(("bm25", "dense"),))
+    outlook = Outlook("equal", equal=(("bm25", "dense"),))
     monkeypatch.setattr(Sums, "outlook", outlook)
     shown = desk.progress.report(desk.people.owner())
     assert {"about": "bm25, dense", "code": "equal", "values": []} in shown["notices"]

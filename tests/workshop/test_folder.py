@@ -75,7 +75,7 @@ def test_a_gold_set_comes_in_whole(tmp_path):
     corpus = written(tmp_path / "c.jsonl", ({"id": k, "text": t} for k, t in CORPUS.items()))
     other = {"text": "an answer of one's own", "grade": 2.0}
     graded = {"id": "delivery", "grade": 0.5}
-    pair = {"alternatives": [{"id": "refund"}, {"id": "delivery"}], "grade": 1.0}
+    pair = {"alternatives": [{"id": "refund"}, {"id": "delivery"}]}
     gold = [
         {"id": "refund", "grade": 2},
         {"id": "refund:0-3", "grade": 1},

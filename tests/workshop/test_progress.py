@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kragx.workshop.pairs.candidates import LabellingPlan
-from kragx.workshop.queue.progress import estimates, shares, totals
+from kragx.workshop.queue.progress import estimates, shares
 from kragx.workshop.state.records import Judgement, SuggestedDocument
 from tests.workshop.simulated import World, judged, needed
 
@@ -17,11 +17,16 @@ def true_precision(queue, truth) -> list[float]:
     """Of each retriever over all questions."""
     boards = queue.boards.values()
     hits = sum(
-        board.counts[:, column] * (truth[board.question.uid, document] >= 2)
+        np.array(candidate.counts) * (truth[candidate.pair] >= 2)
         for board in boards
-        for column, document in enumerate(board.documents)
+        for candidate in board
     )
     return (hits / (5 * len(boards))).tolist()
+
+
+def n_with_relevant(queue) -> int:
+    """How many questions have a document that answers them."""
+    return sum(board.has_relevant for board in queue.boards.values())
 
 
 def test_shares_and_totals():
@@ -31,11 +36,11 @@ def test_shares_and_totals():
     kinds = zip(state.questions.values(), ["rule", "rule", "case", None])
     state.add([replace(question, query_type=kind) for question, kind in kinds])
     uid = next(iter(state.questions))
-    document = queue.boards[uid].documents[0]
+    document = next(iter(queue.boards[uid].candidates))
     state.add([Judgement(question=uid, document=document, person="p", grade=1)])
     queue.refresh()
-    found = totals(queue.boards.values())
-    assert found == {"pairs": len(truth), "judged": 1, "questions": 4, "questions_with_relevant": 0}
+    assert (queue.sums.counts["pairs"], queue.sums.counts["judged"]) == (len(truth), 1)
+    assert n_with_relevant(queue) == 0
     state.add([Judgement(question=uid, document=document, person="p", grade=3)])
     queue.refresh()
     by = shares(queue.boards.values(), {"query_type": {"general": 0.5, "rule": 0.25}})
@@ -49,10 +54,10 @@ def test_shares_and_totals():
     assert by["difficulty"] == []
     state.add([Judgement(question=uid, document=document, person="r", grade=2)])
     queue.refresh()
-    assert totals(queue.boards.values())["questions_with_relevant"] == 1  # 2 and 3 both answer
+    assert n_with_relevant(queue) == 1  # 2 and 3 both answer
     state.add([Judgement(question=uid, document=document, person="r", grade=1)])
     queue.refresh()
-    assert totals(queue.boards.values())["questions_with_relevant"] == 0
+    assert n_with_relevant(queue) == 0
     assert shares([], {}) == {"query_type": [], "difficulty": []}
 
 
@@ -73,12 +78,8 @@ def test_all_pairs_give_the_number_itself():
 def test_the_sample_is_what_comes_first():
     """What somebody searched for is no part of it, nor what follows a pair that is left."""
     queue, _ = World(questions=6, plan=ALL).queue()
-    pairs = [
-        (board.random_place(column), uid, document)
-        for uid, board in queue.boards.items()
-        for column, document in enumerate(board.documents)
-    ]
-    order = [(uid, document) for _, uid, document in sorted(pairs)]
+    candidates = [candidate for board in queue.boards.values() for candidate in board]
+    order = [candidate.pair for candidate in sorted(candidates, key=lambda one: one.place)]
     uid, _ = order[0]
     queue.state.add(
         [
@@ -117,8 +118,13 @@ def test_the_random_share_is_unbiased_and_the_rest_is_not():
         boards = list(queue.boards.values())
         share, *precisions = estimates(boards, queue.plan)
         true = np.mean([grade >= 2 for grade in truth.values()])
-        known = [board.grades[board.known & ~board.random] > 0 for board in boards]
-        guided.append(np.concatenate(known).mean() - true)
+        known = [
+            candidate.grade > 0
+            for board in boards
+            for candidate in board
+            if candidate.standing.is_known and not candidate.is_random
+        ]
+        guided.append(np.mean(known) - true)
         values = [true, *(np.array(true_precision_at(queue, truth)))]
         errors.append([own.value - value for own, value in zip([share, *precisions], values)])
         if share.low is not None:

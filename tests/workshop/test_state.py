@@ -87,7 +87,7 @@ def test_a_judgement_sent_twice_counts_once(store):
     state.add([grade])
     state.add([grade])
     state.add([said()])
-    assert state.is_known(grade.uid)
+    assert state.judgement(grade.uid)
     assert state.newest(("q", "d"), "p") is None
 
 

@@ -93,7 +93,7 @@ def test_another_retriever_is_asked(state):
     own = suggester(state, other=Asked(Doc("o")))
     own.run()
     own._queue.refresh()
-    assert own._queue.boards["q"].documents == ("o",)
+    assert [*own._queue.boards["q"].candidates] == ["o"]
 
 
 def test_documents_are_found_by_id_or_text(state):
@@ -150,7 +150,7 @@ def test_failures_are_said_and_stop_nothing(state):
     names = list(asks)
     answered = {n for n, does in zip(names, own._queue.boards["q"].answered) if does}
     assert answered == {"empty", "one"}
-    assert own._queue.sums.outlook.why == "answers"
+    assert own._queue.sums.outlook.outcome == "answers"
 
 
 def test_a_restart_half_way_keeps_what_was_answered(state):

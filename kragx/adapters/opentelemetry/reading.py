@@ -14,6 +14,7 @@ from kragx.data.problems import DataWarning
 from kragx.errors import DataError, inside, shorten
 from kragx.evaluation.calls.questions import Questions
 from kragx.evaluation.calls.search_calls import searches_made
+from kragx.evaluation.calls.stages import stages_of
 from kragx.printing import joined, phrase
 from kragx.warned import warn
 
@@ -105,7 +106,8 @@ def _answer(turn: Turn) -> Retrieved:
     """What a question got."""
     if not turn.is_agents and len(turn.searches) == 1:
         (call,) = turn.searches
-        return Retrieved(call.documents or (), call.seconds, call.error)
+        stages = stages_of(turn.calls) if len(turn.calls) > 1 else ()
+        return Retrieved(call.documents or (), call.seconds, call.error, stages)
     searches = searches_made(turn.calls)
     errors = [search.error for search in searches]
     seconds = [search.seconds for search in searches]

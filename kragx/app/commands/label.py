@@ -79,12 +79,12 @@ def label(
 
     With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
     """
-    from kragx.workshop import labelling
     from kragx.workshop.folder.folder import FILE, Workshop, start
     from kragx.workshop.folder.samples import documents_of, scale_of
 
-    if str(file) == "-":
-        raise UsageError("-: labels go into a file, as they are kept while you work; name one")
+    if str(file) == "-" or file.suffix == ".gz":
+        problem = "labels go into a file, as they are kept while you work; name one, without .gz"
+        raise UsageError(f"{file}: {problem}")
     sample_file = sample_path(file)
     sample = read_sample(sample_file) if sample_file.exists() else None
     kept_scale = sample and sample.settings.get("scale")
@@ -98,8 +98,7 @@ def label(
         )
     folder = file.with_name(f"{file.name}.workshop")
     is_made = (folder / FILE).exists()
-    # What is wrong with the label file is said before drawing.
-    if labelling.labels_in(file, grades) and not is_made:
+    if not is_made and file.exists() and file.stat().st_size:
         problem = "holds labels, and the workshop that they were given in is not beside it"
         raise UsageError(problem, field=str(file), remedy="name another file for new ones")
     if sample is None and is_made:
@@ -128,24 +127,28 @@ def label(
     if not is_made:
         start(folder, sample=sample_file)
     opened = Workshop.open(folder)
-    _write(file, grades, sample, opened)  # what an interrupted session left
+    _write(file, sample, opened)  # what an interrupted session left
     try:
         serve(opened, port, browser=browser)
     finally:
-        n, n_items = _write(file, grades, sample, opened), len(sample.items)
+        n, n_items = _write(file, sample, opened), len(sample.items)
         progress_text = phrase("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
         say(joined("; ", [progress_text, "" if n >= n_items else phrase("run again to go on")]))
 
 
-def _write(file: Path, scale: Scale, sample: Sample, workshop: "Workshop") -> int:
-    """Write what the owner says of the sample by now; how many labels."""
-    from kragx.workshop import labelling
+def _write(file: Path, sample: Sample, workshop: "Workshop") -> int:
+    """Write what the owner says by now; how many pairs of the sample have a label."""
+    from kragx.workshop.exchange import export_file
+    from kragx.workshop.exchange.rows import ExportSource
     from kragx.workshop.state.state import State
 
     with workshop.store() as store:
         state = State(store)
-        grades = labelling.grades_of(state, state.owner().uid)
-    return labelling.write_labels(file, scale, sample, grades)
+        owner = state.owner().uid
+        source = ExportSource(state, workshop.documents, workshop.settings.scale, owner)
+        export_file(source, "qrels", file)
+        judgements = (state.newest(item.ids, owner) for item in sample.items)
+        return sum(row is not None and row.grade is not None for row in judgements)
 
 
 def _labelled(rubric: Rubric | None) -> Ask | None:

@@ -246,7 +246,8 @@ def searched(
         tokens: takes out of it how many tokens the call cost.
 
     Raises:
-        UsageError: a generator, which is to return a list; or a parameter that it has not.
+        UsageError: it is a generator, which is to return a list, or no function; or it has no such
+            parameter.
 
     Examples:
         >>> from kragx import searched
@@ -271,6 +272,11 @@ def _searched(
     tokens: _Reader | None,
 ) -> Callable[..., Any]:
     name = tool or str(getattr(function, "__name__", type(function).__name__))
+    if not callable(function) or hasattr(function, "invoke"):
+        raise UsageError(
+            f"{name} is no function",
+            remedy="tools and retrievers of LangChain are heard as they are",
+        )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise UsageError(f"{name} yields its documents", remedy="have it return a list of them")
     words = _words_from(function, name, query)

@@ -12,7 +12,7 @@ from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.stages import stages_of
 
 
-def searches_made(calls: Sequence[Call]) -> tuple[Search, ...]:
+def searches_made(calls: Sequence[Call], asked: Call | None = None) -> tuple[Search, ...]:
     """The searches that calls for one question make.
 
     A search is a call of a tool or retriever that stands within no other; what stands within it are
@@ -21,14 +21,17 @@ def searches_made(calls: Sequence[Call]) -> tuple[Search, ...]:
 
     Args:
         calls: in the order in which they began.
+        asked: as of `outermost`.
     """
-    searches = outermost(calls)
+    searches = outermost(calls, asked)
     return in_steps(
         [_search(call, step, calls) for call, step in zip(searches, steps_of(searches))]
     )
 
 
-def searches_beside(calls: Sequence[Call], *, has_list: bool) -> tuple[Search, ...]:
+def searches_beside(
+    calls: Sequence[Call], *, has_list: bool, name: str | None
+) -> tuple[Search, ...]:
     """The searches of what was asked a question, beside its own answer.
 
     A chain of LangChain's that answers with a list of documents is a retriever, and the retrievers
@@ -38,20 +41,27 @@ def searches_beside(calls: Sequence[Call], *, has_list: bool) -> tuple[Search, .
     Args:
         calls: in the order in which they began.
         has_list: whether the answer is a list of documents.
+        name: of what was asked, where its own call is among them, the first: that is no search.
     """
-    searches = outermost(calls)
+    asked = calls[0] if calls and calls[0].name == name else None
+    searches = outermost(calls, asked)
     if has_list and all(call.kind == "retriever" and call.graph is None for call in searches):
         return ()
-    return searches_made(calls)
+    return searches_made(calls, asked)
 
 
-def outermost(calls: Iterable[Call]) -> list[Call]:
-    """The calls of tools and retrievers that stand within no other."""
+def outermost(calls: Iterable[Call], asked: Call | None = None) -> list[Call]:
+    """The calls of tools and retrievers that stand within no other.
+
+    Args:
+        calls: any.
+        asked: the call of what was asked the question, if it is one; all stand within it.
+    """
 
     def is_within(call: Call) -> bool:
-        return any(above.is_search for above in call.around)
+        return any(above.is_search and above is not asked for above in call.around)
 
-    return [call for call in calls if call.is_search and not is_within(call)]
+    return [call for call in calls if call.is_search and call is not asked and not is_within(call)]
 
 
 def _search(call: Call, step: int, calls: Iterable[Call]) -> Search:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data import GoldDataset, Retrieved, Run
+from kragx.data import GoldDataset, Retrieved, Run, every_run
 from kragx.data.batch import Batch
 from kragx.data.search_lists import SearchLists
 from kragx.evaluation.searching.listing import query_of
@@ -40,12 +40,13 @@ def seen_in(batches: Iterable[Batch], *, all_of_them: bool) -> Seen | None:
     basis: Basis | None = None
     says_tokens = False
     for batch in batches:
-        if batch.searches is None:
+        lists, answered = batch.searches, batch.answered
+        if lists is None or not (answered & ((lists.n > 0) | ~lists.has_list)).any():
             continue
-        says_tokens = says_tokens or not np.isnan(batch.searches.tokens).all()
+        tokens = lists.tokens[answered[query_of(lists.n)]]
+        says_tokens = says_tokens or not np.isnan(tokens).all()
         if basis != "first":
-            lacks_list = _lacks_list(batch.searches, batch.answered).any()
-            basis = "first" if lacks_list else "retrieved"
+            basis = "first" if _lacks_list(lists, answered).any() else "retrieved"
         if basis == "first" and (says_tokens or not all_of_them):
             break
     return None if basis is None else Seen(basis, says_tokens)
@@ -56,16 +57,15 @@ def seen_in_records(records: Iterable[Mapping[str, Any]], *, all_of_them: bool) 
     basis: Basis | None = None
     says_tokens = False
     for record in records:
-        of_record = record.get("searches")
-        if not isinstance(of_record, list):
+        of_record, lacks_list = record.get("searches"), record.keys().isdisjoint(_HANDED_ON)
+        has_searches = isinstance(of_record, list) and (of_record or lacks_list)
+        if not has_searches or record.get("error") is not None:
             continue
-        searches = [search for search in of_record if isinstance(search, dict)]
+        searches = [search for search in of_record or () if isinstance(search, dict)]
         says_tokens = says_tokens or any(s.get("tokens") is not None for s in searches)
-        is_answered = record.get("error") is None
         if basis != "first":
-            is_measured = is_answered and any(map(_is_measured, searches))
-            lacks_list = is_measured and record.keys().isdisjoint(_HANDED_ON)
-            basis = "first" if lacks_list else "retrieved"
+            is_first = lacks_list and any(map(_is_measured, searches))
+            basis = "first" if is_first else "retrieved"
         if basis == "first" and (says_tokens or not all_of_them):
             break
     return None if basis is None else Seen(basis, says_tokens)
@@ -82,7 +82,7 @@ def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
     """The same of several runs, which have one basis."""
     answers = [
         answer
-        for run in runs
+        for run in every_run(runs)
         for query_id, answer in run.results.items()
         if query_id in dataset and answer.error is None and (answer.searches or not answer.has_list)
     ]

@@ -3,7 +3,7 @@
 A cell holds an evaluation and the texts behind it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from math import isinf
@@ -26,6 +26,7 @@ from kragx.evaluation.ranked_lists import (
     missed_rows,
     pool_gold,
 )
+from kragx.evaluation.search_lists import placed_searches
 from kragx.evaluation.search_outcomes import search_outcomes
 from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
@@ -177,9 +178,32 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
         pooled = [(cell.evaluation, cell.lists) for cell in of_match.values() if cell.pooled]
         listed = [(evaluation, lists) for evaluation, lists in pooled if lists]
         if listed and len(listed) == len(pooled):
-            pool = pool_gold(listed)
+            pool = _with_searched(pool_gold(listed), of_match.values())
             cells[match] = {name: replace(cell, golds=pool) for name, cell in of_match.items()}
     return Grid(cells, query_ids, sample)
+
+
+def _with_searched(pool: list[list[Gold]], cells: Iterable[RunCell]) -> list[list[Gold]]:
+    """The gold of a pool with the texts of what stands in no list, but was searched."""
+    for cell in cells:
+        searches = cell.evaluation.searches
+        if searches is None:
+            continue
+        table = searches.table
+        docs = {
+            place: doc
+            for row, query_id in enumerate(cell.evaluation.query_ids)
+            if (answer := cell.answers.get(query_id)) is not None
+            for search, places in placed_searches(answer, cell.evaluation, row)
+            for place, doc in zip(places or (), search.measured)
+        }
+        for place, gold in zip(table.pair_doc.tolist(), table.pair_gold.tolist()):
+            row = int(table.gold_query[gold])
+            item = gold - int(table.gold_start[row])
+            if not pool[row][item].text and place in docs:
+                found = docs[place]
+                pool[row][item] = replace(pool[row][item], id=found.id, text=found.text)
+    return pool
 
 
 def _sample_queries(evaluations: Sequence[Evaluation]) -> tuple[list[str], QuestionSample | None]:

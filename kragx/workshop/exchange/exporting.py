@@ -26,23 +26,6 @@ WRITERS: Mapping[str, Callable[[ExportSource, Path], ExportReport]] = {
 _WITH_MARKS = ("csv", "jsonl")
 """Forms that have a place for what must not be found."""
 
-_WORDS: Mapping[str, str] = {
-    "people": phrase("people"),
-    "questions": phrase("questions"),
-    "judgements": phrase("judgements"),
-    "candidates": phrase("candidates"),
-    "person rows": phrase("person rows"),
-    "question rows": phrase("question rows"),
-    "judgement rows": phrase("judgement rows"),
-    "grades": phrase("grades"),
-    "questions without a grade": phrase("questions without a grade"),
-    "tasks": phrase("tasks"),
-    "annotations": phrase("annotations"),
-    "records": phrase("records"),
-    "responses": phrase("responses"),
-}
-"""What a form counts, to be said."""
-
 
 @dataclass(frozen=True)
 class Exported(Result):
@@ -62,7 +45,7 @@ class Exported(Result):
 
     def describe(self) -> Iterator[Part]:
         """What was written, and what was not."""
-        counts = counted({_WORDS[name]: n for name, n in self.counts.items()}) or phrase("nothing")
+        counts = counted(self.counts) or phrase("nothing")
         yield Line(phrase("written: {path} ({counts})", path=self.path, counts=counts))
         for words in self.left_out:
             yield Line(phrase("not in {form}: {what}", form=self.form, what=words))

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kragx.data.documents import Doc
+from kragx.data.formats.jsonl import read_records
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted, joined, phrase
-from kragx.workshop.exchange.lines import first_record, read_jsonl
+from kragx.workshop.exchange.lines import read_jsonl
 from kragx.workshop.exchange.merging import Merge
 from kragx.workshop.exchange.ratings import read_qrels
 from kragx.workshop.exchange.rows import FileRows
@@ -145,7 +146,7 @@ def _form_of(path: Path) -> str:
     if end not in ("jsonl", "ndjson"):
         remedy = f"name it with --form ({', '.join(READERS)})"
         raise UsageError(f"{path}: of no form that its name tells", remedy=remedy)
-    first = first_record(path)
+    _, first = next(read_records(path), (0, {}))
     if "record" in first:
         return "jsonl"
     if first and not {"verdict", "candidates"} <= first.keys():

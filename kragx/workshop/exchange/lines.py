@@ -40,7 +40,8 @@ def write_jsonl(source: ExportSource, path: Path) -> ExportReport:
     write_records(records, path)
     n_releases = counts.pop(Release, 0)
     left_out = phrase("{n} releases: they are files of the folder", n=n_releases)
-    n_written = {kind.table: counts[kind] for kind in KINDS.values()}
+    words = (phrase("people"), phrase("questions"), phrase("candidates"), phrase("judgements"))
+    n_written: dict[str, int] = {what: counts[kind] for what, kind in zip(words, KINDS.values())}
     return ExportReport(n_written, [left_out] if n_releases else [])
 
 
@@ -64,12 +65,3 @@ def read_jsonl(path: Path) -> FileRows:
             rows.append(Row(kind, place, line, number=number))
     mistakes.refuse()
     return FileRows(rows, is_history=True)
-
-
-def first_record(path: Path) -> Mapping[str, object]:
-    """The first record of a file, by which its form is told; empty without any.
-
-    Raises:
-        DataError: it cannot be read.
-    """
-    return next((record for _, record in read_records(path)), {})

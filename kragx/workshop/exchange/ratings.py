@@ -59,7 +59,7 @@ def write_qrels(source: ExportSource, path: Path) -> ExportReport:
         words.append(
             phrase("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
         )
-    return ExportReport({"grades": len(ratings)}, words)
+    return ExportReport({phrase("grades"): len(ratings)}, words)
 
 
 def read_qrels(path: Path) -> FileRows:
@@ -86,7 +86,10 @@ def write_quepid(source: ExportSource, path: Path) -> ExportReport:
         for (question, document), grade in ratings.items():
             writer.writerow((_safe(questions[question]), _safe(document), grade))
         writer.writerows((_safe(questions[uid]), "", "") for uid in questions if uid in idle)
-    counts = {"grades": len(ratings), "questions without a grade": len(idle)}
+    counts: dict[str, int] = {
+        phrase("grades"): len(ratings),
+        phrase("questions without a grade"): len(idle),
+    }
     return ExportReport(counts, _words(left_out))
 
 

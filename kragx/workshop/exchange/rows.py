@@ -60,7 +60,7 @@ class ExportReport:
     """What stands in a file.
 
     Attributes:
-        counts: how many of what.
+        counts: how many of what, in words.
         left_out: what its form has no place for, in words.
     """
 

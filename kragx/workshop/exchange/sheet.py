@@ -41,6 +41,11 @@ _KINDS: Mapping[str, type[StoredRecord]] = {
     "judgement": Judgement,
     "": Judgement,
 }
+_ROWS = {
+    "person": phrase("person rows"),
+    "question": phrase("question rows"),
+    "judgement": phrase("judgement rows"),
+}
 _EMPTY: Mapping[str, Any] = {
     "note": "",
     "query_type": None,
@@ -67,7 +72,7 @@ def write_csv(source: ExportSource, path: Path) -> ExportReport:
         file.write(csv_line(_COLUMNS))
         for row in _sheet(source):
             file.write(csv_line(row.get(name) for name in _COLUMNS))
-            counts[f"{row['record']} rows"] += 1
+            counts[_ROWS[str(row["record"])]] += 1
     n_suggested = sum(map(len, source.state.candidates.values()))
     left_out = phrase("{n} suggested pairs: --form jsonl has them", n=n_suggested)
     return ExportReport(counts, [left_out] if n_suggested else [])

@@ -77,7 +77,9 @@ def write_label_studio(source: ExportSource, path: Path) -> ExportReport:
     with open_text(path.with_name(path.name + ".xml")) as file:
         file.write(LABELS.format(choices=choices))
     n_annotations = sum(len(task["annotations"]) for task in tasks)
-    return ExportReport({"tasks": len(tasks), "annotations": n_annotations}, left_out)
+    return ExportReport(
+        {phrase("tasks"): len(tasks), phrase("annotations"): n_annotations}, left_out
+    )
 
 
 def _annotation(source: ExportSource, judgement: Judgement) -> dict[str, Any]:
@@ -132,7 +134,9 @@ def write_argilla(source: ExportSource, path: Path) -> ExportReport:
         )
     _write(records, path)
     n_responses = sum(len(record["responses"].get("grade", ())) for record in records)
-    return ExportReport({"records": len(records), "responses": n_responses}, left_out)
+    return ExportReport(
+        {phrase("records"): len(records), phrase("responses"): n_responses}, left_out
+    )
 
 
 def _user(uid: str) -> str:

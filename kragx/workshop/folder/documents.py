@@ -1,6 +1,7 @@
 """The documents of a workshop's corpus."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from kragx.data.corpus import Corpus
 from kragx.data.documents import Doc
@@ -23,21 +24,15 @@ class Documents(Mapping[str, Doc]):
     def __init__(self, corpus: Corpus) -> None:
         self.corpus: Corpus = corpus
         self._docs = corpus.docs
-        self._others: dict[str, Doc | None] = {}
+        self._stretch: Callable[[str], Doc | None] = lru_cache(len(self) + 100_000)(self._cut)
 
     def __getitem__(self, doc_id: str) -> Doc:
-        doc = self._docs.get(doc_id)
-        if doc is None:
-            if doc_id not in self._others:
-                if len(self._others) > len(self._docs) + 100_000:
-                    self._others.clear()
-                self._others[doc_id] = self._other(doc_id)
-            doc = self._others[doc_id]
+        doc = self._docs.get(doc_id) or self._stretch(doc_id)
         if doc is None:
             raise KeyError(doc_id)
         return doc
 
-    def _other(self, doc_id: str) -> Doc | None:
+    def _cut(self, doc_id: str) -> Doc | None:
         text = self.corpus.text(doc_id)
         if text is None:
             return None

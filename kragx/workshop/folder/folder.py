@@ -3,7 +3,7 @@
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -17,17 +17,17 @@ from kragx.data import as_corpus, read_dataset
 from kragx.data.databases import Address
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
-from kragx.data.gold import GoldDataset
+from kragx.data.gold import Query
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.rubric import built_in
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
-from kragx.workshop.folder.incoming import incoming
+from kragx.workshop.folder.incoming import Incoming, incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of
 from kragx.workshop.folder.settings import Language, WorkshopSettings, settings_of
-from kragx.workshop.state.records import Person, Question, StoredRecord
+from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.store import RecordStore
 
 FILE, GUIDELINES, SECRET = "workshop.yaml", "guidelines.md", ".secret"
@@ -249,20 +249,17 @@ def start(
         raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
     if workshop.settings.config is not None:
         _check_config(workshop.settings.config)
-    people = [
-        Person(name=source.name, role="file")
-        for source in (gold_set, question_set)
-        if source is not None
-    ]
-    records = []
-    for person, source in zip(people, filter(None, (gold_set, question_set))):
-        top = max(workshop.settings.scale) if source is gold_set else None
-        records.append(incoming(source, person, documents, top))
-    _check_once([gold_set, question_set])
-    of_sample: list[StoredRecord] = []
+    people: list[Person] = []
+    sources: list[Incoming] = []
+    for source, top in ((gold_set, max(workshop.settings.scale)), (question_set, None)):
+        if source is not None:
+            people.append(Person(name=source.name, role="file"))
+            sources.append(incoming(source, people[-1], documents, top))
+    _check_once(gold_set or (), question_set or ())
+    records = [record for source in sources for record in source.records]
     if drawn is not None:
         people.append(Person(name=Path(str(sample)).name, role="file"))
-        of_sample = records_of(drawn, people[-1])
+        records += records_of(drawn, people[-1])
     make_folder(folder)
     if drawn is not None:
         write_records(
@@ -272,8 +269,7 @@ def start(
         if next(store.after({}), None) is not None:
             remedy = "name another with --schema, or copy the folder of the one that uses it"
             raise UsageError("holds a workshop already", field=str(address), remedy=remedy)
-        records_of_sources = [record for of_source in records for record in of_source.records]
-        store.add([*people, *records_of_sources, *of_sample])
+        store.add([*people, *records])
     _ = workshop.secret
     for file, own_text in (
         (GUIDELINES, _sample(language)),
@@ -286,20 +282,19 @@ def start(
     return Started(
         folder=folder,
         documents=len(documents),
-        questions=sum(isinstance(record, Question) for record in (*records_of_sources, *of_sample)),
-        judgements=sum(of_source.judgements for of_source in records),
-        kept=sum(of_source.kept for of_source in records),
+        questions=sum(isinstance(record, Question) for record in records),
+        judgements=sum(isinstance(record, Judgement) for record in records),
+        kept=sum(source.kept for source in sources),
         has_password=database is not None and "${" not in database and "***" in str(address),
     )
 
 
-def _check_once(sources: list[GoldDataset | None]) -> None:
-    first, second = sources
-    if first is not None and second is not None:
-        for query in second:
-            if query.id in first:
-                problem = f"the question {query.id!r} stands in the gold set too"
-                raise DataError(problem, field="--questions", remedy="leave one of them out")
+def _check_once(gold: Iterable[Query], questions: Iterable[Query]) -> None:
+    known = {query.id for query in gold}
+    for query in questions:
+        if query.id in known:
+            problem = f"the question {query.id!r} stands in the gold set too"
+            raise DataError(problem, field="--questions", remedy="leave one of them out")
 
 
 def _check_config(path: Path) -> None:

@@ -1,22 +1,13 @@
 """What must not be found for a question, as a workshop holds it and as releases do."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
-from typing import Any
 
-from kragx.data import Doc, Forbidden
-from kragx.errors import DataError, nearest
+from kragx.data import Doc, Forbidden, Mender
+from kragx.data.forbidden import all_forbidden
 from kragx.workshop.folder.places import known_place
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State
-
-_FIELDS = tuple(field.name for field in fields(Forbidden))
-
-
-def plain_item(item: Forbidden) -> dict[str, Any]:
-    """An item as gold files hold it."""
-    return {name: value for name, value in asdict(item).items() if value is not None}
 
 
 def forbidden_of(
@@ -39,7 +30,7 @@ def forbidden_of(
     Raises:
         DataError: what came with the question is no list of forbidden items.
     """
-    came = None if question.forbidden is None else [*map(_item, question.forbidden)]
+    came = all_forbidden(question.forbidden, Mender())
     marked = [
         _of_document(copy, mark.why, documents)
         for document, mark in _marks(state, question.uid, copies)
@@ -68,10 +59,3 @@ def _of_document(doc_id: str, why: str, documents: Mapping[str, Doc]) -> Forbidd
         return Forbidden(doc_id, text if text.strip() else None, why=why)
     source, start = place
     return Forbidden(doc_id, text if text.strip() else None, source, start, start + len(text), why)
-
-
-def _item(value: Mapping[str, Any]) -> Forbidden:
-    if unknown := value.keys() - set(_FIELDS):
-        hint = nearest(min(unknown), _FIELDS)
-        raise DataError("unknown field", field=f"forbidden.{min(unknown)}", remedy=hint)
-    return Forbidden(**value)

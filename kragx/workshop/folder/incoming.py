@@ -1,13 +1,13 @@
 """A gold set's way into a workshop: its questions, and its grades as judgements of a file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from kragx.data.documents import Doc
+from kragx.data.forbidden import FORBIDDEN
+from kragx.data.formats.records import query_record
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import DataError
-from kragx.workshop.folder.forbidden import plain_item
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.pairs.scale import people_grade
 from kragx.workshop.state.records import (
@@ -25,13 +25,10 @@ class Incoming:
 
     Attributes:
         records: in the order in which they are to be stored.
-        questions, judgements: how many of them.
         kept: gold items that stay with their questions as they are.
     """
 
     records: tuple[StoredRecord, ...]
-    questions: int
-    judgements: int
     kept: int
 
 
@@ -54,27 +51,23 @@ def incoming(
         DataError: a question has no text, and nobody could judge for it.
     """
     records: list[StoredRecord] = []
-    n_judgements = n_kept = 0
+    n_kept = 0
     for query in dataset:
         if not query.text:
             problem = f"the question {query.id!r} has no text"
             remedy = "name a gold set with the questions' texts"
             raise DataError(problem, path=dataset.name, field="query", remedy=remedy)
         judged: list[Judgement] = []
-        items: list[dict[str, Any]] = []
+        rest: list[Gold] = []
         for gold in () if top is None else query.gold:
             judgement = _judgement(query, gold, person, documents, top)
-            if judgement is None or judgement.document in {
-                judgement_before.document for judgement_before in judged
-            }:
-                items.append(_plain(gold))
+            if judgement is None or judgement.document in {row.document for row in judged}:
+                rest.append(gold)
             else:
                 judged.append(judgement)
-        question = _question(query, person, items)
+        question = _question(replace(query, gold=tuple(rest)), person)
         records.append(question)
-        suggested = dict.fromkeys(
-            [*(judgement_now.document for judgement_now in judged), *question.sources]
-        )
+        suggested = dict.fromkeys([*(row.document for row in judged), *question.sources])
         records += (
             SuggestedDocument(
                 question=query.id, document=document, origin="source", detail=person.name
@@ -83,11 +76,13 @@ def incoming(
             if document in documents
         )
         records += judged
-        n_judgements, n_kept = n_judgements + len(judged), n_kept + len(items)
-    return Incoming(tuple(records), len(dataset), n_judgements, n_kept)
+        n_kept += len(rest)
+    return Incoming(tuple(records), n_kept)
 
 
-def _question(query: Query, person: Person, gold: list[dict[str, Any]]) -> Question:
+def _question(query: Query, person: Person) -> Question:
+    """The question of a query with the gold that it keeps."""
+    record = query_record(query)
     metadata = dict(query.metadata)
     if query.expected_doc_types:
         metadata["expected_doc_types"] = list(query.expected_doc_types)
@@ -109,9 +104,9 @@ def _question(query: Query, person: Person, gold: list[dict[str, Any]]) -> Quest
         reference=query.reference,
         answerable=query.answerable,
         sources=tuple(sources) if "sources" not in metadata and sources else (),
-        gold=tuple(gold),
+        gold=tuple(record["gold"]),
         metadata=metadata,
-        forbidden=None if query.forbidden is None else tuple(map(plain_item, query.forbidden)),
+        forbidden=None if query.forbidden is None else tuple(record[FORBIDDEN]),
     )
 
 
@@ -147,20 +142,3 @@ def _judgement(
         spans=spans,
         purpose="import",
     )
-
-
-def _plain(gold: Gold) -> dict[str, Any]:
-    """A gold item as gold files hold it."""
-    item: dict[str, Any] = {
-        "id": gold.id,
-        "text": gold.text,
-        "grade": gold.grade,
-        "alternatives": [_plain_doc(alternative) for alternative in gold.alternatives] or None,
-        "metadata": dict(gold.metadata) or None,
-    }
-    return {name: value for name, value in item.items() if value is not None}
-
-
-def _plain_doc(doc: Doc) -> dict[str, Any]:
-    item = {"id": doc.id, "text": doc.text, "metadata": dict(doc.metadata) or None}
-    return {name: value for name, value in item.items() if value is not None}

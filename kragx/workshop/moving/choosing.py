@@ -13,7 +13,7 @@ from kragx.printing import phrase
 from kragx.workshop.moving.letters import GRAM
 from kragx.workshop.moving.places import FEWEST, Place, Stretch
 from kragx.workshop.moving.probes import GoldProbe
-from kragx.workshop.moving.runs import CorpusRun
+from kragx.workshop.moving.runs import LetterRun
 from kragx.workshop.moving.search import MoveSearch, Overlap
 
 Mask = NDArray[np.bool_]
@@ -98,7 +98,7 @@ def choose(  # noqa: PLR0911  # a line for each reason
         holding[meeting.chunk] = meeting.is_gold or holding.get(meeting.chunk, False)
     places = [
         place
-        for group in _groups(probe, meetings, search)
+        for group in _groups(probe, meetings)
         if (place := Place(probe, group, holding, unique, search)).equal.any()
     ]
     places.sort(key=lambda place: (-place.weight, -place.share))
@@ -120,24 +120,17 @@ def choose(  # noqa: PLR0911  # a line for each reason
     return choice
 
 
-def _groups(
-    probe: GoldProbe, meetings: Sequence[Overlap], search: MoveSearch
-) -> Iterator[list[tuple[int, CorpusRun]]]:
+def _groups(probe: GoldProbe, meetings: Sequence[Overlap]) -> Iterator[list[tuple[int, LetterRun]]]:
     """Runs with their chunks, of those where the gold text would begin at one place."""
-    runs = sorted(
-        (search.chunks[meeting.chunk].place + run.other - run.first, meeting.chunk, run)
-        for meeting in meetings
-        for run in meeting.runs
-    )
+    runs = sorted((run.shift, meeting.chunk, run) for meeting in meetings for run in meeting.runs)
     slack = max(64, (probe.high - probe.low) // 2)
-    group: list[tuple[int, CorpusRun]] = []
+    group: list[tuple[int, LetterRun]] = []
     before = runs[0][0]
     for begin, chunk, run in runs:
         if begin - before > slack:
             yield group
             group = []
-        first, last, _, *ends = run
-        group.append((chunk, CorpusRun(first, last, begin + first, *ends)))
+        group.append((chunk, run))
         before = begin
     yield group
 
@@ -216,8 +209,7 @@ def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
         return _unsure(places, phrase("its parts stand in several places"))
     pieces = []
     for place in places:
-        low, high = place.probe.low, place.probe.high
-        runs = [run for run in place.runs if run.last > low and run.first < high]
+        runs = [run for run in place.runs if run.is_in(place.probe)]
         place.begin, place.end = max(place.begin, runs[0].place), min(place.end, runs[-1].end)
         pieces += _pieces(place)
     return _choice_of(pieces, covered > 0)

@@ -43,9 +43,10 @@ def forbidden_moved(
     for number, item in enumerate(query.forbidden):
         option, newer_id = of_item.get(number), _id(newer.get(number))
         bare = replace(item, superseded_by=None)
-        for one in [bare] if option is None else _items(bare, option):
+        for new_item in [bare] if option is None else _items(bare, option):
             # A chunk that holds both is not superseded by itself.
-            moved[replace(one, superseded_by=newer_id) if one.id != newer_id else one] = None
+            is_itself = new_item.id == newer_id
+            moved[new_item if is_itself else replace(new_item, superseded_by=newer_id)] = None
     return tuple(moved)
 
 

@@ -124,6 +124,11 @@ def grams(codes: Codes, size: int = GRAM) -> Hashes:
     return hashes ^ (hashes >> np.uint64(29))
 
 
+def whole_grams(codes: Codes, size: int = GRAM) -> Hashes:
+    """The hashes of the grams of one text, without those of its last letters."""
+    return grams(codes, size)[: max(0, len(codes) - size + 1)]
+
+
 class Known:
     """How often grams of a corpus stand in it.
 
@@ -139,7 +144,6 @@ class Known:
         self.banners: set[str] = set()
         self.step: int = 1
         self._n = 0
-        self._bits = np.empty(0, np.uint8)
 
     def add(self, hashes: Hashes) -> None:
         """Count grams."""
@@ -154,18 +158,6 @@ class Known:
     def of(self, hashes: Hashes) -> NDArray[np.uint8]:
         """How often each of some grams stands there, up to `MANY` (of a few, too often)."""
         return self.times[_slots(hashes)]
-
-    def forget_times(self) -> None:
-        """Know only whether grams stand there, in an eighth of the memory."""
-        self._bits = np.packbits(self.times)
-        self.times = self.times[:0]
-
-    def has(self, hashes: Hashes) -> Bools:
-        """Whether each of some grams stands there, once the times are forgotten."""
-        slots = _slots(hashes)
-        # `packbits` puts the first of eight into the highest bit.
-        bits = self._bits[slots >> 3] >> (7 - (slots & 7)).astype(np.uint8)
-        return np.asarray(bits & 1, bool)
 
     def sampled(self, hashes: Hashes) -> Bools:
         """Which grams are counted: the same ones in every text."""

@@ -143,22 +143,20 @@ class Move(Result):
         heads = [phrase("gold"), phrase("where it is")]
         heads += [phrase("items"), phrase("edited")]
         yield Table(heads, rows, words=2)
-        if self.n_edited:
-            text = phrase("edited: some of its words are not there as they were")
-            yield Line(text, "dim")
-        if self.n_joined:
-            text = phrase(
+        notes = {
+            phrase("edited: some of its words are not there as they were"): self.n_edited,
+            phrase(
                 "{n:,} items count once with another, as one chunk holds both", n=self.n_joined
-            )
-            yield Line(text, "dim")
-        if self.n_left_out:
-            text = phrase(
+            ): self.n_joined,
+            phrase(
                 "{n:,} parts of less than 5 % of a split text are no items", n=self.n_left_out
-            )
-            yield Line(text, "dim")
+            ): self.n_left_out,
+        }
+        yield from (Line(text, "dim") for text, n in notes.items() if n)
         for name in ("unsure", "lost"):
-            items = [item for item in self.items if item.verdict == name]
-            yield from self._listed(name, items)
+            if items := [item for item in self.items if item.verdict == name]:
+                yield Heading(f"{name}: {len(items):,}")
+                yield from self._rows(items)
         if self.open:
             yield warning(
                 phrase(
@@ -202,12 +200,6 @@ class Move(Result):
             return "-"
         share = percent(sum(shares) / len(shares))
         return phrase("{n:,} (by {share})", n=len(shares), share=share)
-
-    def _listed(self, name: str, items: list[Moved]) -> Iterator[Part]:
-        if not items:
-            return
-        yield Heading(f"{name}: {len(items):,}")
-        yield from self._rows(items)
 
     def _rows(self, items: list[Moved]) -> Iterator[Part]:
         for item in items[:_SHOWN]:
@@ -270,16 +262,11 @@ def move(gold: object, old: object, new: object) -> Move:
         for number, name, doc in forbidden_docs(query)
     ]
     # The gold of many queries is the same chunks.
-    numbers: dict[tuple[str | None, str | None, str], int] = {}
-    distinct: list[Doc] = []
-    numbers_to_move: list[int] = []
-    for *_, doc in named:
-        key = (doc.id, doc.text, str(doc.metadata))
-        if key not in numbers:
-            numbers[key] = len(distinct)
-            distinct.append(doc)
-        numbers_to_move.append(numbers[key])
-    probes, known_grams = probes_of(distinct, documents(old))
+    keys = [(doc.id, doc.text, str(doc.metadata)) for *_, doc in named]
+    distinct = dict(zip(keys, (doc for *_, doc in named)))
+    number_of = {key: number for number, key in enumerate(distinct)}
+    numbers_to_move = [number_of[key] for key in keys]
+    probes, known_grams = probes_of([*distinct.values()], documents(old))
     gone = {number for number, probe in enumerate(probes) if probe.text is None}
     if without := {probes[n].doc.id for n in numbers_to_move[:n_gold] if n in gone}:
         raise _missing_text_error(named[:n_gold], without, old)
@@ -287,11 +274,13 @@ def move(gold: object, old: object, new: object) -> Move:
     del known_grams
     choices = []
     for number in range(len(probes)):
-        is_same = number in search_result.same
-        choice = PlaceChoice("lost", reason=phrase("the corpus that it is of does not have it"))
-        if number not in gone:
-            choice = PlaceChoice("same") if is_same else choose(number, probes, search_result)
-        choices.append(choice)
+        if number in gone:
+            reason = phrase("the corpus that it is of does not have it")
+            choices.append(PlaceChoice("lost", reason=reason))
+        elif number in search_result.same:
+            choices.append(PlaceChoice("same"))
+        else:
+            choices.append(choose(number, probes, search_result))
         search_result.meetings[number] = []  # the choice has what is needed of them
     by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
     options = [option_of(probes[n], choices[n], search_result.chunks) for n in numbers_to_move]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kragx.data.tokens import Ints
 from kragx.workshop.moving.letters import GRAM, letters
 from kragx.workshop.moving.probes import GoldProbe
-from kragx.workshop.moving.runs import PUT_IN, CorpusRun, chain_of, without_overlaps
+from kragx.workshop.moving.runs import PUT_IN, LetterRun, chain_of, without_overlaps
 from kragx.workshop.moving.search import LEAST, Chunk, MoveSearch
 
 AGAINST = 32
@@ -66,7 +66,7 @@ class Place:
     def __init__(
         self,
         probe: GoldProbe,
-        meetings: Sequence[tuple[int, CorpusRun]],
+        meetings: Sequence[tuple[int, LetterRun]],
         holding: Mapping[int, bool],
         unique: Ints,
         search: MoveSearch,
@@ -75,17 +75,17 @@ class Place:
         self.holding = holding
         self.chunks: dict[int, Chunk] = {number: search.chunks[number] for number, _ in meetings}
 
-        def is_own(run: CorpusRun) -> bool:
+        def is_own(run: LetterRun) -> bool:
             # How many grams that stand once in the old corpus lie in the run; of a sample each
             # stands for `step`.
             n = np.searchsorted(unique, run.last - GRAM + 1) - np.searchsorted(unique, run.first)
             return bool(search.step * n >= FEWEST)
 
-        of_chunk: defaultdict[int, set[CorpusRun]] = defaultdict(set)
+        of_chunk: defaultdict[int, set[LetterRun]] = defaultdict(set)
         for number, run in meetings:
             of_chunk[number].add(run)
         runs = {run for stretches in of_chunk.values() for run in without_overlaps(stretches)}
-        self.runs: list[CorpusRun] = chain_of(runs, probe, is_own)
+        self.runs: list[LetterRun] = chain_of(runs, probe, is_own)
         low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
         self.is_held: bool = any(
             run.first <= low and run.last >= high and is_own(run) for run in self.runs
@@ -195,7 +195,7 @@ class Place:
         for run in self.runs:
             first = max(run.place, chunk.place)
             last = min(run.end, chunk.end)
-            if first < last and run.first < self.probe.high and run.last > self.probe.low:
+            if first < last and run.is_in(self.probe):
                 begin, end = characters(chunk, first, last - 1)
                 letter = first - run.shift
                 result.append(Stretch(letter, letter + last - first, begin, end + 1))

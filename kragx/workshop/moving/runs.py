@@ -14,24 +14,25 @@ PUT_IN = 16
 _JUMP = 32  # letters that what follows must have more than, to be of the text as well
 
 
-class CorpusRun(NamedTuple):
-    """Letters in a row that a probe and the text of the new corpus share.
+class LetterRun(NamedTuple):
+    """Letters in a row that a probe and a text of the new corpus share.
 
     Attributes:
         first, last: in the probe.
-        place: where in the text of the corpus its first letter is.
-        before, after: whether at that end the text goes on as the old corpus did elsewhere.
+        place: where in the text its first letter is: in a chunk, or in the corpus as a whole.
+        before, after: other letters follow there than in the probe, and those stood there in the
+            old corpus as well: where another text like it was.
     """
 
     first: int
     last: int
     place: int
-    before: bool
-    after: bool
+    before: bool = False
+    after: bool = False
 
     @property
     def shift(self) -> int:
-        """Where in the text of the corpus the probe would begin."""
+        """Where in the text the probe would begin."""
         return self.place - self.first
 
     @property
@@ -39,10 +40,10 @@ class CorpusRun(NamedTuple):
         """Where in it the letter behind the last one is."""
         return self.shift + self.last
 
-    def part(self, first: int, last: int) -> CorpusRun:
+    def part(self, first: int, last: int) -> LetterRun:
         """Some of its letters."""
         before, after = self.before and first == self.first, self.after and last == self.last
-        return CorpusRun(first, last, first + self.shift, before, after)
+        return LetterRun(first, last, first + self.shift, before, after)
 
     def is_in(self, probe: GoldProbe) -> bool:
         """Whether some of them are of the gold text itself."""
@@ -50,8 +51,8 @@ class CorpusRun(NamedTuple):
 
 
 def chain_of(
-    runs: Collection[CorpusRun], probe: GoldProbe, is_own: Callable[[CorpusRun], bool]
-) -> list[CorpusRun]:
+    runs: Collection[LetterRun], probe: GoldProbe, is_own: Callable[[LetterRun], bool]
+) -> list[LetterRun]:
     """Runs in the order of both texts: those of the most letters, for the least put in between.
 
     Letters put into the gold text cost as many, between runs that are its own `_JUMP` at the most.
@@ -83,7 +84,7 @@ def chain_of(
         chains.append(best)
     # From the end of the best chain back, by the part that each one goes on from.
     end = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
-    chain: list[tuple[CorpusRun, bool]] = []
+    chain: list[tuple[LetterRun, bool]] = []
     while end >= 0:
         _, before_it, first = chains[end]
         part = parts[end]
@@ -101,13 +102,13 @@ def chain_of(
     return _joined(kept or [run for run, _ in chain][:1])
 
 
-def without_overlaps(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
+def without_overlaps(runs: Collection[LetterRun]) -> Iterator[LetterRun]:
     """The runs of a chunk, each without the letters that are in a longer one.
 
     A chunk is of one document: where the next one begins as the gold text ends, the letters there
     are those of what is behind it.
     """
-    runs_kept: list[CorpusRun] = []
+    runs_kept: list[LetterRun] = []
     # The longest first: others give way to those that are kept already.
     for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
         begin, end = run.place, run.end
@@ -123,9 +124,9 @@ def without_overlaps(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
     yield from runs_kept
 
 
-def _joined(runs: Collection[CorpusRun]) -> list[CorpusRun]:
+def _joined(runs: Collection[LetterRun]) -> list[LetterRun]:
     """Runs that follow on one another as one, as those of chunks that overlap or are neighbours."""
-    joined: list[CorpusRun] = []
+    joined: list[LetterRun] = []
     for run in sorted(set(runs), key=lambda run: (run.shift, run)):
         before = joined[-1] if joined else None
         if before is None or run.shift != before.shift or run.first > before.last:
@@ -135,7 +136,7 @@ def _joined(runs: Collection[CorpusRun]) -> list[CorpusRun]:
     return sorted(joined)
 
 
-def _cut(run: CorpusRun, low: int, high: int) -> Iterator[CorpusRun]:
+def _cut(run: LetterRun, low: int, high: int) -> Iterator[LetterRun]:
     """What of a run is before, in and behind the gold text."""
     bounds = [
         run.first,

@@ -15,9 +15,10 @@ from kragx.data.tokens import Ints
 from kragx.metrics.spans.rows import ranges
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
-from kragx.workshop.moving.index import STEP, Index, once_of, portions
-from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known
+from kragx.workshop.moving.index import STEP, Index, once_of
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Known, whole_grams
 from kragx.workshop.moving.probes import GoldProbe, content, key_of
+from kragx.workshop.moving.runs import LetterRun
 
 FINE = 8
 """Letters in a row by which a gold text and a chunk are laid beside each other."""
@@ -29,8 +30,6 @@ _SHORT = 64  # letters; of more, some grams are found in any case
 _CROWD = 256  # places that are looked at for one gold text
 _DIAGONALS = 48
 _SIDE = 3  # letters on either side of a place that a gram over it has at least
-_CELLS = 1 << 21
-_SALT = np.uint64(0xBF58476D1CE4E5B9)
 
 
 class Chunk(NamedTuple):
@@ -55,35 +54,18 @@ class Chunk(NamedTuple):
         return self.place + self.size
 
 
-class SharedRun(NamedTuple):
-    """Letters in a row that a gold text and a chunk share.
-
-    Attributes:
-        first, last: in the probe.
-        other: where they begin in the chunk.
-        before, after: other letters follow than in the probe, and those stood there in the old
-            corpus as well: where another text like it was.
-    """
-
-    first: int
-    last: int
-    other: int
-    before: bool = False
-    after: bool = False
-
-
 @dataclass(slots=True)
 class Overlap:
     """A gold text and a chunk that share letters.
 
     Attributes:
         chunk: its number in the corpus.
-        runs: in the order of the gold text.
+        runs: in the order of the gold text, by their places in the corpus.
         is_gold: the chunk may have letters of the text itself, not only of what is around.
     """
 
     chunk: int
-    runs: list[SharedRun]
+    runs: list[LetterRun]
     is_gold: bool
 
 
@@ -118,11 +100,9 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
         gram_counts: the grams of the corpus that they are of.
         corpus: the documents of the new one.
     """
-    result = MoveSearch(
-        [[] for _ in probes], {}, {}, set(), once_of(probes, gram_counts), gram_counts.step
-    )
+    unique = [once_of(probe, gram_counts) for probe in probes]
+    result = MoveSearch([[] for _ in probes], {}, {}, set(), unique, gram_counts.step)
     index = Index(probes, gram_counts)
-    gram_counts.forget_times()
     same: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
@@ -136,8 +116,7 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
                     result.same[number] = str(doc.id)
         result.n_chunks += len(block.own)
         _search_block(block, index, gram_counts, probes, n_places, result)
-    is_short = np.diff(index.start) < GRAM
-    crowded = (n_places > _CROWD) | ((index.n_grams == 0) & ~is_short)
+    crowded = (n_places > _CROWD) | ((index.n_grams == 0) & (index.lengths >= GRAM))
     result.crowded = set(np.flatnonzero(crowded).tolist())
     return result
 
@@ -163,7 +142,7 @@ def _search_block(
     )
     probe, row = np.divmod(pairs, n_rows)
     earliest = np.minimum.reduceat(begin[order], first)
-    latest = np.maximum.reduceat(begin[order], first) + np.diff(index.start)[probe]
+    latest = np.maximum.reduceat(begin[order], first) + index.lengths[probe]
     # One gram alone, four words, is often an accident.
     is_kept = times >= np.minimum(2, index.n_grams[probe])
     n_places += np.bincount(probe[is_kept], minlength=len(n_places))
@@ -174,9 +153,11 @@ def _search_block(
     )
     is_old = _old(block, gram_counts)
     before = -1, 0
-    for pair, runs in _runs(index, block, probe, row):
-        number, chunk_row = int(probe[pair]), int(row[pair])
+    for number, chunk_row in zip(probe.tolist(), row.tolist()):
         wanted_probe = probes[number]
+        runs = _shared_runs(wanted_probe.codes, block.letters.of(chunk_row))
+        if not runs:
+            continue
         # Chunks between two that a gold text meets may hold what of it was edited, and are kept as
         # well.
         if before[0] == number and chunk_row - before[1] <= NEIGHBOURS:
@@ -193,7 +174,7 @@ def _search_block(
 def _old(block: Block, gram_counts: Known) -> Bools:
     """At which letters of the stream what is before and behind stood together in the old corpus."""
     is_counted = block.is_text & gram_counts.sampled(block.stream_hashes)
-    is_known = is_counted & gram_counts.has(block.stream_hashes)
+    is_known = is_counted & (gram_counts.of(block.stream_hashes) > 0)
     # Sums up to each place, so that the grams over a place are counted by one subtraction.
     places = np.arange(len(is_counted) + 1)
     first, last = np.maximum(places - GRAM + _SIDE, 0), np.maximum(places - _SIDE + 1, 0)
@@ -205,13 +186,13 @@ def _old(block: Block, gram_counts: Known) -> Bools:
 
 
 def _with_edges(
-    block: Block, is_old: Bools, row: int, runs: list[SharedRun], probe: GoldProbe
-) -> list[SharedRun]:
+    block: Block, is_old: Bools, row: int, runs: list[LetterRun], probe: GoldProbe
+) -> list[LetterRun]:
     """Runs that say what stands before and behind them."""
     stream, codes, begin = block.stream, probe.codes, int(block.row[row])
     edged = []
     for run in runs:
-        first, last = begin + run.other, begin + run.other + run.last - run.first
+        first, last = begin + run.place, begin + run.end
         before = run.first > 0 and first > 0 and stream[first - 1] != codes[run.first - 1]
         after = run.last < len(codes) and last < len(stream) and stream[last] != codes[run.last]
         edged.append(
@@ -221,69 +202,67 @@ def _with_edges(
 
 
 def _keep(
-    result: MoveSearch, block: Block, number: int, row: int, runs: list[SharedRun], probe: GoldProbe
+    result: MoveSearch, block: Block, number: int, row: int, runs: list[LetterRun], probe: GoldProbe
 ) -> None:
-    chunk, doc = block.first + row, block.docs[row]
+    chunk, doc, begin = block.first + row, block.docs[row], block.place[row]
     size = int(block.letters.start[row + 1] - block.letters.start[row])
     # What is edited at the end of a text may be in a chunk beside what is around it.
-    is_gold = any(run.last > probe.low and run.first < probe.high for run in runs)
+    is_gold = any(run.is_in(probe) for run in runs)
     is_gold |= not runs or not (
-        (runs[0].first >= probe.high and not runs[0].other)
-        or (runs[-1].last <= probe.low and runs[-1].other + runs[-1].last - runs[-1].first == size)
+        (runs[0].first >= probe.high and not runs[0].place)
+        or (runs[-1].last <= probe.low and runs[-1].end == size)
     )
     chunk_text = result.chunks.get(chunk)
     if chunk_text is None or (is_gold and chunk_text.text is None):
         source, start = origin_of(doc)
         text = doc.text if is_gold else None
-        result.chunks[chunk] = Chunk(str(doc.id), size, block.place[row], source, start, text)
+        result.chunks[chunk] = Chunk(str(doc.id), size, begin, source, start, text)
+    runs = [run._replace(place=begin + run.place) for run in runs]
     result.meetings[number].append(Overlap(chunk, runs, is_gold))
 
 
 def _between(
-    block: Block, row: int, runs: list[SharedRun], probe: GoldProbe
-) -> Iterator[tuple[int, SharedRun]]:
+    block: Block, row: int, runs: list[LetterRun], probe: GoldProbe
+) -> Iterator[tuple[int, LetterRun]]:
     """What is too short to be looked up: between runs, at the chunk's ends, in short neighbours."""
-    size = len(block.letters.of(row))
     for before, after in pairwise(runs):
-        expected = before.other + before.last - before.first
-        if 0 < after.other - expected <= _SHORT and 0 < after.first - before.last <= _SHORT:
-            yield from _few(block, row, (expected, after.other), probe, (before.last, after.first))
-    last, current_row = max(runs, key=lambda run: run.last), row
-    begin = last.other + last.last - last.first
-    gold = last.last
-    n = size - begin
-    while gold < probe.high and n <= _SHORT:
-        n = min(n, probe.high - gold)
-        if n > 0 and gold + n > probe.low:
-            yield from _few(block, current_row, (begin, begin + n), probe, (gold, gold + n))
-        gold, current_row = gold + max(n, 0), current_row + 1
-        if current_row >= len(block.docs) or not block.follows[current_row]:
+        chunk_span, golds = (before.end, after.place), (before.last, after.first)
+        if all(0 < high - low <= _SHORT for low, high in (chunk_span, golds)):
+            yield from _few(block, row, chunk_span, probe, golds)
+    yield from _beyond(block, row, max(runs, key=lambda run: run.last), probe, step=1)
+    yield from _beyond(block, row, min(runs), probe, step=-1)
+
+
+def _beyond(
+    block: Block, row: int, run: LetterRun, probe: GoldProbe, step: int
+) -> Iterator[tuple[int, LetterRun]]:
+    """What of a gold text is left on one side of a run, as far as the pieces there are short."""
+    is_ahead = step > 0
+    gold, place = (run.last, run.end) if is_ahead else (run.first, run.place)
+    end = probe.high if is_ahead else probe.low
+    n = len(block.letters.of(row)) - place if is_ahead else place
+    while n <= _SHORT and step * (end - gold) > 0:
+        n = max(0, min(n, step * (end - gold)))
+        golds, places = sorted((gold, gold + step * n)), sorted((place, place + step * n))
+        if n and golds[1] > probe.low and golds[0] < probe.high:
+            yield from _few(block, row, (places[0], places[1]), probe, (golds[0], golds[1]))
+        gold += step * n
+        later = max(row, row + step)
+        if not 0 < later < len(block.docs) or not block.follows[later]:
             break
-        begin = block.overlap[current_row]
-        n = min(len(block.letters.of(current_row)) - begin, probe.high - gold)
-    first, current_row = min(runs), row
-    end, gold = first.other, first.first
-    n = end
-    while gold > probe.low and n <= _SHORT:
-        n = min(n, gold - probe.low)
-        if n > 0 and gold - n < probe.high:
-            yield from _few(block, current_row, (end - n, end), probe, (gold - n, gold))
-        gold -= max(n, 0)
-        if current_row == 0 or not block.follows[current_row]:
-            break
-        current_row -= 1
-        end = len(block.letters.of(current_row)) - block.overlap[current_row + 1]
-        n = min(end, gold - probe.low)
+        row += step
+        size = len(block.letters.of(row)) - block.overlap[later]
+        n, place = min(size, step * (end - gold)), block.overlap[row] if is_ahead else size
 
 
 def _few(
     block: Block, row: int, chunk_span: tuple[int, int], probe: GoldProbe, golds: tuple[int, int]
-) -> Iterator[tuple[int, SharedRun]]:
+) -> Iterator[tuple[int, LetterRun]]:
     """The runs of a few letters of a chunk and those of gold that should be the same."""
     (begin, end), (low, high) = chunk_span, golds
     chunk_codes, codes = block.letters.of(row)[begin:end], probe.codes[low:high]
     if len(codes) == len(chunk_codes) and (codes == chunk_codes).all():
-        yield row, SharedRun(low, high, begin)
+        yield row, LetterRun(low, high, begin)
         return
     from rapidfuzz.distance import LCSseq
 
@@ -300,92 +279,34 @@ def _few(
         >= min(len(chunk_codes), golds[1] - golds[0]) / 2
     ):
         for first, last, position in pieces:
-            yield row, SharedRun(low + first, low + last, begin + position)
+            yield row, LetterRun(low + first, low + last, begin + position)
 
 
-def _runs(
-    index: Index, block: Block, probe: Ints, row: Ints
-) -> Iterator[tuple[int, list[SharedRun]]]:
-    """What gold texts and rows share, in runs; by the number of the pair."""
-    sizes = np.diff(index.start)[probe] + np.diff(block.letters.start)[row]
-    for begin, end in portions(sizes, _CELLS):
-        yield from _runs_of(index, block, probe[begin:end], row[begin:end], begin)
+def _shared_runs(gold: Codes, chunk: Codes) -> list[LetterRun]:
+    """The letters in a row that a gold text and a chunk share, in the order of the gold text.
 
-
-def _runs_of(
-    index: Index, block: Block, probe: Ints, row: Ints, begin: int
-) -> Iterator[tuple[int, list[SharedRun]]]:
-    pair, diagonal = _diagonals(index, block, probe, row)
-    start, rows = index.start, block.letters.start
-    first = np.maximum(start[probe[pair]], rows[row[pair]] - diagonal)
-    last = np.minimum(start[probe[pair] + 1], rows[row[pair] + 1] - diagonal)
-    for a, b in portions(last - first, _CELLS):
-        lengths = (last - first)[a:b]
-        pair_of = np.repeat(np.arange(a, b), lengths)
-        place = first[pair_of] + ranges(lengths)
-        equal = index.codes[place] == block.letters.codes[place + diagonal[pair_of]]
-        inside = np.concatenate(([False], equal, [False]))
-        new = np.concatenate(([True], np.diff(pair_of) != 0, [True]))
-        # A stretch begins where letters are the same that were not, or on the next diagonal.
-        begins = np.flatnonzero(inside[1:-1] & (~inside[:-2] | new[:-1]))
-        ends = np.flatnonzero(inside[1:-1] & (~inside[2:] | new[1:])) + 1
-        long = ends - begins >= LEAST
-        begins, ends = begins[long], ends[long]
-        pair_index = pair_of[begins]
-        chunk_place = place[begins] + diagonal[pair_index] - rows[row[pair[pair_index]]]
-        gold_place = place[begins] - start[probe[pair[pair_index]]]
-        order = np.lexsort((gold_place, pair[pair_index]))
-        columns = (pair[pair_index], gold_place, gold_place + ends - begins, chunk_place)
-        group: list[SharedRun] = []
-        before = -1
-        for number, *run in zip(*(column[order].tolist() for column in columns)):
-            if number != before and group:
-                yield begin + before, group
-                group = []
-            before = number
-            group.append(SharedRun(*run))
-        if group:
-            yield begin + before, group
-
-
-def _diagonals(index: Index, block: Block, probe: Ints, row: Ints) -> tuple[Ints, Ints]:
-    """On which diagonals each pair shares `FINE` letters in a row, the best of them."""
-    gold_place, own_pair = _laid_out(index.codes, index.start, probe, STEP)
-    chunk_place, other_pair = _laid_out(block.letters.codes, block.letters.start, row, 1)
-    own_keys = _fine(index.codes, gold_place) ^ (own_pair.astype(np.uint64) * _SALT)
-    other_keys = _fine(block.letters.codes, chunk_place) ^ (other_pair.astype(np.uint64) * _SALT)
-    order = np.argsort(own_keys, kind="stable")
-    gold_place, own_pair, own_keys = gold_place[order], own_pair[order], own_keys[order]
-    first = np.searchsorted(own_keys, other_keys)
+    The two are laid beside each other on those diagonals on which they share `FINE` letters in a
+    row, the best of them.
+    """
+    fine, of_chunk = whole_grams(gold, FINE)[::STEP], whole_grams(chunk, FINE)
+    order = np.argsort(fine, kind="stable")
+    first = np.searchsorted(fine, of_chunk, sorter=order)
     # Four places of one gram at most: text that repeats itself would give as many diagonals as
     # pairs of places.
-    times = np.minimum(np.searchsorted(own_keys, other_keys, side="right") - first, 4)
-    hit = np.repeat(first, times) + ranges(times)
-    # Pair and diagonal in one whole number; a diagonal may be negative, so half of the lower 40
-    # bits is added to it.
-    keys = own_pair[hit] << 40 | (np.repeat(chunk_place, times) - gold_place[hit] + (1 << 39))
-    keys, support = np.unique(keys, return_counts=True)
-    pair, diagonal = keys >> 40, (keys & ((1 << 40) - 1)) - (1 << 39)
-    # By pair, and of a pair those first that share the most grams.
-    rank = np.lexsort((-support, pair))
-    number = np.empty(len(rank), np.int64)
-    number[rank] = ranges(np.bincount(pair, minlength=len(probe)))
-    is_kept = number < _DIAGONALS
-    return pair[is_kept], diagonal[is_kept]
-
-
-def _laid_out(codes: Codes, start: Ints, rows: Ints, step: int) -> tuple[Ints, Ints]:
-    """Every so many letters of some texts from which a gram begins, and which text it is."""
-    n = np.maximum((np.diff(start)[rows] - FINE) // step + 1, 0)
-    pair = np.repeat(np.arange(len(rows)), n)
-    return start[rows][pair] + step * ranges(n), pair
-
-
-def _fine(codes: Codes, places: Ints) -> Hashes:
-    hashes = np.zeros(len(places), np.uint64)
-    for step in range(FINE):
-        hashes *= np.uint64(0x9E3779B97F4A7C15)
-        hashes += codes[places + step]
-    hashes ^= hashes >> np.uint64(32)
-    hashes *= np.uint64(0xD6E8FEB86659FD93)
-    return hashes ^ (hashes >> np.uint64(29))
+    times = np.minimum(np.searchsorted(fine, of_chunk, side="right", sorter=order) - first, 4)
+    places = STEP * order[np.repeat(first, times) + ranges(times)]
+    hits = np.repeat(np.arange(len(of_chunk)), times)
+    diagonals, support = np.unique(hits - places, return_counts=True)
+    best = np.sort(diagonals[np.argsort(-support, kind="stable")[:_DIAGONALS]])
+    runs: list[LetterRun] = []
+    for diagonal in best.tolist():
+        begin, end = max(0, -diagonal), min(len(gold), len(chunk) - diagonal)
+        equal = gold[begin:end] == chunk[begin + diagonal : end + diagonal]
+        # Where letters begin to be the same, and where they end, by turns.
+        changes = begin + np.flatnonzero(np.diff(equal, prepend=False, append=False))
+        runs += (
+            LetterRun(a, b, a + diagonal)
+            for a, b in changes.reshape(-1, 2).tolist()
+            if b - a >= LEAST
+        )
+    return sorted(runs, key=lambda run: run.first)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-
-import numpy as np
+from math import log2
 
 from kragx.data import Doc
-from kragx.metrics import Bools, Floats, Ints
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.pairs.standing import Standing, standing
 from kragx.workshop.state.records import Question, SuggestedDocument
-from kragx.workshop.state.state import State
+from kragx.workshop.state.state import Pair, State
 
 CUT = 10
 """So far down lists are compared where nothing else is said."""
@@ -60,40 +58,60 @@ def asking_uid(question: Question, retriever: str, key: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Board:
-    """A question with its d documents, copies taken together, in an order that says nothing.
+class PooledDocument:
+    """A document that may answer a question; its copies are taken together with it.
 
     Attributes:
-        documents: ids of those that stand for their copies.
-        standings: what people say of each.
-        ranks: (r, d) where each retriever has it first, from 1; 0 where it does not.
-        counts: (r, d) how often it is among what is compared, copies counted.
-        answered: (r) whether the retriever has answered this text.
-        suggested: (d) whether it is suggested; else somebody searched for it.
-        random: (d) whether it is judged whatever it could change.
-        twice: (d) whether two people judge it.
-        judged: (d) whether a person has judged it, and not only a file.
+        pair: the question's uid, and the id of the document that stands for its copies.
+        standing: what people say of it.
+        ranks: where each retriever has it first, from 1; 0 where it does not.
+        counts: how often each has it among what is compared, copies counted.
+        is_suggested: whether it is suggested; else somebody searched for it.
+        is_random: whether it is judged whatever it could change.
+        is_twice: whether two people judge it.
+        is_judged: whether a person has judged it, and not only a file.
+        grade: in a gold file; 0 of what is unusable, and of what is not known.
+        is_relevant: whether it is worth something to everybody who judged it.
+        gain: what its best place is worth, as by nDCG; nothing below the cut.
+        disagreement: how far retrievers differ in it: what its best place is worth above its worst.
+    """
+
+    pair: Pair
+    standing: Standing
+    ranks: tuple[int, ...]
+    counts: tuple[int, ...]
+    is_suggested: bool
+    is_random: bool
+    is_twice: bool
+    is_judged: bool
+    grade: float
+    is_relevant: bool
+    gain: float
+    disagreement: float
+
+    @property
+    def place(self) -> float:
+        """Where it stands in the order of all pairs that was fixed before anybody judged."""
+        return chance(*self.pair, "random")
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """A question with its documents.
+
+    Attributes:
+        candidates: by the ids of the documents, in an order that says nothing.
+        answered: whether each retriever has answered this text.
         odd: what people say who find the question itself odd, by their uid; see `State.odd`.
-        top: the highest grade that people give.
-        cut: so far down lists are compared.
-        doubts: for each gold text whose place nobody knows (`moved`), the columns where it may be,
-            the likeliest first.
+        doubts: for each gold text whose place nobody knows (`moved`), where it may be, the
+            likeliest first.
     """
 
     question: Question
-    documents: tuple[str, ...]
-    standings: tuple[Standing, ...]
-    ranks: Ints
-    counts: Ints
-    answered: Bools
-    suggested: Bools
-    random: Bools
-    twice: Bools
-    judged: Bools
+    candidates: Mapping[str, PooledDocument]
+    answered: tuple[bool, ...]
     odd: Mapping[str, str]
-    top: int
-    cut: int
-    doubts: tuple[tuple[int, ...], ...] = ()
+    doubts: tuple[tuple[PooledDocument, ...], ...] = ()
 
     @classmethod
     def of(
@@ -119,7 +137,7 @@ class Board:
             asking_uid(question, name, key): number
             for number, (name, key) in enumerate(plan.retrievers.items())
         }
-        answered = np.array([uid in empty for uid in uids], bool)
+        answers = set(empty)
         places: dict[str, list[tuple[int, int]]] = {}
         suggested: set[str] = set()
         doubts: dict[str, dict[str, float]] = {}
@@ -128,8 +146,7 @@ class Board:
             number = uids.get(row.uid)
             if row.origin == "retriever" and number is None and uids:
                 return  # of a retriever that is not asked any more, or another text
-            if number is not None:
-                answered[number] = True
+            answers.add(row.uid)
             if row.document in docs:
                 first = copies.first(row.document)
                 ranks = places.setdefault(first, [])
@@ -148,64 +165,44 @@ class Board:
             is_judged = any(state.judgements.get(pair, {}).values()) or state.decisions.get(pair)
             if document in docs and is_judged:
                 places.setdefault(copies.first(document), [])
-        documents = sorted(places, key=lambda document: chance(question.uid, document))
-        ranks = np.zeros((len(uids), len(documents)), np.int64)
-        counts = np.zeros_like(ranks)
-        for column, document in enumerate(documents):
-            for number, rank in places[document]:
-                earlier = ranks[number, column]
-                ranks[number, column] = min(earlier, rank) if earlier else rank
-                counts[number, column] += rank <= plan.cut
-        standings = [standing(state, question.uid, copies.all(document)) for document in documents]
         files = {person.uid for person in state.people.values() if person.role == "file"}
+        candidates = {
+            document: _candidate(
+                (question.uid, document),
+                places[document],
+                standing(state, question.uid, copies.all(document)),
+                files,
+                plan,
+                is_suggested=document in suggested,
+            )
+            for document in sorted(places, key=lambda document: chance(question.uid, document))
+        }
+        likeliest = (sorted(doubt, key=lambda place: -doubt[place]) for doubt in doubts.values())
         return cls(
             question,
-            tuple(documents),
-            tuple(standings),
-            ranks,
-            counts,
-            answered,
-            np.array([document in suggested for document in documents], bool),
-            np.array(
-                [
-                    document in suggested and is_random(question.uid, document, plan.random)
-                    for document in documents
-                ],
-                bool,
-            ),
-            np.array(
-                [chance(question.uid, document, "twice") < plan.twice for document in documents],
-                bool,
-            ),
-            np.array([bool(standing_now.by - files) for standing_now in standings], bool),
+            candidates,
+            tuple(uid in answers for uid in uids),
             state.odd(question),
-            plan.top,
-            plan.cut,
-            tuple(
-                tuple(sorted(map(documents.index, doubt), key=lambda n: -doubt[documents[n]]))
-                for doubt in doubts.values()
-            ),
+            tuple(tuple(candidates[place] for place in doubt) for doubt in likeliest),
         )
 
-    @cached_property
-    def known(self) -> Bools:
-        """(d) whether it is settled what each is worth."""
-        return np.array([verdict.is_known for verdict in self.standings], bool)
-
-    @cached_property
-    def grades(self) -> Floats:
-        """(d) the grades in a gold file; 0 of what is unusable, and of what is not known."""
-        return np.array(
-            [
-                gold_grade(verdict.grade or 0, self.top) if verdict.is_known else 0
-                for verdict in self.standings
-            ]
-        )
+    def __iter__(self) -> Iterator[PooledDocument]:
+        return iter(self.candidates.values())
 
     @cached_property
     def has_relevant(self) -> bool:
         """Whether there is a document that is worth something to everybody who judged it."""
-        return any(gold_grade(verdict.least or 0, self.top) > 0 for verdict in self.standings)
+        return any(candidate.is_relevant for candidate in self)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether retrievers can be compared by it: all answered, and nobody says it has none."""
+        return all(self.answered) and self.question.answerable is not False
+
+    @cached_property
+    def n_judged(self) -> int:
+        """How many a person has judged."""
+        return sum(candidate.is_judged for candidate in self)
 
     @property
     def progress(self) -> tuple[bool, int]:
@@ -213,90 +210,69 @@ class Board:
         return self.has_relevant, self.n_judged
 
     @cached_property
-    def doubted_columns(self) -> list[int]:
+    def in_doubt(self) -> list[PooledDocument]:
         """What people are to say first: where gold of before a move may be, until it is found."""
-        columns: dict[int, None] = {}
+        candidates: dict[PooledDocument, None] = {}
         for doubt in self.doubts:
-            if not any(self.judged[n] and self.grades[n] > 0 for n in doubt):
-                columns |= dict.fromkeys(n for n in doubt if not self.judged[n])
-        return list(columns)
+            if not any(place.is_judged and place.grade > 0 for place in doubt):
+                candidates |= dict.fromkeys(place for place in doubt if not place.is_judged)
+        return list(candidates)
 
     @cached_property
-    def first_columns(self) -> list[int]:
-        """The documents that nobody has judged, without the random share."""
-        return [
-            n for n, verdict in enumerate(self.standings) if not verdict.by and not self.random[n]
-        ]
+    def unjudged(self) -> list[PooledDocument]:
+        """What nobody has judged, without the random share, by what it is worth."""
+        candidates = (entry for entry in self if not entry.standing.by and not entry.is_random)
+        return sorted(candidates, key=lambda candidate: -self.worth(candidate))
 
     @cached_property
-    def random_columns(self) -> list[int]:
-        """Those of the random share, in the order in which they are shown."""
-        columns = [
-            n for n, verdict in enumerate(self.standings) if not verdict.by and self.random[n]
-        ]
-        return sorted(columns, key=self.random_place)
-
-    def random_place(self, column: int) -> float:
-        """Where a document stands in the order of all pairs that was fixed beforehand."""
-        return chance(self.question.uid, self.documents[column], "random")
+    def random_share(self) -> list[PooledDocument]:
+        """What nobody has judged of the random share."""
+        return [entry for entry in self if not entry.standing.by and entry.is_random]
 
     @cached_property
-    def n_judged(self) -> int:
-        """How many a person has judged."""
-        return int(self.judged.sum())
+    def for_second(self) -> list[PooledDocument]:
+        """What one has judged and two are to."""
+        return [entry for entry in self if len(entry.standing.by) == 1 and entry.is_twice]
 
-    @cached_property
-    def n_random_judged(self) -> int:
-        """How many of them are of the random share."""
-        return int((self.judged & self.random).sum())
-
-    @cached_property
-    def second_columns(self) -> list[int]:
-        """Those that one has judged and two are to."""
-        return [
-            n for n, verdict in enumerate(self.standings) if len(verdict.by) == 1 and self.twice[n]
-        ]
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether nobody has put anything off, nor settled what nobody has judged."""
-        return not (
-            self.odd or any(verdict.later or verdict.is_decided for verdict in self.standings)
-        )
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether retrievers can be compared by it: all answered, and nobody says it has none."""
-        return bool(self.answered.all()) and self.question.answerable is not False
-
-    @cached_property
-    def _discounts(self) -> Floats:
-        """(r, d) what a place is worth, as by nDCG; nothing below the cut."""
-        within = (self.ranks > 0) & (self.ranks <= self.cut)
-        return np.asarray(within / np.log2(1.0 + np.where(within, self.ranks, 1)), np.float64)
-
-    @cached_property
-    def disagreement(self) -> Floats:
-        """(d) how far retrievers differ in each: what its best place is worth above its worst."""
-        if len(self.ranks) < 2:
-            return np.zeros(len(self.documents))
-        return np.asarray(self._discounts.max(axis=0) - self._discounts.min(axis=0))
-
-    @cached_property
-    def worth(self) -> Floats:
-        """(d) how much each grade that is left is wanted.
+    def worth(self, candidate: PooledDocument) -> float:
+        """How much the grade of a document is wanted.
 
         What retrievers differ in is. What all have at the same rank tells nothing of them, and is
         the likeliest to be relevant: so that no question is left without its answer, that is worth
         something until there is one. All are worth 0 while there is nothing to compare.
         """
-        if len(self.ranks) < 2 or not self.is_compared:
-            return np.zeros(len(self.documents))
+        if candidate.standing.is_known or len(self.answered) < 2 or not self.is_compared:
+            return 0.0
         answer = 0.0 if self.has_relevant else _ANSWER
-        worth = self.disagreement + answer * self._discounts.max(axis=0)
-        return np.where(self.known, 0.0, worth)
+        return candidate.disagreement + answer * candidate.gain
 
 
-def is_random(question: str, document: str, share: float) -> bool:
-    """Whether a pair is judged whatever it could change: fixed before anybody judges."""
-    return chance(question, document, "random") < share
+def _candidate(
+    pair: Pair,
+    places: Sequence[tuple[int, int]],
+    verdict: Standing,
+    files: set[str],
+    plan: LabellingPlan,
+    *,
+    is_suggested: bool,
+) -> PooledDocument:
+    """A document of a question, by the ranks at which retrievers of a number have it."""
+    ranks_of: list[list[int]] = [[] for _ in plan.retrievers]
+    for number, rank in places:
+        ranks_of[number].append(rank)
+    ranks = tuple(min(ranks, default=0) for ranks in ranks_of)
+    gains = [1.0 / log2(1.0 + rank) if 0 < rank <= plan.cut else 0.0 for rank in ranks] or [0.0]
+    return PooledDocument(
+        pair,
+        verdict,
+        ranks,
+        tuple(sum(rank <= plan.cut for rank in ranks) for ranks in ranks_of),
+        is_suggested,
+        is_suggested and chance(*pair, "random") < plan.random,
+        chance(*pair, "twice") < plan.twice,
+        bool(verdict.by - files),
+        gold_grade(verdict.grade or 0, plan.top) if verdict.is_known else 0.0,
+        gold_grade(verdict.least or 0, plan.top) > 0,
+        max(gains),
+        max(gains) - min(gains),
+    )

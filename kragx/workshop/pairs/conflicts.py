@@ -9,23 +9,15 @@ import numpy as np
 from kragx.judging.votes import ordinal_alpha
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
-from kragx.workshop.pairs import standing
 from kragx.workshop.pairs.candidates import Board
-from kragx.workshop.state.records import Judgement
+from kragx.workshop.pairs.standing import verdicts
 from kragx.workshop.state.state import Pair, State
-
-
-def verdicts(state: State, pair: Pair) -> dict[str, Judgement]:
-    """What each person says of a pair now, by uid; see `standing.verdicts`."""
-    return standing.verdicts(state, pair[0], [pair[1]])
 
 
 def conflicts(boards: Mapping[str, Board]) -> Iterator[Pair]:
     """Yield the pairs on which people differ and nobody has decided, question by question."""
-    for uid, board in boards.items():
-        for document, verdict in zip(board.documents, board.standings):
-            if verdict.state == "conflict":
-                yield uid, document
+    for board in boards.values():
+        yield from (entry.pair for entry in board if entry.standing.state == "conflict")
 
 
 LEAST_PAIRS = 10
@@ -60,7 +52,7 @@ def agreement(state: State, top: int) -> Alpha:
     sums: dict[str, Floats] = {}
     n_pairs = 0
     for pair in list(state.judgements):
-        people = verdicts(state, pair)
+        people = verdicts(state, pair[0], [pair[1]])
         grades = [judgement.grade for judgement in people.values() if judgement.grade is not None]
         if len(grades) > 1:
             n_pairs += 1

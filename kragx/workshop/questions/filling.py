@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
+from random import Random
 from typing import Any
 
 from kragx.data.documents import Doc
@@ -18,6 +19,7 @@ LONGEST = 80
 """Characters of a value; a longer one is no word of a question."""
 MOST_NOUNS = 8
 """Noun phrases of a document."""
+_FEWEST_DOCUMENTS = 500
 _WORDS = 6  # of a text that is a heading as a whole
 _READ = 4000  # characters of a document in which noun phrases are looked for
 
@@ -97,6 +99,11 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
         named = {} if heading is None else {"heading": heading}
         fillings.append(Filling(doc, language, _values(doc.metadata) | named, tuple(telling)))
     return fillings
+
+
+def sampled(docs: Sequence[Doc], n: int, rng: Random) -> list[Doc]:
+    """So many documents of a corpus, and at least 500, by chance; all if there are fewer."""
+    return rng.sample(docs, min(len(docs), max(_FEWEST_DOCUMENTS, n)))
 
 
 def _values(metadata: Mapping[str, Any]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from kragx.data.gold import Query
 from kragx.errors import check_whole, installing
 from kragx.printing import phrase
 from kragx.workshop.questions.asked import Asked, uses_of
-from kragx.workshop.questions.filling import Filling, fillings
+from kragx.workshop.questions.filling import Filling, fillings, sampled
 from kragx.workshop.questions.leak import has_kiwi, leak
 from kragx.workshop.questions.question import NewQuestion, QuestionSet
 from kragx.workshop.questions.targets import (
@@ -25,7 +25,6 @@ from kragx.workshop.questions.targets import (
 )
 from kragx.workshop.questions.templates import Language, Template, check_ids, own_templates
 
-_FEWEST_DOCUMENTS = 500
 _DOCUMENTS_A_QUESTION = 2
 _MOST_TRIES = 100  # to fill a template with what makes a new question
 
@@ -68,8 +67,7 @@ def make_questions(
     check_shares(most_leak=most_leak)
     shares = target_shares(targets)
     rng = Random(seed)
-    docs = [*as_corpus(corpus).docs.values()]
-    docs = rng.sample(docs, min(len(docs), max(_FEWEST_DOCUMENTS, _DOCUMENTS_A_QUESTION * n)))
+    docs = sampled([*as_corpus(corpus).docs.values()], _DOCUMENTS_A_QUESTION * n, rng)
     filled = [filling for filling in fillings(docs) if language in ("auto", filling.language)]
     if templates is None:
         languages = sorted({filling.language for filling in filled}) or ["en"]

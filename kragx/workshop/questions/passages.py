@@ -82,28 +82,32 @@ class CorpusPassages:
         uses: how many questions were made from a document before, by its id; the fewest first.
 
     Raises:
-        DataError: no document is long enough, or none has the language.
+        DataError: no document is long enough, or none has the language; when it is first asked.
     """
 
     docs: Sequence[Doc]
     language: Literal["auto", "ko", "en"] = "auto"
     seed: int = 0
     uses: Mapping[str, int] = field(default_factory=dict)
-    _parts: list[PassagePart] = field(init=False, repr=False)
-    _order: list[int] = field(init=False, repr=False)
-    _group: list[list[int]] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _parts(self) -> list[PassagePart]:
         parts = [*self._stretches()]
         if not parts:
             language = "" if self.language == "auto" else f" in the language {self.language!r}"
             raise DataError(
                 f"the corpus has no text{language} of at least {SHORTEST} characters to ask about"
             )
-        order = Random(self.seed).sample(range(len(parts)), len(parts))
-        order.sort(key=lambda number: self.uses.get(parts[number].id, 0))
-        for name, value in {"_parts": parts, "_order": order, "_group": _groups(parts)}.items():
-            object.__setattr__(self, name, value)
+        return parts
+
+    @cached_property
+    def _order(self) -> list[int]:
+        order = Random(self.seed).sample(range(len(self)), len(self))
+        return sorted(order, key=lambda number: self.uses.get(self._parts[number].id, 0))
+
+    @cached_property
+    def _group(self) -> list[list[int]]:
+        return _groups(self._parts)
 
     def _stretches(self) -> Iterator[PassagePart]:
         known = set[str]()

@@ -23,14 +23,13 @@ from kragx.errors import UsageError, check_whole, installing, nearest, shorten
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, phrase, visible
 from kragx.workshop.folder.places import known_place
-from kragx.workshop.questions.filling import Filling, fillings
+from kragx.workshop.questions.filling import Filling, fillings, sampled
 from kragx.workshop.questions.leak import has_kiwi
 from kragx.workshop.questions.templates import Language, own_templates
 
 PROBE = "probe"
 """The ``query_type`` of probes: nobody asked them, so they are no traffic."""
 
-_FEWEST_DOCUMENTS = 500
 _DOCUMENTS_A_PROBE = 3  # some have neither heading nor noun phrase
 _TEMPLATES = ("general_inquiry", "easy")  # they ask outright, in the words of the text
 
@@ -221,8 +220,7 @@ class _Maker:
     ) -> None:
         self._tenancy, self._rng = tenancy, rng
         docs = [doc for doc in tenancy.docs if self._askers(doc)]
-        docs = rng.sample(docs, min(len(docs), max(_FEWEST_DOCUMENTS, _DOCUMENTS_A_PROBE * n)))
-        filled = fillings(docs)
+        filled = fillings(sampled(docs, _DOCUMENTS_A_PROBE * n, rng))
         self._is_korean = any(filling.language == "ko" for filling in filled)
         self._of_owner: dict[str, list[Filling]] = {}
         for filling in filled:
@@ -270,7 +268,9 @@ class _Maker:
         if chosen is None:
             return None
         name, words, forbidden = chosen
-        fitting = [one for one in self._templates[filling.language] if one.names == {name}]
+        fitting = [
+            template for template in self._templates[filling.language] if template.names == {name}
+        ]
         template = self._rng.choice(fitting)
         text = template.render({name: words})
         digest = hashlib.sha256(f"{asker}\x1f{text}".encode()).hexdigest()[:12]
@@ -301,7 +301,7 @@ class _Maker:
         first = None
         for name, words in options:
             holding = self._tenancy.holding(words)
-            others = [one for one in holding if asker not in self._tenancy.owners[one]]
+            others = [doc_id for doc_id in holding if asker not in self._tenancy.owners[doc_id]]
             chosen = name, words, [*dict.fromkeys([filling.doc.id or "", *others])]
             if len(others) == len(holding):
                 return chosen

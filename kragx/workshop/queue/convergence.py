@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -28,28 +27,26 @@ class Outlook:
     """How far the comparison of retrievers is.
 
     Attributes:
-        state: "decided" if every document in which retrievers differ has its grade; "unknown" while
-            nothing can be said, or there is nothing to compare.
-        why: of what is unknown: "retrievers" (fewer than two), "answers" (not all have answered
-            yet), "questions" or "pairs" (too few so far), "equal" (all have the same lists), or
-            "gold" (most questions have no answer yet: nobody is told to stop).
+        outcome: "decided" if every document in which retrievers differ has its grade, else "open";
+            or why nothing can be said: "retrievers" (fewer than two), "answers" (not all have
+            answered yet), "questions" or "pairs" (too few so far), "equal" (all have the same
+            lists), or "gold" (most questions have no answer yet: nobody is told to stop).
         equal: names of retrievers that have the same lists, group by group. Nobody who judges is to
             see them.
     """
 
-    state: Literal["open", "decided", "unknown"]
-    why: str = ""
+    outcome: str
     equal: tuple[tuple[str, ...], ...] = ()
 
     @property
-    def outcome(self) -> str:
-        """Which sentence says it, on the page: "decided", "open" or `why`."""
-        return self.why or self.state
+    def state(self) -> str:
+        """Whether it is "open", "decided" or "unknown"."""
+        return self.outcome if self.outcome in ("open", "decided") else "unknown"
 
     @property
     def needed(self) -> int | None:
         """How many there have to be of what is too few."""
-        return {"questions": QUESTIONS, "pairs": PAIRS}.get(self.why)
+        return {"questions": QUESTIONS, "pairs": PAIRS}.get(self.outcome)
 
 
 class Sums:
@@ -75,25 +72,31 @@ class Sums:
     def take(self, board: Board, times: int = 1) -> None:
         """Add what a board has; with -1 take it away."""
         counts = {
-            "pairs": len(board.documents),
+            "pairs": len(board.candidates),
             "judged": board.n_judged,
-            "random": board.n_random_judged,
+            "random": sum(candidate.is_judged and candidate.is_random for candidate in board),
             "asked": int(board.question.answerable is not False),
-            "wait": int(board.question.answerable is not False and not board.answered.all()),
+            "wait": int(board.question.answerable is not False and not all(board.answered)),
         }
-        if board.is_compared and board.documents:
-            open_pairs = (board.disagreement > 0) & ~board.known
+        if board.is_compared and board.candidates:
+            open_pairs = [
+                candidate
+                for candidate in board
+                if candidate.disagreement and not candidate.standing.is_known
+            ]
+            telling = set(open_pairs) & set(board.unjudged)
             counts |= {
                 "compared": 1,
                 "graded": board.n_judged,
                 "answered": int(board.has_relevant),
-                "left": int(open_pairs.sum()),
-                "telling": int(open_pairs[board.first_columns].sum()),
+                "left": len(open_pairs),
+                "telling": len(telling),
             }
-            lists = np.concatenate([board.ranks, board.counts], axis=1)
             # Two retrievers differ in a question if any rank or count does: all pairs of them at
             # once.
-            self.differing += times * (lists[:, None] != lists[None]).any(axis=2)
+            lists = np.array([[*zip(entry.ranks, entry.counts)] for entry in board], np.int64)
+            lists = lists.reshape(len(board.candidates), len(self.retrievers), 2)
+            self.differing += times * (lists[:, :, None] != lists[:, None]).any(axis=(0, 3))
         for name, count in counts.items():
             self.counts[name] += times * count
 
@@ -101,24 +104,19 @@ class Sums:
     def outlook(self) -> Outlook:
         """How far the comparison is."""
         counts, groups = self.counts, self._equal()
-        why = ""
-        if len(self.retrievers) < 2:
-            why = "retrievers"
-        elif counts["wait"]:
-            why = "answers"
-        elif not counts["compared"]:
-            why = "questions"
-        elif len(groups) == 1:
-            why = "equal"
-        elif counts["compared"] < QUESTIONS:
-            why = "questions"
-        elif counts["graded"] < PAIRS:
-            why = "pairs"
-        elif not counts["left"] and 2 * counts["answered"] <= counts["compared"]:
-            why = "gold"
-        state: Literal["open", "decided"] = "open" if counts["left"] else "decided"
+        outcomes = (
+            ("retrievers", len(self.retrievers) < 2),
+            ("answers", counts["wait"]),
+            ("questions", not counts["compared"]),
+            ("equal", len(groups) == 1),
+            ("questions", counts["compared"] < QUESTIONS),
+            ("pairs", counts["graded"] < PAIRS),
+            ("open", counts["left"]),
+            ("gold", 2 * counts["answered"] <= counts["compared"]),
+        )
+        outcome = next((outcome for outcome, holds in outcomes if holds), "decided")
         equal = tuple(tuple(group) for group in groups if len(group) > 1)
-        return Outlook("unknown" if why else state, why, equal if counts["compared"] else ())
+        return Outlook(outcome, equal if counts["compared"] else ())
 
     def _equal(self) -> list[list[str]]:
         """The retrievers in groups of those whose lists are the same for every question."""

@@ -31,16 +31,6 @@ Shares = Mapping[str, Mapping[str, float]]
 """By query_type and difficulty the share that each value should have."""
 
 
-def totals(boards: Collection[Board]) -> dict[str, int]:
-    """Pairs, those judged, questions, and those with a relevant document, as numbers."""
-    return {
-        "pairs": sum(len(board.documents) for board in boards),
-        "judged": sum(board.n_judged for board in boards),
-        "questions": len(boards),
-        "questions_with_relevant": sum(board.has_relevant for board in boards),
-    }
-
-
 def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[str, Any]]]:
     """By query_type and difficulty how many questions there are, and how many should be.
 
@@ -103,19 +93,18 @@ def estimates(boards: Sequence[Board], plan: LabellingPlan) -> list[PoolEstimate
         plan: the retrievers, and how far down they are compared.
     """
     compared = [board for board in boards if board.is_compared]
-    n_pairs = sum(int(board.suggested.sum()) for board in compared)
-    members = [
-        (board.random_place(int(column)), board, int(column))
-        for board in compared
-        for column in np.flatnonzero(board.random)
-    ]
+    candidates = [candidate for board in compared for candidate in board]
+    n_pairs = sum(candidate.is_suggested for candidate in candidates)
+    drawn = sorted(
+        (entry for entry in candidates if entry.is_random), key=lambda entry: entry.place
+    )
     values: list[Floats] = []
     missing = 0
-    for _, board, column in sorted(members, key=lambda member: member[0]):
-        if board.known[column]:
-            counts = board.counts[:, column] / plan.cut
-            values.append(np.append(1.0, counts) * (board.grades[column] > 0))
-        elif board.standings[column].by or board.standings[column].later:
+    for candidate in drawn:
+        if candidate.standing.is_known:
+            counts = np.array(candidate.counts) / plan.cut
+            values.append(np.append(1.0, counts) * (candidate.grade > 0))
+        elif candidate.standing.by or candidate.standing.later:
             missing += 1
         else:
             break  # what comes after it was judged for another reason
@@ -137,7 +126,7 @@ def estimates(boards: Sequence[Board], plan: LabellingPlan) -> list[PoolEstimate
             None if np.isnan(own_reach) else min(1.0, float(value + own_reach)),
             n,
             n_pairs,
-            len(members),
+            len(drawn),
             missing,
         )
         for name, value, own_reach in zip(["", *plan.retrievers], mean, reach)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile
-from typing import Literal
+from itertools import chain, takewhile
+from typing import Literal, NamedTuple
 
 from kragx.data import Doc
-from kragx.workshop.pairs.candidates import Board, LabellingPlan, chance
+from kragx.workshop.pairs.candidates import Board, LabellingPlan, PooledDocument, chance
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue.convergence import Sums
 from kragx.workshop.state.records import Judgement
@@ -68,14 +68,23 @@ class NothingToJudge:
     why: Why
 
 
+class _Request(NamedTuple):
+    """Who asks for a pair, of which question, and what they have before them already."""
+
+    person: str
+    question: str | None
+    besides: Sequence[Pair]
+    boards: Sequence[Board]
+
+
 class Queue:
     """Gives each person the pair to judge next.
 
-    A random share of the pairs (`boards.is_random`) is shown in the order of a hash, in a share of
-    the turns, and never because of what it could change; the rest by how far retrievers differ in
-    it (`Board.worth`), the most first. Before all comes what is in doubt since the corpus was
-    chunked anew (`moved`). Where there is nothing to compare, questions without a relevant document
-    come first.
+    A random share of the pairs (`PooledDocument.is_random`) is shown in the order of a hash, in a
+    share of the turns, and never because of what it could change; the rest by how far retrievers
+    differ in it (`Board.worth`), the most first. Before all comes what is in doubt since the corpus
+    was chunked anew (`moved`). Where there is nothing to compare, questions without a relevant
+    document come first.
 
     Args:
         state: the workshop.
@@ -103,7 +112,6 @@ class Queue:
         self.boards: dict[str, Board] = {}
         self._position = 0
         self.sums: Sums = Sums(list(self.plan.retrievers))
-        self._order: dict[str, list[int]] = {}
         self._leases: dict[str, dict[Pair, float]] = {}
         self._shown: dict[Pair, set[str]] = {}
         self.refresh()
@@ -118,7 +126,7 @@ class Queue:
             self._make(news)
 
     def answered_with_nothing(self, question: str, uid: str) -> None:
-        """Note that a retriever found nothing for a question (`boards.asking_uid`)."""
+        """Note that a retriever found nothing for a question (`asking_uid`)."""
         with self.state.lock:
             self.empty.add(uid)
             self._make([question])
@@ -130,29 +138,10 @@ class Queue:
             question = self.state.questions.get(uid)
             if question is None or question.state != "open":
                 self.boards.pop(uid, None)
-                self._order.pop(uid, None)
                 continue
             board = Board.of(self.state, question, self.plan, self.copies, self.docs, self.empty)
-            worth = board.worth
             self.boards[uid] = board
             self.sums.take(board)
-            self._order[uid] = sorted(board.first_columns, key=lambda n: -worth[n])
-
-    def _firsts(
-        self, person: str, question: str | None, besides: Sequence[Pair]
-    ) -> Iterator[tuple[str, int]]:
-        """Yield each question with its document of the greatest worth that a person may be shown.
-
-        That is the first in its order, but where somebody looks at one, or has put one off.
-        """
-        busy = {uid for uid, _ in chain(self._shown, besides)}
-        for board in self._boards(question):
-            uid = board.question.uid
-            order = self._order[uid]
-            if order and (uid in busy or not board.is_plain):
-                order = list(islice(self._open(person, board, order, besides), 1))
-            if order:
-                yield uid, order[0]
 
     # -- what is next -----------------------------------------------------------------------------
 
@@ -170,11 +159,11 @@ class Queue:
             self.refresh()
             now = time.monotonic()
             self._look_at_leases(now)
-            request = (person, question, besides)
-            pair = self._leased(*request) or self._choose(*request)
+            request = _Request(person, question, besides, self._boards(question))
+            pair = self._leased(request) or self._choose(request)
             if pair is None:  # others may just have left their page open
                 self._look_at_leases(now, LEASE - _IDLE)
-                pair = self._choose(*request)
+                pair = self._choose(request)
                 self._look_at_leases(now)
             leased = [*besides, *filter(None, [pair])][:_HELD]
             leases = self._leases.setdefault(person, {}) if leased else {}
@@ -184,10 +173,11 @@ class Queue:
             for old in list(leases)[:-_LEASES]:
                 del leases[old]
             if pair is None:
-                return NothingToJudge(self._why(person, question))
-            turn, board = self.turn(person, *pair), self.boards[pair[0]]
-            if self._is_late(person, board, board.documents.index(pair[1])):
-                turn = replace(turn, late=sum(1 for _ in self._lates(person, question, ())))
+                return NothingToJudge(self._why(request))
+            turn = self.turn(person, *pair)
+            if self._is_late(person, self.boards[pair[0]].candidates[pair[1]]):
+                late = self._open(request._replace(besides=()), Board.__iter__, late=True)
+                turn = replace(turn, late=sum(1 for _ in late))
             return turn
 
     def turn(self, person: str, question: str, document: str) -> JudgingTurn:
@@ -200,67 +190,50 @@ class Queue:
     def purpose(self, question: str, document: str) -> Purpose:
         """Why a pair is judged: part of the random share, suggested, or searched for."""
         board = self.boards.get(question)
-        first = self.copies.first(document)
-        if board is None or first not in board.documents:
+        candidate = board and board.candidates.get(self.copies.first(document))
+        if not candidate or not candidate.is_suggested:
             return "search"
-        column = board.documents.index(first)
-        if not board.suggested[column]:
-            return "search"
-        return "random" if board.random[column] else "deciding"
+        return "random" if candidate.is_random else "deciding"
 
     def leave(self, person: str) -> None:
         """Let others be shown what a person was being shown."""
         with self.state.lock:
             self._leases.pop(person, None)
 
-    def _why(self, person: str, question: str | None) -> Why:
-        boards = list(self._boards(question))
-        if not boards:
+    def _why(self, request: _Request) -> Why:
+        if not request.boards:
             return "no questions"
-        for board in boards:
-            for column, document in enumerate(board.documents):
-                if (board.question.uid, document) in self._shown and self._lacks(
-                    person, board, column
-                ):
-                    return "with others"
-        return "all judged" if any(board.documents for board in boards) else "no documents"
+        candidates = [candidate for board in request.boards for candidate in board]
+        if any(
+            entry.pair in self._shown and self._lacks(request.person, entry) for entry in candidates
+        ):
+            return "with others"
+        return "all judged" if candidates else "no documents"
 
-    def _boards(self, question: str | None) -> Iterator[Board]:
+    def _boards(self, question: str | None) -> list[Board]:
         if question is None:
-            yield from self.boards.values()
-        elif question in self.boards:
-            yield self.boards[question]
+            return list(self.boards.values())
+        return [self.boards[question]] if question in self.boards else []
 
-    def _leased(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
-        for pair in self._leases.get(person, ()):
-            board = self.boards.get(pair[0])
-            if pair in besides or board is None or question not in (None, pair[0]):
-                continue
-            if pair[1] in board.documents:
-                column = board.documents.index(pair[1])
-                if self._may_judge(person, board, column) and not self._is_late(
-                    person, board, column
-                ):
-                    return pair
+    def _leased(self, request: _Request) -> Pair | None:
+        for uid, document in self._leases.get(request.person, ()):
+            board = self.boards.get(uid) if request.question in (None, uid) else None
+            candidate = board and board.candidates.get(document)
+            if candidate and self._may_judge(request, candidate):
+                return candidate.pair
         return None
 
-    def _choose(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
-        history = self.state.history.get(person, ())
-        if question is None:
-            if pair := self._doubted(person, None, besides):
-                return pair
-            turns = [self._by_worth, self._at_random, self._second, self._late]
-            if (len(history) + len(besides)) % _SECOND_TURN == _SECOND_TURN - 1:
-                turns.insert(0, self._second)
-            if self._random_is_due(besides):
-                turns.insert(0, self._at_random)
-        else:
-            turns = [self._doubted, self._by_worth, self._at_random, self._second, self._late]
-        for choose in turns:
-            pair = choose(person, question, besides)
-            if pair is not None:
-                return pair
-        return None
+    def _choose(self, request: _Request) -> Pair | None:
+        history = self.state.history.get(request.person, ())
+        turns = [self._doubted, self._by_worth, self._at_random, self._second, self._late]
+        if request.question is None:
+            n_turns = len(history) + len(request.besides)
+            if n_turns % _SECOND_TURN == _SECOND_TURN - 1:
+                turns.insert(1, self._second)
+            if self._random_is_due(request.besides):
+                turns.insert(1, self._at_random)
+        candidates = filter(None, (choose(request) for choose in turns))
+        return next((candidate.pair for candidate in candidates), None)
 
     def _random_is_due(self, besides: Sequence[Pair]) -> bool:
         counts = self.sums.counts
@@ -269,50 +242,59 @@ class Queue:
         n_random = counts["random"] + sum(self.purpose(*pair) == "random" for pair in besides)
         return n_random < self.plan.random * (counts["judged"] + len(besides) + 1)
 
-    def _may_judge(self, person: str, board: Board, column: int) -> bool:
-        """Whether a pair lacks a judgement that nobody else is about to give."""
-        looking = self._shown.get((board.question.uid, board.documents[column]), set())
-        return self._lacks(person, board, column, looking - {person})
-
-    def _lacks(self, person: str, board: Board, column: int, looking: Collection[str] = ()) -> bool:
+    def _lacks(
+        self, person: str, candidate: PooledDocument, looking: Collection[str] = frozenset()
+    ) -> bool:
         """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
-        status = board.standings[column]
+        status = candidate.standing
         if person in status.by or status.is_decided or status.state == "conflict":
             return False
         # Of what is in doubt since a move, a file's grade is what is asked about.
-        people = frozenset[str]() if column in board.doubted_columns else status.by
-        return len(people.union(looking)) < (2 if board.twice[column] else 1)
+        is_doubted = candidate in self.boards[candidate.pair[0]].in_doubt
+        people = frozenset[str]() if is_doubted else status.by
+        return len(people.union(looking)) < (2 if candidate.is_twice else 1)
 
-    def _is_late(self, person: str, board: Board, column: int) -> bool:
-        return person in board.odd or person in board.standings[column].later
+    def _is_late(self, person: str, candidate: PooledDocument) -> bool:
+        return person in self.boards[candidate.pair[0]].odd or person in candidate.standing.later
+
+    def _may_judge(self, request: _Request, candidate: PooledDocument, late: bool = False) -> bool:
+        """Whether a person may be shown a pair now; one that they put off only as `late`.
+
+        It lacks a judgement that nobody else is about to give.
+        """
+        person, pair = request.person, candidate.pair
+        return (
+            pair not in request.besides
+            and self._is_late(person, candidate) == late
+            and self._lacks(person, candidate, self._shown.get(pair, set()) - {person})
+        )
 
     def _open(
-        self, person: str, board: Board, columns: Iterable[int], besides: Sequence[Pair]
-    ) -> Iterator[int]:
-        """Those of some columns that this person may be shown now."""
-        for column in columns:
-            if (
-                (board.question.uid, board.documents[column]) not in besides
-                and not self._is_late(person, board, column)
-                and self._may_judge(person, board, column)
-            ):
-                yield column
+        self,
+        request: _Request,
+        candidates_of: Callable[[Board], Iterable[PooledDocument]],
+        late: bool = False,
+    ) -> Iterator[PooledDocument]:
+        """Those of some candidates of the boards that a person may be shown now."""
+        for candidate in chain.from_iterable(map(candidates_of, request.boards)):
+            if self._may_judge(request, candidate, late):
+                yield candidate
 
-    def _doubted(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+    def _doubted(self, request: _Request) -> PooledDocument | None:
         """Where gold of before a move may be: the next release waits for it."""
-        for board in self._boards(question):
-            for column in self._open(person, board, board.doubted_columns, besides):
-                return board.question.uid, board.documents[column]
-        return None
+        return next(self._open(request, lambda board: board.in_doubt), None)
 
-    def _by_worth(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+    def _by_worth(self, request: _Request) -> PooledDocument | None:
         """What could change most, of a question for some pairs in a row; else by progress."""
-        firsts = self._firsts(person, question, besides)
-        best = {uid: float(self.boards[uid].worth[column]) for uid, column in firsts}
+        best: dict[str, float] = {}
+        for board in request.boards:
+            of_board = (entry for entry in board.unjudged if self._may_judge(request, entry))
+            if (first := next(of_board, None)) is not None:
+                best[board.question.uid] = board.worth(first)
         if not best:
             return None
         top = max(best.values())
-        current, run = self._at(person, besides)
+        current, run = self._at(request)
         stays = False
         if top > 0:
             alike = [uid for uid, worth in best.items() if worth >= _ENOUGH * top]
@@ -323,72 +305,52 @@ class Queue:
             alike = [uid for uid, state in progress.items() if state == lowest]
             if current in best and progress[current][0] == lowest[0]:
                 stays = run < _STAY or not self.boards[current].has_relevant
-        if stays or current in alike:
-            uid = current
-        else:
-            uid = min(alike, key=lambda uid: chance(person, uid))
-        board, worths = self.boards[uid], self.boards[uid].worth
-        columns_open = self._open(person, board, board.first_columns, besides)
-        columns = [n for n in columns_open if worths[n] >= min(_ENOUGH * top, best[uid])]
-        return self._one_of(person, board, columns)
+        uid = current
+        if not stays and current not in alike:
+            uid = min(alike, key=lambda uid: chance(request.person, uid))
+        board, least = self.boards[uid], min(_ENOUGH * top, best[uid])
+        alike_pairs = (entry for entry in board.unjudged if board.worth(entry) >= least)
+        return min(
+            (entry for entry in alike_pairs if self._may_judge(request, entry)),
+            key=lambda candidate: chance(request.person, *candidate.pair),
+        )
 
-    def _at(self, person: str, besides: Sequence[Pair]) -> tuple[str, int]:
+    def _at(self, request: _Request) -> tuple[str, int]:
         """The question that somebody is at, and with how many pairs in a row.
 
         What they have before them counts as well: a page that asks ahead asks for what follows it.
         What was drawn at random interrupts, and they go back to where they were.
         """
-        history = self.state.history.get(person, ())
+        history = self.state.history.get(request.person, ())
         judged = (row.question for row in reversed(history) if row.purpose != "random")
-        before = (pair[0] for pair in reversed(besides) if self.purpose(*pair) != "random")
+        besides = reversed(request.besides)
+        before = (pair[0] for pair in besides if self.purpose(*pair) != "random")
         questions = chain(before, judged)
         current = next(questions, "")
         return current, 1 + sum(1 for _ in takewhile(lambda uid: uid == current, questions))
 
-    def _one_of(self, person: str, board: Board, columns: Iterable[int]) -> Pair:
-        uid = board.question.uid
-        pairs = ((uid, board.documents[column]) for column in columns)
-        return min(pairs, key=lambda pair: chance(person, *pair))
-
-    def _at_random(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+    def _at_random(self, request: _Request) -> PooledDocument | None:
         """The first of the random share, in an order that was fixed before anybody judged."""
-        firsts = (
-            (board.random_place(column), (board.question.uid, board.documents[column]))
-            for board in self._boards(question)
-            for column in islice(self._open(person, board, board.random_columns, besides), 1)
-        )
-        return min(firsts, default=(0.0, None))[1]
+        candidates = self._open(request, lambda board: board.random_share)
+        return min(candidates, key=lambda candidate: candidate.place, default=None)
 
-    def _second(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+    def _second(self, request: _Request) -> PooledDocument | None:
         """A pair that one other person has judged, and two are to."""
-        pairs = (
-            (board.question.uid, board.documents[column])
-            for board in self._boards(question)
-            for column in self._open(person, board, board.second_columns, besides)
-        )
-        current, _ = self._at(person, besides)
+        current, _ = self._at(request)
         return min(
-            pairs, key=lambda pair: (pair[0] != current, chance(person, *pair)), default=None
+            self._open(request, lambda board: board.for_second),
+            key=lambda entry: (entry.pair[0] != current, chance(request.person, *entry.pair)),
+            default=None,
         )
 
-    def _late(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+    def _late(self, request: _Request) -> PooledDocument | None:
         """What they put off, the longest ago first."""
-        return min(self._lates(person, question, besides), default=("", None))[1]
 
-    def _lates(
-        self, person: str, question: str | None, besides: Sequence[Pair]
-    ) -> Iterator[tuple[str, Pair]]:
-        """The pairs that they put off and may be shown, each with when."""
-        for board in self._boards(question):
-            for column, document in enumerate(board.documents):
-                pair = (board.question.uid, document)
-                if (
-                    self._is_late(person, board, column)
-                    and pair not in besides
-                    and self._may_judge(person, board, column)
-                ):
-                    mine = self.turn(person, *pair).mine
-                    yield mine.at if mine else "", pair
+        def since(candidate: PooledDocument) -> tuple[str, Pair]:
+            mine = self.turn(request.person, *candidate.pair).mine
+            return mine.at if mine else "", candidate.pair
+
+        return min(self._open(request, Board.__iter__, late=True), key=since, default=None)
 
     def _look_at_leases(self, now: float, spare: float = 0.0) -> None:
         """Note who looks at what; a lease that ends within `spare` seconds is not counted."""

@@ -13,12 +13,10 @@ from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
+from kragx.workshop.folder.places import origin_of
 from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.state.records import Question, SuggestedDocument
-
-_AT_ONCE = 200
-"""So many questions a retriever is asked at once; those that have come meanwhile are next."""
 
 _PATIENCE = 0.5
 """Seconds that a database which others hold may take; people wait meanwhile."""
@@ -124,19 +122,15 @@ class Suggester:
             self._add([row for question in questions for row in self._at_hand(question)])
         for source in self._sources:
             todo = [question for question in questions if self._is_open(question, source)]
-            for first in range(0, len(todo), _AT_ONCE):
-                if not self._ask(source, todo[first : first + _AT_ONCE]):
-                    break
+            if todo:
+                self._ask(source, todo)
 
     def _at_hand(self, question: Question) -> Iterator[SuggestedDocument]:
         """What a question was made from, and what lies beside its gold."""
         board = self._queue.boards.get(question.uid)
         known = set(self._state.candidates.get(question.uid, ()))
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
-        if board is not None:
-            gold += [
-                document for document, grade in zip(board.documents, board.grades) if grade > 0
-            ]
+        gold += [candidate.pair[1] for candidate in board or () if candidate.grade > 0]
         beside = [near for document in gold for near in self.beside.of(document)]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:
@@ -153,8 +147,8 @@ class Suggester:
             rows = self._state.candidates.get(question.uid, {}).values()
             return not any(row.uid == uid for of_document in rows for row in of_document)
 
-    def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> bool:
-        """Store the answers to some questions; False if it cannot be asked at all."""
+    def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
+        """Store the answers to some questions."""
         dataset = GoldDataset(tuple(Query(question.uid, question.text) for question in questions))
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
@@ -169,17 +163,15 @@ class Suggester:
             run = source.ask(dataset, hear)
         except StoreFailedError:
             raise
-        except KragxError as error:
-            self._say(source.name, [_not_asked(str(error))])
-            return False
         except Exception as error:  # a user's module may raise anything when it is loaded
-            self._say(source.name, [_not_asked(f"{type(error).__name__}: {error}")])
-            return False
+            kind = "" if isinstance(error, KragxError) else f"{type(error).__name__}: "
+            text = f"{kind}{error}"
+            self._say(source.name, [Remark("unasked", f"cannot be asked: {text}", (text,))])
+            return
         for uid, question in unanswered.items():
             nothing = Retrieved(error="it has no answer")
             self._store(source, question, run.results.get(uid, nothing))
         self._say(source.name, list(self._remarks(source.name)))
-        return True
 
     def _store(self, source: SuggestionSource, question: Question, answer: Retrieved) -> None:
         """Store an answer as soon as it has come: who starts anew half way asks for the others."""
@@ -253,32 +245,26 @@ class Suggester:
             yield Remark("lost", words, (len(lost_docs), first))
 
 
-def _not_asked(error: str) -> Remark:
-    return Remark("unasked", f"cannot be asked: {error}", (error,))
-
-
 class Neighbours:
     """The chunks before and after each: of the same source by offsets, else in the corpus's order.
 
     Args:
-        docs: the corpus. A document's source is ``metadata.source``; without one, or alone of its
-            source, it is whole, and has no neighbours.
+        docs: the corpus. A document without a source (`origin_of`), or alone of it, is whole, and
+            has no neighbours.
     """
 
     def __init__(self, docs: Mapping[str, Doc]) -> None:
-        of_source: defaultdict[str, list[str]] = defaultdict(list)
+        of_source: defaultdict[str, list[tuple[int | None, str]]] = defaultdict(list)
         for doc_id, doc in docs.items():
-            source = doc.metadata.get("source")
-            if isinstance(source, str):
-                of_source[source].append(doc_id)
+            source, start = origin_of(doc)
+            if source is not None:
+                of_source[source].append((start, doc_id))
         self._chunks: dict[str, list[str]] = {}
         self._place: dict[str, tuple[str, int]] = {}
         for source, chunks in of_source.items():
-            starts = [docs[chunk].metadata.get("start") for chunk in chunks]
-            order = list(range(len(chunks)))
-            if all(isinstance(start, int) for start in starts):
-                order.sort(key=lambda number: int(starts[number] or 0))
-            self._chunks[source] = [chunks[number] for number in order]
+            if all(start is not None for start, _ in chunks):
+                chunks.sort(key=lambda chunk: chunk[0] or 0)
+            self._chunks[source] = [doc_id for _, doc_id in chunks]
             self._place.update((chunk, (source, n)) for n, chunk in enumerate(self._chunks[source]))
 
     def of(self, document: str) -> list[str]:

@@ -125,7 +125,7 @@ def ready(
         forbidden = forbidden_of(state, question, documents, copies)
         outcome = _make_query(question, opinions, documents, copies, top, allow_undecided, is_found)
         if isinstance(outcome, LeftOut) and _is_probe(outcome, forbidden):
-            outcome = _query(question, ())
+            outcome = query_of(question)
         if isinstance(outcome, LeftOut):
             left_out.append(outcome)
         else:
@@ -220,7 +220,7 @@ def _make_query(
         if disputed:
             return without("undecided", *disputed)
         return without("nothing relevant" if golds or grades else "not judged")
-    query = _query(question, sorted(golds, key=lambda gold: (-gold.grade, gold.id or "")))
+    query = query_of(question, sorted(golds, key=lambda gold: (-gold.grade, gold.id or "")))
     return without("broken") if any(contradictions(query)) else query
 
 
@@ -271,7 +271,8 @@ def _gold(
     return Gold(document, text if text.strip() else None, grade, tuple(alternatives), metadata)
 
 
-def _query(question: Question, golds: Sequence[Gold]) -> Query:
+def query_of(question: Question, golds: Sequence[Gold] = ()) -> Query:
+    """A question as a gold set holds it."""
     metadata = dict(question.metadata)
     expected = metadata.pop("expected_doc_types", ())
     fields = {"difficulty": question.difficulty, "sources": list(question.sources) or None}

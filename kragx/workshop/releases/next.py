@@ -42,42 +42,35 @@ class Lack:
     name: str = ""
 
     @property
-    def text(self) -> str:  # noqa: PLR0911  # a line for each
+    def text(self) -> str:
         """It in a sentence."""
         n, name = self.n, self.name
-        match self.what:
-            case "again":
-                return phrase("of these {version} has {n}", version=name, n=n)
-            case "answers":
-                return phrase(
-                    "every question is marked as unanswerable ({n}): a retriever that finds "
-                    "nothing is right everywhere",
-                    n=n,
-                )
-            case "disputed":
-                return phrase("documents left out: {n}, {why}", n=n, why=REASONS["undecided"])
-            case "lowest":
-                return phrase("documents with the lowest of people's grades: {n}", n=n)
-            case "moved":
-                return phrase(
-                    "gold texts without a place since kragx gold move, which count as not found: "
-                    "{n}",
-                    n=n,
-                )
-            case "gone":
-                return phrase(
-                    "documents that must not be found and are not in the corpus any more, so that "
-                    "by id nobody can tell whether they come: {n}",
-                    n=n,
-                )
-            case "later":
-                return phrase("pairs that were put off (later): {n}", n=n)
-            case "missing":
-                return phrase(
-                    "{file} is not in this folder, so nothing is held against it", file=name
-                )
-        why = {str(name): words for name, words in REASONS.items()}[self.what]
-        return phrase("questions left out: {n}, {why}", n=n, why=why)
+        texts = {
+            "again": phrase("of these {version} has {n}", version=name, n=n),
+            "answers": phrase(
+                "every question is marked as unanswerable ({n}): a retriever that finds nothing is "
+                "right everywhere",
+                n=n,
+            ),
+            "disputed": phrase("documents left out: {n}, {why}", n=n, why=REASONS["undecided"]),
+            "lowest": phrase("documents with the lowest of people's grades: {n}", n=n),
+            "moved": phrase(
+                "gold texts without a place since kragx gold move, which count as not found: {n}",
+                n=n,
+            ),
+            "gone": phrase(
+                "documents that must not be found and are not in the corpus any more, so that by "
+                "id nobody can tell whether they come: {n}",
+                n=n,
+            ),
+            "later": phrase("pairs that were put off (later): {n}", n=n),
+            "missing": phrase(
+                "{file} is not in this folder, so nothing is held against it", file=name
+            ),
+        }
+        for reason, why in REASONS.items():
+            texts[reason] = phrase("questions left out: {n}, {why}", n=n, why=why)
+        return texts[self.what]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ taken up by the next call, which writes the same version if nothing has changed 
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
@@ -218,29 +217,15 @@ def _write(
         for target, text in texts.items():
             with open_text(work / target.name) as file:
                 file.write(text)
+        # Of a number there is one content, by the database; a file of other hands may have another.
+        if path.exists() and read_dataset(path).content_hash != dataset.content_hash:
+            problem = "is there already, and nothing is written over it"
+            raise UsageError(problem, field=str(path))
         for target in (*texts, path):  # the gold file last: with it, it is a release
             flush(work / target.name)
             (work / target.name).chmod(0o444)
-            if target != path:
-                (work / target.name).replace(target)
-            else:
-                _move_into_place(work / target.name, target, dataset.content_hash)
+            (work / target.name).replace(target)
     return validation
-
-
-def _move_into_place(part: Path, target: Path, content_hash: str) -> None:
-    """Give a file its name, unless another has it; the same release may have been written twice."""
-    try:
-        # A link fails where the name is taken, and at once; to rename would replace what is there.
-        os.link(part, target)
-    except FileExistsError:
-        if read_dataset(target).content_hash != content_hash:
-            problem = "is there already, and nothing is written over it"
-            raise UsageError(problem, field=str(target)) from None
-    except OSError:  # a file system without links
-        if target.exists():
-            raise
-        part.rename(target)
 
 
 def _tidy(folder: Path) -> None:

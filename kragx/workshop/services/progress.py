@@ -1,11 +1,12 @@
 """How far a workshop is, for who judges and for its owner."""
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
 from kragx.workshop.questions.leak import mean_leak
-from kragx.workshop.queue.progress import estimates, shares, totals
+from kragx.workshop.queue.progress import estimates, shares
 from kragx.workshop.services.context import Context, Plain
 from kragx.workshop.state.records import Person
 
@@ -53,7 +54,11 @@ class Progress:
             if person.role == "owner":
                 pair_estimates = estimates(boards, context.queue.plan)
                 figures |= {
-                    "totals": totals(boards) | counts,
+                    "totals": counts
+                    | {
+                        "judged": context.queue.sums.counts["judged"],
+                        "questions_with_relevant": sum(board.has_relevant for board in boards),
+                    },
                     "agreement": self.agreement(),
                     "people": self._people(),
                     "estimates": [vars(estimate) for estimate in pair_estimates],
@@ -75,7 +80,9 @@ class Progress:
         with context.state.lock:
             alpha = agreement(context.state, context.top)
             context.queue.refresh()
-            n_meant = sum(int(board.twice.sum()) for board in context.queue.boards.values())
+            n_meant = sum(
+                entry.is_twice for board in context.queue.boards.values() for entry in board
+            )
         ends = alpha.interval
         return {
             "value": alpha.value,
@@ -87,23 +94,17 @@ class Progress:
         }
 
     def _people(self) -> list[Plain]:
+        boards = self.context.queue.boards.values()
+        later = Counter(uid for board in boards for entry in board for uid in entry.standing.later)
         return [
             {
                 "name": person.name,
                 "judged": self.context.n_judged(person),
-                "later": self._n_later(person),
+                "later": later[person.uid],
             }
             for person in self.context.state.people.values()
             if person.role != "file"
         ]
-
-    def _n_later(self, person: Person) -> int:
-        """How many pairs a person has put off and not judged since."""
-        state = self.context.state
-        history = state.history.get(person.uid, ())
-        pairs = {(judgement.question, judgement.document) for judgement in history}
-        newest = (state.newest(pair, person.uid) for pair in pairs)
-        return sum(judgement is not None and judgement.kind == "later" for judgement in newest)
 
     def _notices(self) -> list[Plain]:
         remarks = [

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from kragx.data import GoldDataset, Query
+from kragx.data import GoldDataset
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.forms import DropForm, QuestionForm, QuestionsForm, TemplatesForm, UidsForm
 from kragx.workshop.questions.leak import has_kiwi, mean_leak
 from kragx.workshop.questions.question import NewQuestion
+from kragx.workshop.releases.making import query_of
 from kragx.workshop.services.context import Context, Plain, plain_question
 from kragx.workshop.services.errors import ClashError, RefusedError
 from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now
-from kragx.workshop.state.state import Pair
 
 
 class Questions:
@@ -39,33 +39,28 @@ class Questions:
         return {"questions": rows, "leak": {"mean": mean_leak(leaks), "target": target}}
 
     def _row(self, question: Question, person: Person) -> Plain:
-        sees_all = person.role == "owner" or question.person == person.uid
-        board = self._context.queue.boards.get(question.uid)
-        pairs = [(question.uid, document) for document in (board.documents if board else ())]
+        board, is_owner = self._context.queue.boards.get(question.uid), person.role == "owner"
+        sees_all = is_owner or question.person == person.uid
+        judges = [candidate.standing.by for candidate in board or ()]
         row: Plain = {
             **plain_question(question),
             "state": question.state,
             "origin": question.origin,
             "may_change": sees_all,
             "counts": {
-                "pairs": len(pairs),
-                "judged": sum(self._has_judged(person, pair) for pair in pairs),
+                "pairs": len(judges),
+                # For the owner whatever anybody has judged, for others their own.
+                "judged": sum(bool(by) if is_owner else person.uid in by for by in judges),
             },
         }
         if sees_all:
             row |= {"reference": question.reference, "sources": list(question.sources)}
-        if person.role == "owner":
+        if is_owner:
             row["odd"] = [
                 {"person": self._state.people[uid].name, "note": note}
                 for uid, note in self._state.odd(question).items()
             ]
         return row
-
-    def _has_judged(self, person: Person, pair: Pair) -> bool:
-        """Whether a person has judged a pair, or, for the owner, anybody."""
-        people = self._state.judgements.get(pair, {})
-        uids = people if person.role == "owner" else [person.uid]
-        return any(judgement.kind != "later" for uid in uids for judgement in people.get(uid, ()))
 
     def put(self, person: Person, form: QuestionForm) -> Plain:
         """Store a question, a new one or one that is changed.
@@ -111,7 +106,7 @@ class Questions:
         from kragx.workshop.questions.targets import TARGETS, unmet
 
         with self._state.lock:
-            existing = [_query(question) for question in self._state.questions.values()]
+            existing = [*map(query_of, self._state.questions.values())]
         settings = self._context.workshop.settings
         result = make_questions(
             self._context.documents.corpus,
@@ -167,10 +162,3 @@ def _check_author(person: Person, question: Question) -> None:
     if person.role != "owner" and question.person != person.uid:
         problem = "a question is changed by who wrote it, and by the owner"
         raise RefusedError(problem, code="author")
-
-
-def _query(question: Question) -> Query:
-    """A question as templates look at those that exist."""
-    properties = {"difficulty": question.difficulty, "sources": [*question.sources]}
-    metadata = {**question.metadata, **properties}
-    return Query(question.uid, question.text, query_type=question.query_type, metadata=metadata)

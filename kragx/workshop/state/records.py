@@ -29,18 +29,19 @@ def new_uid() -> str:
     return uuid.uuid4().hex
 
 
-_JSON = frozenset({"sources", "gold", "metadata", "spans", "forbidden"})
+AS_JSON = frozenset({"sources", "gold", "metadata", "spans", "forbidden"})
+"""Fields that rows hold as JSON."""
 _TRUTH = frozenset({"answerable", "is_decision"})
 
 
 def _plain(name: str, value: Any) -> Any:
-    if name in _JSON:
+    if name in AS_JSON:
         return json.dumps(value, ensure_ascii=True, sort_keys=True)
     return None if value is None else int(value) if name in _TRUTH else value
 
 
 def _value(name: str, value: Any) -> Any:
-    if name in _JSON:
+    if name in AS_JSON:
         read = json.loads(value)
         if isinstance(read, list):
             return tuple(tuple(item) if isinstance(item, list) else item for item in read)

@@ -104,10 +104,6 @@ class State:
             self.add([Person(name=OWNER, role="owner")])
             return self.owner()
 
-    def is_known(self, uid: str) -> bool:
-        """Whether a judgement of this uid has come, so that nothing is counted twice."""
-        return uid in self._by_uid
-
     def judgement(self, uid: str) -> Judgement | None:
         """The judgement of this uid, whether it counts or not; None if none has come."""
         return self._by_uid.get(uid)

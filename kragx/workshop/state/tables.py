@@ -1,69 +1,45 @@
-"""The tables of a workshop; their rows are only added to, and the newest of a thing counts."""
+"""The tables of a workshop, as its records say; their rows are only added to."""
 
+import json
 import re
-from typing import Any
+from dataclasses import MISSING, Field, fields
+from types import NoneType, UnionType
+from typing import Any, get_args
 
 from sqlalchemy import CheckConstraint, Column, Double, Index, MetaData, Table, Text
 
-from kragx.data.databases.schema import WHOLE, Schema, id_column, text_column
+from kragx.data.databases.schema import WHOLE, Schema, id_column
 from kragx.errors import UsageError
+from kragx.workshop.state.records import AS_JSON, RECORDS
 
-_tables = MetaData()
-
-
-def _own() -> list[Column[Any]]:
-    """Its number, the id that it was given before it was stored, and when it came."""
-    return [id_column(), text_column("uid"), text_column("at")]
-
-
-people: Table = Table("people", _tables, *_own(), *map(text_column, ("name", "role", "state")))
-
-questions: Table = Table(
-    "questions",
-    _tables,
-    *_own(),
-    *map(text_column, ("person", "text", "origin", "state", "note")),
-    *(Column(name, Text) for name in ("query_type", "difficulty", "reference")),
-    Column("answerable", WHOLE),
-    # JSON: ids of documents, gold items of a file that was imported, whatever else is known, and
-    # what that file forbids.
-    *map(text_column, ("sources", "gold", "metadata")),
-    text_column("forbidden", server_default="null"),
-)
-
-candidates: Table = Table(
-    "candidates",
-    _tables,
-    *_own(),
-    *map(text_column, ("question", "document", "origin", "detail")),
-    Column("rank", WHOLE),
-    Column("score", Double),
-)
-
-judgements: Table = Table(
-    "judgements",
-    _tables,
-    *_own(),
-    *map(text_column, ("question", "document", "person", "kind", "note", "purpose")),
-    text_column("why", server_default=""),
-    Column("grade", WHOLE),
-    Column("is_decision", WHOLE, nullable=False),
-    text_column("spans"),  # JSON: pairs of characters
-    Column("seconds", Double),
-    CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)"),
-    Index("judgements_once", "uid", unique=True),
-)
-
-releases: Table = Table(
-    "releases",
-    _tables,
-    *_own(),
-    *map(text_column, ("person", "hash", "file")),
-    Column("version", WHOLE, nullable=False),
-    Index("releases_once", "version", unique=True),
-)
+_TYPES: dict[Any, Any] = {bool: WHOLE, int: WHOLE, float: Double()}
+"""What is not a text."""
 
 USUAL = "kragx_workshop"
+
+
+def _column(field: Field[Any]) -> Column[Any]:
+    """The column of a field; its default is that of rows from before it was there."""
+    kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+    is_json, default = field.name in AS_JSON, field.default
+    kind = Text() if is_json else next((_TYPES[kind] for kind in kinds if kind in _TYPES), Text())
+    usual = json.dumps(default) if is_json and default is not MISSING else default
+    return Column(
+        field.name,
+        kind,
+        nullable=NoneType in kinds and not is_json,
+        server_default=usual if isinstance(usual, str) else None,
+    )
+
+
+_tables = MetaData()
+for _record in RECORDS:
+    Table(_record.table, _tables, id_column(), *map(_column, fields(_record)))
+_judgements = _tables.tables["judgements"]
+_judgements.append_constraint(CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)"))
+# What is sent twice is stored once, and of two releases of a number the first one counts.
+Index("judgements_once", _judgements.c.uid, unique=True)
+Index("releases_once", _tables.tables["releases"].c.version, unique=True)
 
 
 def schema(name: str = USUAL) -> Schema:

@@ -29,6 +29,9 @@ _PATIENCE = 2.0
 """Seconds that a database which others hold may take; the page then keeps what it sent, and asks
 again."""
 
+_STATUS = {UnknownError: 404, RefusedError: 403, ClashError: 409}
+"""What HTTP calls a refusal; 400 for all others."""
+
 
 @dataclass(frozen=True)
 class Call:
@@ -48,64 +51,30 @@ class Call:
     owner: bool = False
 
 
+# In the answers `d` is the desk, `p` who asks, and `f` the form.
 CALLS: tuple[Call, ...] = (
-    Call("GET", "me", forms.Nothing, lambda desk, person, _: desk.progress.me(person)),
-    Call("GET", "next", forms.NextForm, lambda desk, *form: desk.judging.next(*form)),
-    Call("POST", "leave", forms.Nothing, lambda desk, person, _: desk.judging.leave(person)),
-    Call("POST", "judgements", forms.JudgementForm, lambda desk, *form: desk.judging.judge(*form)),
-    Call("POST", "marks", forms.MarkForm, lambda desk, *form: desk.judging.mark(*form)),
-    Call(
-        "POST",
-        "undo",
-        forms.UndoForm,
-        lambda desk, person, form: desk.judging.undo(person, form.uid),
-    ),
-    Call("GET", "questions", forms.QuestionsForm, lambda desk, *form: desk.questions.listed(*form)),
-    Call("POST", "questions", forms.QuestionForm, lambda desk, *form: desk.questions.put(*form)),
-    Call("POST", "questions/drop", forms.DropForm, lambda desk, *form: desk.questions.drop(*form)),
-    Call(
-        "GET",
-        "questions/templates",
-        forms.TemplatesForm,
-        lambda desk, _, form: desk.questions.drafts(form),
-        owner=True,
-    ),
-    Call(
-        "POST",
-        "questions/templates",
-        forms.UidsForm,
-        lambda desk, *form: desk.questions.add_drafts(*form),
-        owner=True,
-    ),
-    Call(
-        "GET",
-        "around",
-        forms.DocumentForm,
-        lambda desk, _, form: desk.passages.around(form.document),
-    ),
-    Call("GET", "search", forms.SearchForm, lambda desk, *form: desk.passages.search(*form)),
-    Call("GET", "guidelines", forms.Nothing, lambda desk, *_: _guidelines(desk)),
-    Call("GET", "progress", forms.Nothing, lambda desk, person, _: desk.progress.report(person)),
-    Call("GET", "conflicts", forms.Nothing, lambda desk, *_: desk.judging.conflicts(), owner=True),
-    Call(
-        "POST",
-        "decisions",
-        forms.DecisionForm,
-        lambda desk, *form: desk.judging.decide(*form),
-        owner=True,
-    ),
-    Call("GET", "releases", forms.Nothing, lambda desk, *_: desk.releases.listed(), owner=True),
-    Call(
-        "POST",
-        "releases",
-        forms.ReleaseForm,
-        lambda desk, *form: desk.releases.release(*form),
-        owner=True,
-    ),
-    Call("GET", "people", forms.Nothing, lambda desk, *_: desk.people.everybody(), owner=True),
-    Call(
-        "POST", "people", forms.PersonForm, lambda desk, _, form: desk.people.put(form), owner=True
-    ),
+    Call("GET", "me", forms.Nothing, lambda d, p, _: d.progress.me(p)),
+    Call("GET", "next", forms.NextForm, lambda d, p, f: d.judging.next(p, f)),
+    Call("POST", "leave", forms.Nothing, lambda d, p, _: d.judging.leave(p)),
+    Call("POST", "judgements", forms.JudgementForm, lambda d, p, f: d.judging.judge(p, f)),
+    Call("POST", "marks", forms.MarkForm, lambda d, p, f: d.judging.mark(p, f)),
+    Call("POST", "undo", forms.UndoForm, lambda d, p, f: d.judging.undo(p, f.uid)),
+    Call("GET", "questions", forms.QuestionsForm, lambda d, p, f: d.questions.listed(p, f)),
+    Call("POST", "questions", forms.QuestionForm, lambda d, p, f: d.questions.put(p, f)),
+    Call("POST", "questions/drop", forms.DropForm, lambda d, p, f: d.questions.drop(p, f)),
+    Call("GET", "templates", forms.TemplatesForm, lambda d, _, f: d.questions.drafts(f), True),
+    Call("POST", "templates", forms.UidsForm, lambda d, p, f: d.questions.add_drafts(p, f), True),
+    Call("GET", "documents", forms.DocumentForm, lambda d, _, f: d.passages.document(f.document)),
+    Call("GET", "around", forms.DocumentForm, lambda d, _, f: d.passages.around(f.document)),
+    Call("GET", "search", forms.SearchForm, lambda d, p, f: d.passages.search(p, f)),
+    Call("GET", "guidelines", forms.Nothing, lambda d, *_: _guidelines(d)),
+    Call("GET", "progress", forms.Nothing, lambda d, p, _: d.progress.report(p)),
+    Call("GET", "conflicts", forms.Nothing, lambda d, *_: d.judging.conflicts(), True),
+    Call("POST", "decisions", forms.DecisionForm, lambda d, p, f: d.judging.decide(p, f), True),
+    Call("GET", "releases", forms.Nothing, lambda d, *_: d.releases.listed(), True),
+    Call("POST", "releases", forms.ReleaseForm, lambda d, p, f: d.releases.release(p, f), True),
+    Call("GET", "people", forms.Nothing, lambda d, *_: d.people.everybody(), True),
+    Call("POST", "people", forms.PersonForm, lambda d, _, f: d.people.put(f), True),
 )
 
 
@@ -123,15 +92,6 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
     """
     for call in CALLS:
         yield Route(f"/{call.path}", _endpoint(desk, call, say), methods=[call.method])
-
-    async def of_document(request: Request) -> Response:
-        document = request.path_params["document"]  # an id may hold any character
-        call = Call(
-            "GET", "documents", forms.Nothing, lambda desk, *_: desk.passages.document(document)
-        )
-        return await _endpoint(desk, call, say)(request)
-
-    yield Route("/documents/{document:path}", of_document, methods=["GET"])
 
 
 def _endpoint(
@@ -164,18 +124,13 @@ def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | 
             else:
                 form = _form(call.form, _json(body))
             return json_response(call.answer(desk, person, form))
-    except UnknownError as error:
-        raise Refusal.of(404, error) from None
-    except RefusedError as error:
-        raise Refusal.of(403, error) from None
-    except ClashError as error:
-        raise Refusal.of(409, error) from None
     except StoreFailedError as error:
         problem = "the database does not answer; nothing was stored"
         remedy = f"try again in a moment ({error.problem})"
         raise Refusal(503, problem, remedy=remedy, code="store") from None
     except (UsageError, DataError) as error:
-        raise Refusal.of(400, error) from None
+        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
+        raise Refusal.of(status, error) from None
 
 
 def _person(desk: Desk, token: str) -> Person:

@@ -1,7 +1,7 @@
 """What stands before the workshop's server: whom it answers at all, and what every answer says."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
@@ -131,19 +131,14 @@ def token_of(headers: Headers) -> str:
     return tokens[0]
 
 
-def is_json(headers: Mapping[str, str]) -> bool:
-    """Whether a body says that it is JSON; other pages may send other kinds without asking."""
-    kind = headers.get("content-type", "").partition(";")[0]
-    return kind.strip().lower() == "application/json"
-
-
 async def body_of(request: Request) -> bytes:
     """The body of a request, read within bounds.
 
     Raises:
         Refusal: it is too large, too slow, or not JSON.
     """
-    if not is_json(request.headers):
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind.strip().lower() != "application/json":  # other pages may send other kinds unasked
         raise Refusal(415, "a body must be JSON", field="Content-Type")
     too_large = Refusal(413, f"more than {LARGEST_BODY} bytes", remedy="write less", code="large")
     length = request.headers.get("content-length", "0")

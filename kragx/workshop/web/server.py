@@ -1,11 +1,9 @@
 """The server: the page's files, and what the page asks, behind the guard."""
 
-import mimetypes
 import socket
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 
 import uvicorn
 from starlette.applications import Starlette
@@ -41,16 +39,15 @@ def application(
         say: is told of mistakes in kragx.
     """
     folder = files("kragx.workshop.web") / "static"
-    static = dict(_static(folder)) if folder.is_dir() else {}
+    static = {entry.name: entry for entry in folder.iterdir()}
 
     async def file(request: Request) -> Response:
         # Names are looked up, never joined to a path.
         name = request.path_params["name"] or "index.html"
         if name not in static:
             return Refusal(404, "there is no such page").response()
-        kind = _TYPES.get(name[name.rfind(".") :]) or mimetypes.guess_type(name)[0]
-        headers = {"Cache-Control": "no-cache"}
-        return Response(static[name].read_bytes(), 200, headers, kind or "application/octet-stream")
+        kind, headers = _TYPES[name[name.rfind(".") :]], {"Cache-Control": "no-cache"}
+        return Response(static[name].read_bytes(), 200, headers, kind)
 
     async def refused(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -65,14 +62,6 @@ def application(
         exception_handlers={HTTPException: refused},
     )
     return Guard(app, names)
-
-
-def _static(folder: Traversable, within: str = "") -> Iterator[tuple[str, Traversable]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _static(entry, f"{within}{entry.name}/")
-        else:
-            yield f"{within}{entry.name}", entry
 
 
 @contextmanager

@@ -165,6 +165,15 @@ def test_not_asked(prepared, kragx, jsonl):
     assert (done.code, "'runs' belongs to 'class'" in done.err) == (2, True)
 
 
+def test_explained(prepared, kragx):
+    """Why a question's gold was found in one run and not in another, each under its name."""
+    kragx("run", "run.yaml")
+    done = kragx("explain", "out", "-q", "q2", "--retriever", "agent", "--format", "json")
+    assert done.code == 0
+    names = [each["retriever"] for each in json.loads(done.out)["runs"]]
+    assert names == ["agent", "agent (run 2)", "agent (run 3)"]
+
+
 def test_logged_runs(prepared, kragx, jsonl):
     """Results files of several runs are one retriever, as those that are asked, and stand again."""
     for number, found in enumerate(("g1", "x"), start=1):

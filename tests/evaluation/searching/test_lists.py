@@ -17,6 +17,9 @@ from kragx import (
     UsageError,
     evaluate,
 )
+from kragx.data.batch import batched
+from kragx.data.formats.records import answer_record
+from kragx.evaluation.searching import seen_in, seen_in_records, seen_in_runs
 from tests.evaluation.searching.support import (
     ALL_KNOWN,
     LISTS,
@@ -219,3 +222,25 @@ def test_leaks_are_of_the_basis_list():
     assert [values["leak@5"] for values in result.queries.values()] == [1.0, 0.0, None]
     assert [values["mrr"] for values in result.queries.values()] == [0.0, 0.0, None]
     assert result.bounds["leak@5"] == pytest.approx((1 / 3, 2 / 3))
+
+
+@given(questions, st.booleans())
+@examples(100)
+def test_a_look_ahead_sees_the_same_in_runs_batches_and_lines(of, all_of_them):
+    """What decides the basis is the same however the questions come; of all looked at, tokens."""
+    of = [
+        (texts, replace(agent, searches=tuple(replace(s, tokens=n % 2 or None) for s in searches)))
+        for n, (texts, agent) in enumerate(of)
+        for searches in [agent.searches]
+    ]
+    gold, run = data(*of)
+    rows = [(None, query, run.results.get(query.id)) for query in gold]
+    records = [answer_record(answer) for _, _, answer in rows if answer is not None]
+    seen = (
+        seen_in_runs(gold, [run]),
+        seen_in(batched(rows, 2), all_of_them=all_of_them),
+        seen_in_records(records, all_of_them=all_of_them),
+    )
+    if all_of_them:
+        assert seen[0] == seen[1] == seen[2]
+    assert len({of_each and of_each.basis for of_each in seen}) == 1

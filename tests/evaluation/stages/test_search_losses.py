@@ -104,11 +104,13 @@ def test_failed_and_unmeasured_questions() -> None:
         "q1": asked(search("a"), error="limit of 20 steps"),
         "q2": asked(search(None)),
         "q3": Retrieved(docs("x")),
+        "q4": Retrieved(has_list=False),
     }
     losses = losses_of(dict.fromkeys(answers, "a"), answers)
     assert [(item.query_id, item.reason) for item in losses.items] == [
         ("q1", "failed"),
         ("q3", "never_retrieved"),
+        ("q4", "never_retrieved"),
     ]
     assert any("left out: 1" in remark for remark in losses.remarks)
 

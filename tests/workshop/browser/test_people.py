@@ -153,10 +153,7 @@ def test_the_owner_makes_questions_from_templates(visit, tmp_path):
         kim = visit(served, served.annotator("김판정"))
         view(kim, "questions")
         assert "질문 틀" not in kim.inner_text("main")
-        assert (
-            served.ask("GET", "/api/questions/templates", token=served.annotator("김판정"))[0]
-            == 403
-        )
+        assert served.ask("GET", "/api/templates", token=served.annotator("김판정"))[0] == 403
 
 
 def test_what_is_searched_for_is_judged_with_evidence_and_a_note(visit, served):

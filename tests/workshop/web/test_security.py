@@ -55,7 +55,7 @@ def test_a_foreign_origin_is_refused(served, origin):
     assert served.ask("GET", "/api/me", headers=headers)[0] == 403
     said = grade("q1", "refund", 1)
     assert served.ask("POST", "/api/judgements", said, headers=headers)[0] == 403
-    assert not served.desk.context.state.is_known(said["uid"])
+    assert not served.desk.context.state.judgement(said["uid"])
 
 
 def test_its_own_origin_is_welcome(served):
@@ -297,7 +297,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(served):
         ("PUT", "/api/me", {}),
         ("GET", "/api/me", wrong),
         ("GET", "/api/me", {"X-Kragx-Token": "x"}),
-        ("GET", "/api/documents/nothing", {}),
+        ("GET", "/api/documents?document=nothing", {}),
     ):
         _, answered, body = served.raw(method, path, headers=headers)
         for name, value in HEADERS.items():

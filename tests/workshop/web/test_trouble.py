@@ -115,7 +115,7 @@ def test_a_database_server_that_goes_and_comes_back(tmp_path, database, postgres
         )
         assert served.ask("POST", "/api/judgements", said[1])[0] == 200
         with opened(shop) as other:
-            known = [other.context.state.is_known(one["uid"]) for one in said]
+            known = [bool(other.context.state.judgement(one["uid"])) for one in said]
     assert known == [True, True, False]
 
 

@@ -42,10 +42,12 @@ function cautions() {
   const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun, n_edited: edited, n_untimed: untimed }]) =>
     el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun)),
       ` ${t(answers === all ? "keptAll" : "keptSome")}`, edited ? ` ${t("keptEdited", grouped(edited))}` : "", untimed ? ` ${t("keptUntimed", grouped(untimed))}` : ""));
+  const times = [...new Set(present().map((retriever) => cell(retriever).runs?.n).filter(Boolean))].map((n) =>
+    el("li", {}, phrase("askedTimes", listed(present().filter((retriever) => cell(retriever).runs?.n === n).map(retrieverName)), n)));
   const flipped = flips(true).map((line) => el("li", {}, line));
   const few = tooFew(), sample = sampleWords();
   const statistical = (standing()?.cautions || []).map((line) => el("li", {}, inWords(line)));
-  const items = [...(sample ? [el("li", {}, sample)] : []), ...goldVersions(), ...failed, ...nothing, ...absent, ...kept, ...flipped, ...(few ? [el("li", {}, few)] : []), ...statistical];
+  const items = [...(sample ? [el("li", {}, sample)] : []), ...goldVersions(), ...failed, ...nothing, ...absent, ...kept, ...times, ...flipped, ...(few ? [el("li", {}, few)] : []), ...statistical];
   return items.length ? el("div.cautions", { role: "note" }, el("h3.unseen", {}, t("caution")), el("ul", {}, items)) : null;
 }
 

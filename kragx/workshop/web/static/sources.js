@@ -48,7 +48,7 @@ export function sourcesField(before = []) {
     }
   };
   const look = async (id) => { // the words of one that is known by its id
-    const document = await get(`api/documents/${encodeURIComponent(id)}`).catch(() => null);
+    const document = await get("api/documents", { document: id }).catch(() => null);
     if (document && taken.has(id)) { taken.set(id, document); draw(); }
   };
   draw();

@@ -12,7 +12,7 @@ export function fromTemplates(done) {
   const add = el("button.primary", { type: "button", hidden: true, onclick: async () => {
     add.disabled = true;
     try {
-      const { added } = await post("api/questions/templates", { uids: chosen() });
+      const { added } = await post("api/templates", { uids: chosen() });
       box.close();
       done(added);
     } catch (error) {
@@ -29,7 +29,7 @@ export function fromTemplates(done) {
     [boxes, add.hidden] = [[], true];
     fill(rows, t("making"));
     try {
-      const { questions, unmet, lacks_kiwi } = await get("api/questions/templates", { n: count.value, seed: seed++ });
+      const { questions, unmet, lacks_kiwi } = await get("api/templates", { n: count.value, seed: seed++ });
       boxes = questions.map(({ uid }) => el("input", { type: "checkbox", value: uid, checked: true, onchange: say }));
       fill(rows, el("p.muted", {}, t(questions.length ? "madeSome" : "madeNone", questions.length, Number(count.value)), questions.length && questions.length < count.value ? ` ${t("madeWhyNot")}` : ""),
         lacks_kiwi ? el("p.muted.small", {}, t("madeNoKiwi")) : "",

@@ -1,0 +1,127 @@
+"""Searches that are heard of LangChain's tools and retrievers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import ToolException, create_retriever_tool, tool
+
+import kragx
+from kragx import UsageError, aretrieve, retrieve
+from tests.evaluation.stages.chains import Fixed
+
+from .test_recorder import brief, handbook, questions
+
+
+@tool
+def careful(query: str) -> str:
+    """Searches a function, and hands on words."""
+    return str(handbook(query))
+
+
+@tool
+def broken(query: str) -> str:
+    """Fails, and says so in words."""
+    raise ToolException("no index")
+
+
+broken.handle_tool_error = True
+
+
+def call(name: str, query: str, call_id: str = "1") -> dict[str, Any]:
+    """A call of a tool as models make it."""
+    return {"type": "tool_call", "id": call_id, "name": name, "args": {"query": query}}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_function_within_a_tool(is_async: bool) -> None:
+    """It is a stage of the tool, also where that runs in a thread of LangChain's."""
+    with kragx.record_searches() as searches:
+        if is_async:
+            asyncio.run(careful.ainvoke({"query": "a b"}))
+        else:
+            careful.invoke({"query": "a b"})
+    assert brief(searches) == [(1, "careful", "a b", "ab")]
+    assert [stage.name for stage in searches[0].stages] == ["handbook"]
+
+
+def test_what_a_tool_gives() -> None:
+    """Documents beside its words are its own; of a retriever's tool those of the retriever; an
+    error in words is one.
+    """
+    beside = create_retriever_tool(
+        Fixed(letters="ab", name="bm25"), "beside", "x", response_format="content_and_artifact"
+    )
+    words = create_retriever_tool(Fixed(letters="cd", name="bm25"), "words", "x")
+    with kragx.record_searches() as searches:
+        beside.invoke(call("beside", "p"))
+        words.invoke({"query": "q"})
+        broken.invoke(call("broken", "r"))
+        broken.invoke(call("broken", "r"))
+    assert brief(searches) == [
+        (1, "beside", "p", "ab"),
+        (2, "words", "q", "cd"),
+        (3, "broken", "r", ()),
+        (3, "broken", "r", ()),
+    ]
+    assert [search.error for search in searches] == [None, None, "no index", "no index"]
+    assert [len(search.stages) for search in searches] == [1, 1, 0, 0]
+
+
+class Wrapped(BaseRetriever):
+    """An agent that looks like a retriever."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        handbook("x")
+        careful.invoke({"query": query}, {"callbacks": run_manager.get_child()})
+        return [Document("d", id="d")]
+
+
+class Unheard:
+    """Something with an `invoke`, of which LangChain says nothing."""
+
+    def invoke(self, query: str) -> str:
+        """Search once."""
+        handbook(query)
+        return "I know."
+
+
+def test_what_is_asked_is_no_search_itself() -> None:
+    """Of a retriever, or a tool, that is asked, those are searches that it makes."""
+    run = retrieve(Wrapped(), questions(2), concurrency=2)
+    for i, answer in enumerate(run.results.values()):
+        expected = [(1, "handbook", "x", "x"), (2, "careful", f"g{i}", f"g{i}")]
+        assert brief(answer.searches) == expected
+        assert [doc.id for doc in answer.documents] == ["d"]
+    assert brief(retrieve(careful, questions(1))["q1"].searches) == [(1, "handbook", "g0", "g0")]
+    assert retrieve(Fixed(letters="ab"), questions(1))["q1"].searches == ()
+    assert brief(retrieve(Unheard(), questions(1))["q1"].searches) == [(1, "handbook", "g0", "g0")]
+
+
+def test_a_chain_that_calls_tools() -> None:
+    """A runnable that answers with words or messages has its tools as searches, awaited as well."""
+
+    def steps(question: str) -> Any:
+        careful.invoke({"query": f"not {question}"})
+        Fixed(letters="ab", name="bm25").invoke(question)
+        return {"messages": [("ai", "I know.")]}
+
+    agent = RunnableLambda(steps)
+    expected = [(1, "careful", "not g0", "notg0"), (2, "bm25", "g0", "ab")]
+    for run in (
+        retrieve(agent, questions(1)),
+        asyncio.run(aretrieve(agent, questions(1), concurrency=2)),
+    ):
+        assert brief(run["q1"].searches) == expected
+        assert not run["q1"].has_list
+
+
+def test_tools_need_no_mark() -> None:
+    """What LangChain hears is not to be marked."""
+    with pytest.raises(UsageError, match="StructuredTool is no function; tools and retriev"):
+        kragx.searched(careful)
