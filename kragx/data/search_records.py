@@ -39,7 +39,6 @@ SEARCHES = "searches"
 _FIELDS = dict.fromkeys(
     ("query", "retrieved", "tool", "step", "seconds", "tokens", "error", "stages", "read")
 )
-_WORDS = ("query", "tool", "error")
 LARGEST = 10**12
 """More tokens than this, or more steps, are a mistake."""
 
@@ -125,8 +124,7 @@ class _Reader:
         if not value.keys() <= _FIELDS.keys():
             name = next(str(name) for name in value if name not in _FIELDS)
             raise unknown_field(name, _FIELDS)
-        error = self._cleaned(value.get("error"), "error")
-        error = error if error and error.strip() else None  # some write "" for none
+        error = self._error(value.get("error"))
         if error is not None and value.get("retrieved"):
             raise DataError(
                 "stands beside 'error', which says otherwise; keep one", field="retrieved"
@@ -144,17 +142,23 @@ class _Reader:
 
     def _of_object(self, search: Search) -> Search:
         """A `Search` whose fields are what a file's may be; its documents may be other tools'."""
-        words = {name: self._cleaned(getattr(search, name), name) for name in _WORDS}
+        error = self._error(search.error)
         return replace(
             search,
-            **words,
-            documents=() if search.error else self._docs(search.documents, "documents"),
+            query=self._cleaned(search.query, "query"),
+            tool=self._cleaned(search.tool, "tool"),
+            error=error,
+            documents=() if error else self._docs(search.documents, "documents"),
             step=_whole(search.step, "step", -LARGEST),
             seconds=clean_seconds(search.seconds),
             tokens=_whole(search.tokens, "tokens", 0),
             stages=tuple(search.stages),
             read=self._read(search.read),
         )
+
+    def _error(self, value: object) -> str | None:
+        error = self._cleaned(value, "error")
+        return error if error and error.strip() else None  # some write "" for none
 
     def _cleaned(self, text: object, name: str) -> str | None:
         if text is None:
@@ -258,7 +262,8 @@ def searches_of(answer: object, mender: Mender) -> Searches | None:
     )
     error = _field(answer, "error")
     if error is not None:
-        error = clean_text(error, mender)
+        is_raised = isinstance(error, BaseException)
+        error = clean_text(f"{type(error).__name__}: {error}" if is_raised else error, mender)
     docs = None
     if handed_on is not None:
         with inside("retrieved"):

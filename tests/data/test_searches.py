@@ -557,6 +557,11 @@ def test_failed_in_python() -> None:
     answer = run.results["q1"]
     assert (answer.error, answer.documents, len(answer.searches)) == ("recursion limit", (), 2)
     assert answer.of("all") == answer.of("retrieved") == ()
+    mapping = {"searches": [Search("\ud800", error=" ")], "error": TimeoutError("late")}
+    raised = Run.from_documents({"q1": mapping})
+    assert raised.results["q1"].error == "TimeoutError: late"
+    assert raised.results["q1"].searches == (Search("\ufffd", (), step=1),)
+    assert raised.n_replaced_surrogates == 1
 
 
 PYTHON_WRONG = [
