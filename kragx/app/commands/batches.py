@@ -13,7 +13,7 @@ from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, load
 from kragx.app.folder.written import claimed
 from kragx.errors import DataError, JudgingError, RetrieverError, UsageError
-from kragx.judging import DEFAULT_STORE, Judge
+from kragx.judging import DEFAULT_STORE, Judge, OpenAIClient
 from kragx.judging.batches.collecting import Overview, look_after
 from kragx.judging.batches.submitting import MOST_REQUESTS, Outbox, submit as submit_parcel
 from kragx.judging.store import Address, NoStoreError
@@ -25,7 +25,7 @@ _Config = Annotated[
     Path | None,
     opt.argument(
         metavar="[CONFIG.yaml]",
-        help="The config that was submitted (default: the store, and what it says of its batches).",
+        help="The config that was submitted (default: the store, and the environment's server).",
     ),
 ]
 _Store = Annotated[
@@ -178,5 +178,6 @@ def _stores(judges: Sequence[Judge]) -> list[Address]:
 def _look_after_batches(
     store: Address, judges: Sequence[Judge], secrets: Secrets, **options: Any
 ) -> Overview:
-    clients = [judge.client for judge in judges if hasattr(judge.client, "connected")]
+    judging_clients = [judge.client for judge in judges] or [OpenAIClient("of the environment")]
+    clients = [client for client in judging_clients if hasattr(client, "connected")]
     return run_sync(lambda: look_after(store, clients, secrets=secrets, **options))

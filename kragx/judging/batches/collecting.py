@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,6 @@ from kragx.judging.batches.submitting import find_again
 from kragx.judging.budget import spent_of, usage_of_answer
 from kragx.judging.calls import judged, masked_judgement
 from kragx.judging.clients.completion import read_response
-from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import failure_lines
@@ -171,7 +169,8 @@ async def look_after(
 
     Args:
         address: of the store.
-        clients: reach the provider; a batch of another address is asked for by what it says itself.
+        clients: reach their providers; no batch of another address is asked for, as a store may be
+            somebody else's, and no key goes where it says.
         secrets: what nothing that is kept may show; None for those of the environment.
         collect: whether the answers of batches that have ended are stored.
 
@@ -345,7 +344,12 @@ async def _services(
     def service_of(batch: SubmittedBatch) -> BatchService:
         address = _address(batch.about["client"])
         if address not in services:
-            client = by_address.get(address) or _usual_client(address, batch.about.get("reach"))
+            if address not in by_address:
+                raise JudgingError(
+                    f"it is not known how to reach {address}; name the config that it was "
+                    "submitted with"
+                )
+            client = by_address[address]
             services[address] = BatchService(client.connected(), secrets.also(client.secrets))
         return services[address]
 
@@ -358,18 +362,3 @@ async def _services(
 
 def _address(settings: Mapping[str, Any]) -> str:
     return str(settings.get("base_url"))
-
-
-def _usual_client(address: str, reach: Mapping[str, Any] | None) -> OpenAIClient:
-    """What reaches the server of the environment, if that is where a batch was submitted.
-
-    A store is data, and may be somebody else's: no key goes to a server because it says so.
-    """
-    usual = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-    reach = reach or {}
-    server = str(reach.get("base_url") or usual)
-    if reach.get("api_key_env") == "OPENAI_API_KEY" and server.rstrip("/") == usual.rstrip("/"):
-        return OpenAIClient(**reach)
-    raise JudgingError(
-        f"it is not known how to reach {address}; name the config that it was submitted with"
-    )

@@ -287,7 +287,6 @@ async def _send(
     digests = {key: digest(rubric)["digest"] for key, rubric in rubrics.items()}
     about = {
         "client": parcel.secrets.masked(dict(client.settings)),
-        "reach": client.reach,
         "dialect": str(client.dialect),
         "rubrics": {name: asdict(rubrics[key]) for key, name in digests.items()},
         "most": asdict(sum((estimates[key][0] for key in lines), Used())),

@@ -32,7 +32,7 @@ from kragx.plugins import (
     without_variables,
 )
 from kragx.printing import phrase
-from kragx.secrets import BareUrl, Secrets, secrets_in
+from kragx.secrets import BareUrl, secrets_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -269,17 +269,6 @@ class OpenAIClient:
     def batch_endpoint(self) -> str:
         """What the requests of a batch are for."""
         return "/chat/completions" if self.api_version else "/v1/chat/completions"
-
-    @property
-    def reach(self) -> Mapping[str, Any] | None:
-        """How the server is reached; None if it may take a secret besides the key, or a name."""
-        url = self.base_url
-        if self.endpoint or self.headers or (isinstance(url, BareUrl) and url.basic):
-            return None
-        if url and Secrets().mask(url) != url:  # ?key=...
-            return None
-        address = {"base_url": url and str(url), "api_version": self.api_version}
-        return {"model": self.model, "api_key_env": self.api_key_env, **address}
 
     @property
     def dialect(self) -> Dialect:
