@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -50,20 +51,19 @@ def test_odd_answers(any_store, odd):
         assert len(exported(opened.records())) == 8
 
 
-def test_readable():
-    """What no database takes is marked in a text; of a number that cannot be nothing is known."""
-    from kragx.judging.store import storable
-
-    odd = Judgement("k", 3, "a\ud800\0b", prompt_tokens=10**30, cached_tokens=-1, seconds=math.nan)
-    kept = storable(odd)
-    assert (kept.reason, kept.prompt_tokens, kept.cached_tokens, kept.seconds) == (
-        "a\ufffd\ufffdb",
-        None,
-        None,
-        None,
-    )
-    plain = Judgement("k", 3, "가나다", prompt_tokens=5, seconds=0.5)
-    assert storable(plain) is plain
+@pytest.mark.parametrize(
+    ("name", "value"), [("prompt_tokens", 10**30), ("cached_tokens", -1), ("seconds", math.nan)]
+)
+def test_readable(store, name, value):
+    """What no database takes is marked in a text, and a number that cannot be is refused."""
+    judge_of(ScriptedClient([3]), store).judge([ask("a")])
+    with Store(store) as opened:
+        (record,) = opened.records()
+        record = json.loads(json.dumps(record | {"uid": "odd", "reason": "a\ud800\0b"}))
+        assert opened.add_records(exported([record])) == (1, 0)
+        assert [entry["reason"] for entry in opened.records()][1] == "a\ufffd\ufffdb"
+        with pytest.raises(DataError, match=f"'{name}' is"):
+            exported([record | {"uid": "odder", name: value}])
 
 
 @pytest.mark.integration

@@ -6,7 +6,7 @@ too, loses only what was in flight.
 """
 
 from kragx.data.databases import Address, NoStoreError, StoreFailedError, is_url
-from kragx.judging.store.store import Store, exported, record, storable
+from kragx.judging.store.store import Store, exported, record
 
 __all__ = [
     "Address",
@@ -16,5 +16,4 @@ __all__ = [
     "exported",
     "is_url",
     "record",
-    "storable",
 ]

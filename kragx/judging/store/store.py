@@ -41,32 +41,14 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 _MOST = 2**63
 
 
-def storable(attempt: Judgement) -> Judgement:
-    """The attempt as it is stored, whatever somebody has put into a file of judgements.
-
-    Of numbers that cannot be (below zero, not finite, beyond 64 bits) nothing is known.
-    """
-    changed = {
-        name: cleaned
-        for name, value in zip(COLUMNS, VALUES(attempt))
-        if value is not None and (cleaned := _clean_value(name, value)) is not value
-    }
-    return replace(attempt, **changed) if changed else attempt
-
-
-def _clean_value(name: str, value: Any) -> Any:
-    if name == "grade":  # the rubric's scale was checked
-        return value
-    if str in _KINDS[name]:
-        words = words_of(value)
-        return value if words == value else words
-    return value if type(value) in _KINDS[name] and 0 <= value < _MOST else None
-
-
 def attempt_of(values: Any, path: str = "") -> Judgement:
-    """The attempt that has these values; a `DataError` where one is of another kind."""
+    """The attempt that has these values; a `DataError` where one is of another kind, or cannot be.
+
+    A number cannot be that is below zero, not finite, or beyond 64 bits.
+    """
     for (name, kinds), value in zip(_KINDS.items(), values):
-        if type(value) not in kinds:
+        is_number = value is not None and str not in kinds
+        if type(value) not in kinds or (is_number and not 0 <= value < _MOST):
             raise DataError(f"not a judgement: {name!r} is {shorten(value)}", path=path)
     return Judgement(*values)
 
@@ -129,7 +111,7 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
             f"record {number}: its key is not that of its question; the question was changed, and "
             "the grade belongs to another one"
         )
-    return storable(attempt), material, pairs
+    return attempt, material, pairs
 
 
 class Store:
@@ -186,7 +168,7 @@ class Store:
             attempts: what came.
             finished: the keys that nothing more is asked for, whose claims end.
         """
-        self._database.insert(attempts=_rows(map(storable, attempts)))
+        self._database.insert(attempts=_rows(attempts))
         if self._claims is not None:
             self._claims.ended += finished
 
@@ -314,7 +296,7 @@ class Store:
         """The newest human grade of each (query id, document id); None for those of all queries."""
         ids = None if query_ids is None else map(_text, query_ids)
         rows = self._database.rows("labels", (*_PAIR[1:], "grade"), "query_id", ids)
-        return {self._pair(pair): self._grade(grade) for *pair, grade in rows}
+        return {self._pair(pair): self._checked("a grade", int, grade)[0] for *pair, grade in rows}
 
     def questions(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
         """The `material` of each of these questions that the store has."""
@@ -335,18 +317,15 @@ class Store:
                 yield record(attempt, questions.get(attempt.key), pairs)
 
     def _pair(self, ids: Sequence[Any]) -> tuple[str, str]:
-        query, document = ids
-        if not isinstance(query, str) or not isinstance(document, str):
-            problem = f"ids that kragx did not write: {shorten(query)}, {shorten(document)}"
-            raise DataError(problem, path=str(self.address))
+        query, document = self._checked("ids", str, *ids)
         return query, document
 
-    def _grade(self, grade: Any) -> int:
-        if not isinstance(grade, int):
-            raise DataError(
-                f"a grade that kragx did not write: {shorten(grade)}", path=str(self.address)
-            )
-        return grade
+    def _checked(self, noun: str, kind: type, *values: Any) -> tuple[Any, ...]:
+        """Values that are of a kind; a `DataError` where somebody has put in others."""
+        if not all(isinstance(value, kind) for value in values):
+            problem = f"{noun} that kragx did not write: {', '.join(map(shorten, values))}"
+            raise DataError(problem, path=str(self.address))
+        return values
 
     def _question(self, material: Any) -> dict[str, Any]:
         try:
@@ -360,7 +339,13 @@ class Store:
 
 
 def _rows(attempts: Iterable[Judgement]) -> list[dict[str, Any]]:
-    return [dict(zip(COLUMNS, VALUES(attempt))) for attempt in attempts]
+    return [
+        {
+            name: words_of(value) if isinstance(value, str) else value
+            for name, value in zip(COLUMNS, VALUES(attempt))
+        }
+        for attempt in attempts
+    ]
 
 
 def _of(names: Sequence[str], rows: Iterable[tuple[str, ...]]) -> list[dict[str, str]]:
