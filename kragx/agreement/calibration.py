@@ -1,26 +1,21 @@
 """`calibrate`: from results and labels to a way to match."""
 
 import warnings
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 import yaml
 
 from kragx import matchers
-from kragx.agreement.label_files import Label
-from kragx.agreement.labels import other_forms, read_labels
-from kragx.agreement.placed_labels import of_metadata
+from kragx.agreement.labelled_pairs import in_another_form, of_metadata, resolved
+from kragx.agreement.labels import read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
-from kragx.data import Doc, Gold, normalise
 from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.matchers import MatchItem
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.metrics.intervals import TOO_FEW
 from kragx.printing import Cell, Line, Part, Result, Table, phrase, warning
@@ -247,7 +242,6 @@ def calibrate(
             "'source' and 'start_index' where they were taken from; name a file with --labels"
         )
     given_labels = read_labels(labels)
-    is_placed = is_placed or given_labels.by_place
     positive = given_labels.positive if positive is None else positive
     if positive is None:
         raise UsageError(
@@ -293,7 +287,7 @@ def calibrate(
         n_matches=int(truth.sum()),
         n_unused=len(unused),
         made_by=made_by,
-        cautions=(*_cautions(truth, query_of, closest), *_in_another_form(unused, items)),
+        cautions=(*_cautions(truth, query_of, closest), *in_another_form(unused, items)),
     )
 
 
@@ -353,116 +347,3 @@ def candidates(
             shares = [{"method": method, "of": share} for share in _SHARES if "of" in options]
             specs += [{"method": method}, *shares]
     return specs + [as_mapping(spec) for spec in further]
-
-
-_Place = tuple[int, int, int]  # query, document, gold item
-
-
-def resolved(
-    items: Sequence[MatchItem], labels: Sequence[Label], positive: float
-) -> tuple[Ints, Bools, list[Label]]:
-    """The labelled pairs, whether each is a match, and the labels of none of them.
-
-    A document that a list repeats, or a gold item, is one pair, not several; but the same words
-    without an id may stand in two places of a source, and answer in one of them.
-
-    Returns:
-        (u, 3) query, document and gold item, by position, -1 for any gold item; (u) whether the
-        label says that they match; the labels that are of no pair.
-
-    Raises:
-        DataError: two labels of a pair differ, or none is of a pair.
-    """
-    by_query = {item.query.id: row for row, item in enumerate(items)}
-    by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
-    identities = cache(lambda row: _identities(items[row]))
-    decisions: dict[object, tuple[_Place, bool]] = {}
-    unused = []
-    for label in labels:
-        match = label.grade >= positive
-        if label.query_id is None:
-            places = by_texts.get((_normalised(label.doc_text), _normalised(label.gold_text)), [])
-        elif label.query_id in by_query:
-            row = by_query[label.query_id]
-            places = _places(row, items[row], label)
-        else:
-            places = []
-        for place in places:
-            docs, golds = identities(place[0])
-            doc, gold = docs[place[1]], golds[place[2]]
-            first, decision = decisions.setdefault((place[0], doc, gold), (place, match))
-            if decision == match:
-                continue
-            if label.query_id is None:  # a gold item and its alternatives: one match is enough
-                decisions[place[0], doc, gold] = first, True
-            elif place != first and items[place[0]].docs[place[1]].id is None:
-                decisions.setdefault((place[0], doc, gold, match), (place, match))
-            else:
-                repetition = f" (it repeats rank {first[1] + 1})" if place[1] != first[1] else ""
-                raise DataError(
-                    f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled "
-                    f"twice{repetition}, and the labels differ; keep one"
-                )
-        if not places:
-            unused.append(label)
-    if not decisions:
-        raise DataError(
-            f"labels: none of the {len(labels)} labels is of a retrieved document and a gold item "
-            "of the results",
-            remedy="; ".join(_in_another_form(unused, items))
-            or "check query ids, document ids and ranks",
-        )
-    pairs, truth = zip(*sorted(decisions.values()), strict=True)
-    return np.array(pairs, np.int64), np.array(truth), unused
-
-
-def _identities(item: MatchItem) -> tuple[list[object], list[object]]:
-    """What tells an item's documents from each other, and its gold; at -1 stands any gold."""
-    docs = [(doc.id, _normalised(doc.text)) for doc in item.docs]
-    golds: list[object] = []
-    for gold in item.query.gold:
-        targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-        golds.append((gold.grade, *((target.id, _normalised(target.text)) for target in targets)))
-    return [*docs], [*golds, None]
-
-
-def _in_another_form(unused: Iterable[Label], items: Iterable[MatchItem]) -> Iterator[str]:
-    """What to say of labels whose ids are written otherwise than those of the results."""
-    ids = ((label.query_id, label.doc_id or "") for label in unused if label.query_id is not None)
-    pairs = (
-        (item.query.id, doc) for item in items for doc in ["", *(d.id or "" for d in item.docs)]
-    )
-    return other_forms(ids, pairs)
-
-
-def _by_texts(items: Iterable[MatchItem]) -> dict[tuple[str | None, str | None], list[_Place]]:
-    places: dict[tuple[str | None, str | None], list[_Place]] = defaultdict(list)
-    for row, item in enumerate(items):
-        for rank, doc in enumerate(item.docs):
-            for target in item.targets:
-                texts = _normalised(doc.text), _normalised(target.text)
-                places[texts].append((row, rank, target.gold))
-    return places
-
-
-def _normalised(text: str | None) -> str | None:
-    return None if text is None else normalise(text)
-
-
-def _places(row: int, item: MatchItem, label: Label) -> list[_Place]:
-    text, gold = _normalised(label.doc_text), item.query.gold
-    docs = [
-        position
-        for position, doc in enumerate(item.docs)
-        if label.rank in (None, position + 1)
-        and label.doc_id in (None, doc.id)
-        and (text is None or text == _normalised(doc.text))
-    ]
-    golds = [
-        position
-        for position, item_gold in enumerate(gold)
-        if label.gold in (None, position + 1) and label.gold_id in (None, item_gold.id)
-    ]
-    if label.gold is None and label.gold_id is None:
-        golds = [-1] if any(item_gold.grade > 0 for item_gold in gold) else []
-    return [(row, doc, position) for doc in docs for position in golds]

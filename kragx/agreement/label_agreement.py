@@ -1,6 +1,6 @@
 """`agree`: how far a judge's labels are from people's."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Unpack
 
@@ -33,7 +33,18 @@ from kragx.errors import DataError, check_whole
 from kragx.judging.examples import is_held_out
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
+from kragx.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    listed,
+    number,
+    percent,
+    phrase,
+    warning,
+)
 
 _LISTED = 10
 
@@ -67,7 +78,6 @@ class Agreement(Result):
         undefined: why a value is None.
         missing: for each side the pairs that only the other side has labelled.
         out_of_scale: labels that are not on the scale.
-        n_repeated: for each side, how many pairs stood there again with the same label.
         notes: what a reader must know.
         systems: with runs, how alike both sides rank them.
         change: from labels before to these, if there are any.
@@ -91,7 +101,6 @@ class Agreement(Result):
     undefined: Mapping[str, str]
     missing: Mapping[Side, tuple[Pair, ...]]
     out_of_scale: tuple[OutOfScale, ...]
-    n_repeated: Mapping[Side, int]
     notes: tuple[str, ...]
     systems: SystemAgreement | None
     change: Change | None
@@ -175,35 +184,24 @@ class Agreement(Result):
     def _left_out(self) -> Iterator[str]:
         for side, party in _WHO.items():
             if pairs := self.missing[side]:
-                listed = _listed(map(" ".join, pairs))
                 yield phrase(
-                    "no label by {who}: {n} pairs ({pairs})", who=party, n=len(pairs), pairs=listed
+                    "no label by {who}: {n} pairs ({pairs})",
+                    who=party,
+                    n=len(pairs),
+                    pairs=listed([*map(" ".join, pairs)], _LISTED),
                 )
         if self.out_of_scale:
-            listed = _listed(
+            labels = [
                 joined(
                     " ", [_SIDES[label.side], label.query_id, label.document_id, f"{label.grade:g}"]
                 )
                 for label in self.out_of_scale
-            )
+            ]
             yield phrase(
                 "out of scale, not compared: {n} labels ({labels})",
                 n=len(self.out_of_scale),
-                labels=listed,
+                labels=listed(labels, _LISTED),
             )
-        if repeated := {_SIDES[side]: n for side, n in self.n_repeated.items() if n}:
-            counts = joined(", ", (joined(" ", [side, str(n)]) for side, n in repeated.items()))
-            yield phrase(
-                "pairs that stand again with the same label, counted once: {counts}", counts=counts
-            )
-
-
-def _listed(names: Iterable[str]) -> str:
-    """The first of many, and how many more there are."""
-    names = list(names)
-    n_hidden = len(names) - _LISTED
-    rest = phrase("... and {n} more: --format json lists all", n=n_hidden) if n_hidden > 0 else ""
-    return joined("; ", [*names[:_LISTED], rest])
 
 
 def agree(
@@ -296,7 +294,6 @@ def agree(
         undefined=undefined,
         missing=sides.missing,
         out_of_scale=sides.out_of_scale,
-        n_repeated={"human": people.n_repeated, "judge": machine.n_repeated},
         notes=(),
         systems=(
             rank_systems(people, machine, runs, labels, values, metric=metric) if runs else None

@@ -4,7 +4,6 @@
 |-----------|-----------------------------------------------------------------------------------|
 | `pairs`   | JSON Lines or CSV: query_id, doc_id or rank, gold_id or gold (optional), label      |
 | `matrix`  | JSON Lines as ``kragx match`` writes them: query_id, matched (n x m)                |
-| `offsets` | JSON Lines: query_id, chunk_chars (n), gold_chars (m), overlap_chars (n x m)        |
 | `qrels`   | TREC qrels: query, document id, grade; of a document with any of the query's gold   |
 | `store`   | a judgement store: a judge's grades and people's (`kragx.agreement.stored_labels`)  |
 | `gold`    | a gold or results file of any format: the grades of its gold                        |
@@ -37,7 +36,7 @@ Side = Literal["human", "judge"]
 _FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
 _IDS = {"query_id", "doc_id", "gold_id"}
 _WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
-_MARKS = {"matched": "matrix", "overlap_chars": "offsets", "label": "pairs"}
+_MARKS = {"matched": "matrix", "label": "pairs"}
 _SQLITE = b"SQLite format 3\x00"
 _GOLD_SETS = (".json", ".json.gz", ".tsv", ".xlsx", ".xls", ".parquet")
 
@@ -172,46 +171,18 @@ def _grade(value: Any) -> float:
 
 
 def _of_matrix(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
-    for rank, row in enumerate(_list(record, "matched", list, "lists"), start=1):
+    rows = record.get("matched")
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise DataError(f"'matched' must be a list of lists, not {shorten(rows)}")
+    for rank, row in enumerate(rows, start=1):
         for gold, value in enumerate(row, start=1):
             if value is not None:  # null: not known
                 yield Label(_grade(value), query_id, rank=rank, gold=gold)
 
 
-def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
-    chunks, golds = (
-        _list(record, name, (int, float), "numbers") for name in ("chunk_chars", "gold_chars")
-    )
-    rows = _list(record, "overlap_chars", list, "lists")
-    numbers = all(isinstance(shared, (int, float)) for row in rows for shared in row)
-    if not numbers or [*map(len, rows)] != [len(golds)] * len(chunks):
-        raise DataError(
-            f"'overlap_chars' must be {len(chunks)} lists (as 'chunk_chars') of {len(golds)} "
-            "numbers (as 'gold_chars')"
-        )
-    matched = [
-        [shares_half(shared, chunk, gold) for shared, gold in zip(row, golds)]
-        for row, chunk in zip(rows, chunks)
-    ]
-    yield from _of_matrix(query_id, {"matched": matched})
-
-
-def shares_half(shared: float, chunk: float, gold: float) -> bool:
-    """A match by offsets: at least half of the characters of either one are shared."""
-    return shared > 0 and 2 * shared >= min(chunk, gold)
-
-
-def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], noun: str) -> Any:
-    entries = record.get(name)
-    if not isinstance(entries, list) or not all(isinstance(entry, kinds) for entry in entries):
-        raise DataError(f"{name!r} must be a list of {noun}, not {shorten(entries)}")
-    return entries
-
-
 READERS: Mapping[str, Callable[[Path], Iterator[Label]]] = {
     "pairs": partial(_by_record, _of_pair),
     "matrix": partial(_by_record, _of_matrix),
-    "offsets": partial(_by_record, _of_offsets),
     "qrels": _of_qrels,
     "gold": lambda path: of_dataset(read_dataset(path), str(path)),
 }
@@ -231,8 +202,7 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
     """
     if not any(query.gold for query in dataset):
         raise DataError(
-            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched', nor "
-            "'overlap_chars'",
+            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched'",
             path=name,
         )
     for query in dataset:

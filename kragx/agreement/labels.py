@@ -40,20 +40,16 @@ class Labels:
     Attributes:
         grades: the label of each pair, as it was given: nothing is rounded or cut.
         name: of the file.
-        n_repeated: how many pairs stood there again with the same label.
         of_gold: labels that say more than query and document: of a gold item, by rank or by text.
             They calibrate a match; `grades` are then empty.
         positive: the least grade that is a match, unless the user says otherwise; None where
             nobody knows: of a rubric of somebody's own, of which a store has no more than the id.
-        by_place: whether they follow from places in sources, and so are no matcher's decisions.
     """
 
     grades: Mapping[Pair, float]
     name: str = "labels"
-    n_repeated: int = 0
     of_gold: tuple[Label, ...] = ()
     positive: float | None = 1.0
-    by_place: bool = False
 
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
@@ -203,7 +199,6 @@ def read_labels(
                 labels = replace(collected(rows, str(address)), positive=cut)
             else:
                 labels = collected(READERS[kind](Path(source)), str(Path(source)))
-                labels = replace(labels, by_place=kind == "offsets")
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:
@@ -273,4 +268,4 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
         )
         rest = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
         raise DataError("\n  ".join([head, *lines[:_LISTED], *rest]))
-    return Labels(grades, file_name(name), len(rows) - len(grades))
+    return Labels(grades, file_name(name))
