@@ -147,12 +147,7 @@ class Probe(Result):
     settings: Mapping[str, Any]
     judging: Tally
 
-    also_plain: ClassVar[tuple[str, ...]] = ("verdict", "n_wrong")
-
-    @property
-    def n_wrong(self) -> int:
-        """Irrelevant passages that the judge takes for a match without any addition."""
-        return self.baseline.n_wrong
+    also_plain: ClassVar[tuple[str, ...]] = ("verdict",)
 
     @property
     def one_grade(self) -> float | None:

@@ -98,20 +98,19 @@ def asked_in(store: Store) -> str:
     return str(next(iter(kinds), "relevance"))
 
 
-def examples_in(store: Store, choice: Choice) -> set[str]:
-    """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
-    meant: Choice = {**choice, "asks": choice.get("asks") or asked_in(store), "examples": None}
-    return {examples_of(record["question"]) for record in graded_records(store, meant)}
-
-
 def examples_shown(source: object, choice: Choice) -> set[str]:
-    """The names of the examples with which a store's judge graded; none of any other source."""
+    """The names of the examples that grades of a store's judge were given with.
+
+    `NO_EXAMPLES` for none; of any other source of labels there is no name.
+    """
     if not isinstance(source, (str, Path)):
         return set()
     if not is_url(source) and label_format(Path(source)) != "store":
         return set()
     with Store(source, make=False) as store:
-        return examples_in(store, choice)
+        asked_type = choice.get("asks") or asked_in(store)
+        meant: Choice = {**choice, "asks": asked_type, "examples": None}
+        return {examples_of(record["question"]) for record in graded_records(store, meant)}
 
 
 def cut_of(address: Address, side: Side | None, rubric: str | None) -> float | None:

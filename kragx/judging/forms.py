@@ -5,6 +5,7 @@ submits or reads goes through `kragx.judging.prompt`, which looks the form up; n
 know what kinds of questions there are.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from kragx.judging.rubric import Asks, words_around
 _LONGEST_FACT = 1000  # characters of a fact, or of the reason for one
 _LONGEST = 20_000  # characters of a reason, of which less is kept once secrets are masked
 _TYPES = {"string": str, "integer": int}
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Entries = tuple[tuple[int, str], ...]
 """Grade and text of each thing in a list."""
@@ -167,8 +169,8 @@ def _written(things: Sequence[Mapping[str, Any]], question: Question) -> Entries
 
 
 def _line(text: str) -> str:
-    """A text in one line."""
-    return " ".join((words_of(text, _LONGEST_FACT) or "").split())
+    """A text in one line, without what controls a terminal or turns a text's direction."""
+    return " ".join(_STEERING.sub(" ", words_of(text, _LONGEST_FACT) or "").split())
 
 
 GRADED = Form()

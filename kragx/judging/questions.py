@@ -118,18 +118,10 @@ def drafts(judge: Grader, questions: Sequence[Question]) -> tuple[list[Draft | N
     for judgement in judged.judgements:
         draft = None
         for grade, entry in judgement.entries:
-            text, answer = map(_clean, entry.partition("\n")[::2])
-            draft = Draft(text, answer, DIFFICULTIES[int(grade)]) if text else None
+            text, _, answer = entry.partition("\n")
+            draft = Draft(text, answer, DIFFICULTIES[int(grade)])
         written.append(draft)
     return written, judged
-
-
-# Control characters, and what turns the direction of the text that follows.
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def _clean(text: str) -> str:
-    return " ".join(_STEERING.sub(" ", text).split())
 
 
 def need_of(judge: Grader, draft: Draft, *, answerable: bool = True) -> Question:

@@ -7,52 +7,48 @@ from kragx.errors import JudgingError
 from kragx.judging.client import FailureKind
 from kragx.printing import joined, phrase
 
-_REMEDIES: Mapping[FailureKind | int, str] = {
+_BY_STATUS: Mapping[int, str] = {
     401: phrase("check the API key (judge.api_key_env names the variable that holds it)"),
     402: phrase("raise the quota or add credit with the provider"),
     403: phrase("check what the API key may use, or what a gateway in between blocks"),
     404: phrase("check the name of the model (judge.model) and the address (judge.base_url)"),
-    "refusal": phrase("another model or rubric may help"),
-    "length": phrase("raise judge.max_output_tokens, or judge shorter chunks"),
-    "content_filter": phrase("another provider, or a filter that is set otherwise, may help"),
-    "invalid_json": phrase(
-        "run again; if it stays so, a model or server that keeps to a JSON schema"
-    ),
-    "out_of_range": phrase(
-        "run again; if it stays so, a model or server that keeps to a JSON schema"
-    ),
-    "timeout": phrase("raise judge.timeout, or lower judge.concurrency"),
-    "rate_limit": phrase(
-        "lower judge.concurrency or judge.rpm, or raise the limit with the provider"
-    ),
-    "connection": phrase("check the address (judge.base_url), and that the server runs"),
-    "api_error": phrase("see what the server says; another run asks again"),
-    "not_asked": phrase("another run asks"),
-    "pending": phrase("kragx judge collect stores what has been answered"),
 }
-
-_KINDS: Mapping[str, str] = {
-    "refusal": phrase("refusal"),
-    "length": phrase("length"),
-    "content_filter": phrase("content_filter"),
-    "invalid_json": phrase("invalid_json"),
-    "out_of_range": phrase("out_of_range"),
-    "timeout": phrase("timeout"),
-    "rate_limit": phrase("rate_limit"),
-    "connection": phrase("connection"),
-    "api_error": phrase("api_error"),
-    "not_asked": phrase("not_asked"),
-    "pending": phrase("pending"),
+_ANOTHER_TIME = phrase("run again; if it stays so, a model or server that keeps to a JSON schema")
+_KINDS: Mapping[FailureKind, tuple[str, str]] = {
+    "refusal": (phrase("refusal"), phrase("another model or rubric may help")),
+    "length": (phrase("length"), phrase("raise judge.max_output_tokens, or judge shorter chunks")),
+    "content_filter": (
+        phrase("content_filter"),
+        phrase("another provider, or a filter that is set otherwise, may help"),
+    ),
+    "invalid_json": (phrase("invalid_json"), _ANOTHER_TIME),
+    "out_of_range": (phrase("out_of_range"), _ANOTHER_TIME),
+    "timeout": (phrase("timeout"), phrase("raise judge.timeout, or lower judge.concurrency")),
+    "rate_limit": (
+        phrase("rate_limit"),
+        phrase("lower judge.concurrency or judge.rpm, or raise the limit with the provider"),
+    ),
+    "connection": (
+        phrase("connection"),
+        phrase("check the address (judge.base_url), and that the server runs"),
+    ),
+    "api_error": (
+        phrase("api_error"),
+        phrase("see what the server says; another run asks again"),
+    ),
+    "not_asked": (phrase("not_asked"), phrase("another run asks")),
+    "pending": (phrase("pending"), phrase("kragx judge collect stores what has been answered")),
 }
-"""In English by their names in JSON, by which one looks for them."""
+"""What people call each kind (in English by its name in JSON, to look for it), and its remedy."""
 
-_SAID = {str(text): text for text in _REMEDIES.values()}
+_NAMES: Mapping[str, str] = {kind: name for kind, (name, _) in _KINDS.items()}
+_SAID = {str(text): text for text in (*_BY_STATUS.values(), *(text for _, text in _KINDS.values()))}
 
 
 def remedy(kind: FailureKind, status: int | None = None) -> str:
     """What to do about a failure, by its kind and the status of HTTP."""
-    by_status = _REMEDIES.get(status or 0) if kind in ("api_error", "rate_limit") else None
-    return by_status or _REMEDIES[kind]
+    by_status = _BY_STATUS.get(status or 0) if kind in ("api_error", "rate_limit") else None
+    return by_status or _KINDS[kind][1]
 
 
 def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
@@ -99,7 +95,7 @@ def failed_kinds(judging: Mapping[str, Any]) -> str:
 
 
 def _failed(kind: str, count: int) -> str:
-    return phrase("{n} {kind}", n=count, kind=_KINDS.get(kind, kind))
+    return phrase("{n} {kind}", n=count, kind=_NAMES.get(kind, kind))
 
 
 def _cut(text: str, limit: int) -> str:

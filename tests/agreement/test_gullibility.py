@@ -88,7 +88,7 @@ def test_lift_by_hand(store):
     assert order.fooled[0] > 0.2
     assert order.fooled[1] == pytest.approx(1)
     assert (lifts["words"].lift, lifts["words"].n_fooled) == (0, 0)
-    assert found.n_wrong == 0
+    assert found.baseline.n_wrong == 0
     assert sum(found.origins.values()) == 4 + 3
     assert found.settings["n_passages"] == 4
 
@@ -137,7 +137,7 @@ def test_a_good_judge(store):
     client = ScriptedClient(lambda request: 3 * answers(request))
     found = probe(Judge(client, store=store), many())
     assert found.verdict == "not fooled"
-    assert (found.baseline.auc, found.baseline.n_recognised, found.n_wrong) == (1, 30, 0)
+    assert (found.baseline.auc, found.baseline.n_recognised, found.baseline.n_wrong) == (1, 30, 0)
     assert found.baseline.interval[0] > 0.75
     highs = {lift.fooled[1] for lift in found.lifts}
     assert max(highs) == pytest.approx(0.227, abs=0.02)

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from kragx import GoldDataset, evaluate
 from kragx.agreement.calibration import calibrate
 from kragx.agreement.labels import read_labels
-from kragx.agreement.stored_labels import examples_in
+from kragx.agreement.stored_labels import examples_shown
 from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
 from kragx.judging import RUBRICS, Judge, Question, Store, read_judge, read_rubric
@@ -364,8 +364,7 @@ def test_examples_are_known_by_a_rubrics_file(store, tmp_path):
         examples_name="labels",
     )
     judge_of(ScriptedClient([2]), store).judge([question])
-    with Store(store) as opened:
-        assert examples_in(opened, {"asks": "relevance", "rubric": file}) == {"labels"}
+    assert examples_shown(store, {"asks": "relevance", "rubric": file}) == {"labels"}
 
 
 @pytest.mark.parametrize("name", WORDS)

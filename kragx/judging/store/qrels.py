@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypedDict, Unpack, cast
+from typing import Any, TypedDict, Unpack, cast
 
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json, is_named, name_of_rubric, names_of, wording_of
@@ -111,8 +111,8 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
     Raises:
         UsageError: as `qrels`; or a panel's grades are means, and no expected ones are wanted.
     """
-    panel = _Panel.named(choice.get("model"))
-    if panel is not None and panel.decide == "mean" and not expected:
+    rule, models = _panel_of(choice.get("model")) or (None, None)
+    if rule == "mean" and not expected:
         remedy = "compare what the median decides: 'median of ...'"
         raise UsageError("--model: means are no labels", remedy=remedy)
     records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])
@@ -123,7 +123,7 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
         texts = tuple(question[name] for name in ("query", "document", "gold", "reference"))
         if answers[record["key"]].grade is not None:
             votes.setdefault(texts, {}).setdefault(_judge(question), record)
-    judges = None if panel is None else panel.judges(records)
+    judges = None if models is None else _members(models, records)
     top = max((int(answer.grade or 0) for answer in answers.values()), default=0)
     graded: list[GradedQuestion] = []
     for by_judge in votes.values():
@@ -136,8 +136,8 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
             for attempt in attempts
         ]
         grade = marks[0] if marks else None
-        if panel is not None and judges is not None:
-            grade = settled_grade(marks, len(judges) - len(given), panel.decide, top)
+        if rule is not None and judges is not None:
+            grade = settled_grade(marks, len(judges) - len(given), rule, top)
         if grade is not None:
             pairs = [(query, document) for record in given for query, document in record["pairs"]]
             graded.append(GradedQuestion(given[0]["question"], [*dict.fromkeys(pairs)], grade))
@@ -154,40 +154,34 @@ _PANEL = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class _Panel:
-    """A panel whose votes are in a store: how they come to a grade, and its judges by model."""
+def _panel_of(model: str | None) -> tuple[Decide, Counter[str]] | None:
+    """How the panel decides that results call so (`Panel.model`), and its judges by model.
 
-    decide: Decide
-    models: Mapping[str, int]
+    None for the name of a model.
+    """
+    match = _PANEL.fullmatch(model or "")
+    if match is None:
+        return None
+    models = [re.sub(r" #\d+$", "", name) for name in match["names"].split(", ")]
+    return cast("Decide", match["rule"]), Counter(models * int(match["repeats"] or 1))
 
-    @classmethod
-    def named(cls, model: str | None) -> Self | None:
-        """The panel that results call so (`Panel.model`); None for the name of a model."""
-        match = _PANEL.fullmatch(model or "")
-        if match is None:
-            return None
-        repeats, names = match["repeats"], match["names"]
-        models = [re.sub(r" #\d+$", "", name) for name in names.split(", ")]
-        judges = {names: int(repeats)} if repeats else Counter(models)
-        return cls(cast("Decide", match["rule"]), judges)
 
-    def judges(self, records: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Its judges among those of records, by repeat: of each model the first ones.
+def _members(models: Counter[str], records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The judges of a panel among those of records, by repeat: of each model the first ones.
 
-        Raises:
-            UsageError: there are not as many.
-        """
-        by_model: dict[str, dict[str, None]] = {model: {} for model in self.models}
-        for question in (record["question"] for record in records):
-            by_model[str(question["client"].get("model"))][_judge(question)] = None
-        for model, n in self.models.items():
-            if len(by_model[model]) < n:
-                raise UsageError(
-                    f"--model: the panel has {n} judges of {model!r}, and the store grades by "
-                    f"{len(by_model[model])}"
-                )
-        return [judge for model, n in self.models.items() for judge in [*by_model[model]][:n]]
+    Raises:
+        UsageError: there are not as many.
+    """
+    by_model: dict[str, dict[str, None]] = {model: {} for model in models}
+    for question in (record["question"] for record in records):
+        by_model[str(question["client"].get("model"))][_judge(question)] = None
+    for model, n in models.items():
+        if len(by_model[model]) < n:
+            raise UsageError(
+                f"--model: the panel has {n} judges of {model!r}, and the store grades by "
+                f"{len(by_model[model])}"
+            )
+    return [judge for model, n in models.items() for judge in [*by_model[model]][:n]]
 
 
 def examples_of(question: Mapping[str, Any]) -> str:
@@ -198,8 +192,8 @@ def examples_of(question: Mapping[str, Any]) -> str:
 def graded_records(store: Store, choice: Choice) -> list[Mapping[str, Any]]:
     """The graded records that are meant; none of what a probe asked."""
     asks, model, rubric = _asks(choice), choice.get("model"), choice.get("rubric")
-    panel = _Panel.named(model)
-    models = (model,) if panel is None else panel.models
+    panel = _panel_of(model)
+    models = {model} if panel is None else panel[1].keys()
     wording = None if rubric is None else name_of_rubric(rubric)
     return [
         record
