@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from kragx.agreement import scoring
-from kragx.agreement.labels import Labels, Scale, other_forms, read_sides
+from kragx.agreement.labels import Labels, Scale, Sides, other_forms, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.sample import drawn_by
 from kragx.comparison.statistics import CONFIDENCE, Interval
@@ -195,17 +195,17 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
-    people, machine, labels = read_sides(human, judge, scale, expected=expected, **choice)
+    sides = read_sides(human, judge, scale, expected=expected, **choice)
+    people, machine, labels = sides.human, sides.judge, sides.scale
     if drawn_by(human) == "stratified":
         raise DataError(
             f"{people.name}: a stratified sample, with as many pairs of rare grades as of frequent "
             "ones, says nothing of a retriever's lists as they are",
             remedy="label whole queries (kragx judge label --queries 30)",
         )
-    sides = _Sides(people, machine, labels, metrics, least)
     notes = list(other_forms(people.grades, machine.grades))
     systems: dict[str, CorrectedSystem] = {}
-    values = [sides.values(run) for run in runs]
+    values = [_values(sides, run, metrics, least) for run in runs]
     first = values[0]
     for run, values_of_run in zip(runs, values, strict=True):
         difference = values_of_run.minus(first)
@@ -288,45 +288,31 @@ class _Values:
         }
 
 
-@dataclass(frozen=True)
-class _Sides:
-    """People's labels and the judge's, to score systems by."""
+def _values(sides: Sides, run: Run, metrics: Sequence[str], least: int) -> _Values:
+    """A system's values by either side.
 
-    people: Labels
-    machine: Labels
-    scale: Scale
-    metrics: Sequence[str]
-    least: int
-
-    def values(self, run: Run) -> _Values:
-        """A system's, by either side.
-
-        Raises:
-            DataError: people have labelled too few queries whole.
-        """
-        queries = list(self.machine.queries)
-        graded = self.machine.on(self.scale, between=True)
-        by_judge = self._scored(graded, queries, run)
-        depth = depth_of(by_judge)
-        whole, n_partly = labelled_whole(self.people, self.scale, queries, run, depth)
-        if len(whole) < self.least:
-            alike = other_forms(self.people.grades, self.machine.grades)
-            raise DataError(
-                f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-                f"({n_partly} in part), and a correction needs at least {self.least}",
-                remedy="; ".join(alike)
-                or "label more (kragx judge label --queries), or take a smaller cut",
-            )
-        results = {query: run.results[query] for query in whole if query in run.results}
-        labels = self.people.on(self.scale)
-        by_people = self._scored(labels, whole, replace(run, results=results))
-        judge = np.array([score.values for score in by_judge.scores])
-        human = np.full(judge.shape, np.nan)
-        human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
-        return _Values(by_judge, tuple(whole), n_partly, judge, human)
-
-    def _scored(self, labels: Labels, queries: Sequence[str], run: Run) -> Evaluation:
-        return scoring.scored_by(scoring.as_gold(labels, self.scale, queries), run, self.metrics)
+    Raises:
+        DataError: people have labelled fewer than `least` queries whole.
+    """
+    people, scale, queries = sides.human, sides.scale, list(sides.judge.queries)
+    graded = scoring.as_gold(sides.judge.on(scale, between=True), scale, queries)
+    by_judge = scoring.scored_by(graded, run, metrics)
+    depth = depth_of(by_judge)
+    whole, n_partly = labelled_whole(people, scale, queries, run, depth)
+    if len(whole) < least:
+        raise DataError(
+            f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
+            f"({n_partly} in part), and a correction needs at least {least}",
+            remedy="; ".join(other_forms(people.grades, sides.judge.grades))
+            or "label more (kragx judge label --queries), or take a smaller cut",
+        )
+    results = {query: run.results[query] for query in whole if query in run.results}
+    labelled = scoring.as_gold(people.on(scale), scale, whole)
+    by_people = scoring.scored_by(labelled, replace(run, results=results), metrics)
+    judge = np.array([score.values for score in by_judge.scores])
+    human = np.full(judge.shape, np.nan)
+    human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
+    return _Values(by_judge, tuple(whole), n_partly, judge, human)
 
 
 def depth_of(evaluation: Evaluation) -> int:

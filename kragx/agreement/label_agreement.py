@@ -9,7 +9,7 @@ import numpy as np
 from kragx.agreement.before_after import FEW_QUERIES, Change, changed
 from kragx.agreement.coefficients import estimated, resting_on, title
 from kragx.agreement.label_files import Pair, Side
-from kragx.agreement.labels import Labels, Scale, other_forms, read_labels, read_sides
+from kragx.agreement.labels import OutOfScale, Scale, other_forms, read_labels, read_sides
 from kragx.agreement.scoring import (
     METRIC,
     SystemAgreement,
@@ -30,7 +30,6 @@ from kragx.comparison.statistics import (
 )
 from kragx.data import Run
 from kragx.errors import DataError, check_whole
-from kragx.judging.examples import is_held_out
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
 from kragx.metrics import Floats
 from kragx.printing import (
@@ -50,16 +49,6 @@ _LISTED = 10
 
 _WHO: Mapping[Side, str] = {"judge": phrase("the judge"), "human": phrase("people")}
 _SIDES: Mapping[Side, str] = {"judge": phrase("judge"), "human": phrase("human")}
-
-
-@dataclass(frozen=True)
-class OutOfScale:
-    """A label that the scale does not have; its pair is not compared."""
-
-    side: Side
-    query_id: str
-    document_id: str
-    grade: float
 
 
 @dataclass(frozen=True)
@@ -258,7 +247,7 @@ def agree(
         (choice["examples"],) = names - {NO_EXAMPLES}
     example_set = choice.get("examples")
     example_set = None if example_set == NO_EXAMPLES else example_set
-    people, machine, labels = read_sides(human, judge, scale, **choice)
+    sides = read_sides(human, judge, scale, **choice)
     earlier = None
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
@@ -267,11 +256,11 @@ def agree(
         earlier = read_labels(judge, "judge", **without)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
     is_halved = example_set is not None if held_out is None else held_out
-    if is_halved:
-        people, machine = map(held_out_half, (people, machine))
-    sides = _Sides(people, machine, labels)
+    sides = sides.held_out() if is_halved else sides
+    people, machine, scale_of_labels = sides.human, sides.judge, sides.scale
+    labels = scale_of_labels.labels
     common = sides.common(held_out=is_halved)
-    compared = [] if earlier is None else [p for p in common if earlier.grades.get(p) in labels]
+    compared = [pair for pair in common if earlier and earlier.grades.get(pair) in scale_of_labels]
     if before is not None and not compared:
         raise DataError(f"no pair that is compared has a label in {earlier and earlier.name}")
     n_without, common = len(common) - len(compared), compared or common
@@ -280,12 +269,10 @@ def agree(
     change = None
     if earlier is not None and compared:
         first = sides.counts(common, earlier)
-        change = changed(
-            first, counts, labels.labels, judge=earlier.name, n_without=n_without, **drawing
-        )
-    values, intervals, undefined = estimated(counts, labels.labels, **drawing)
+        change = changed(first, counts, labels, judge=earlier.name, n_without=n_without, **drawing)
+    values, intervals, undefined = estimated(counts, labels, **drawing)
     agreement = Agreement(
-        scale=labels,
+        scale=scale_of_labels,
         pairs=len(common),
         queries=len(counts),
         confusion=tuple(tuple(map(int, row)) for row in counts.sum(0)),
@@ -295,9 +282,7 @@ def agree(
         missing=sides.missing,
         out_of_scale=sides.out_of_scale,
         notes=(),
-        systems=(
-            rank_systems(people, machine, runs, labels, values, metric=metric) if runs else None
-        ),
+        systems=(rank_systems(sides, runs, values, metric=metric) if runs else None),
         change=change,
         settings={
             "human": people.name,
@@ -310,85 +295,6 @@ def agree(
         },
     )
     return replace(agreement, notes=tuple(_notes(agreement, counts)))
-
-
-def held_out_half(labels: Labels) -> Labels:
-    """The labels of the queries whose labels are never examples."""
-    grades = {pair: grade for pair, grade in labels.grades.items() if is_held_out(pair[0])}
-    return replace(labels, grades=grades)
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """People's labels and the judge's, on a scale."""
-
-    human: Labels
-    judge: Labels
-    scale: Scale
-
-    @property
-    def missing(self) -> dict[Side, tuple[Pair, ...]]:
-        """For each side the pairs that only the other one has labelled."""
-        human, judge = self.human.grades, self.judge.grades
-        return {
-            "human": tuple(pair for pair in judge if pair not in human),
-            "judge": tuple(pair for pair in human if pair not in judge),
-        }
-
-    @property
-    def out_of_scale(self) -> tuple[OutOfScale, ...]:
-        """Labels of either side that are not on the scale."""
-        sides: dict[Side, Labels] = {"human": self.human, "judge": self.judge}
-        return tuple(
-            OutOfScale(side, *pair, grade)
-            for side, labels in sides.items()
-            for pair, grade in labels.grades.items()
-            if grade not in self.scale
-        )
-
-    def common(self, *, held_out: bool) -> list[Pair]:
-        """The pairs with a label on the scale from both sides.
-
-        Raises:
-            DataError: there is none.
-        """
-        human, judge = self.human.on(self.scale).grades, self.judge.grades
-        common = [pair for pair in human if judge.get(pair) in self.scale]
-        if common:
-            return common
-        if held_out:
-            raise DataError(
-                "no pair of the held-out half of the queries has a label from both sides",
-                remedy="label more queries (kragx judge label), and let the judge grade them; or "
-                "count all (--all-queries)",
-            )
-        n_off = len(self.out_of_scale)
-        off = f"; {n_off} labels are not on the scale of {self.scale}" if n_off else ""
-        firsts = [
-            "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
-            for side in (self.human, self.judge)
-        ]
-        raise DataError(
-            f"no pair has a label from both sides{off}. {', '.join(firsts)}: pairs are joined by "
-            "query id and document id",
-            remedy="; ".join(other_forms(*self.missing.values())),
-        )
-
-    def counts(self, pairs: Sequence[Pair], judge: Labels) -> Floats:
-        """(q, l, l) the confusion matrix of each query, with a judge's labels."""
-        rows: dict[str, int] = {}
-        cells = (
-            np.array([rows.setdefault(query, len(rows)) for query, _ in pairs]),
-            *(
-                np.array([labels.grades[pair] for pair in pairs], int) - self.scale.low
-                for labels in (self.human, judge)
-            ),
-        )
-        size = len(self.scale.labels)
-        counts = np.zeros((len(rows), size, size))
-        # `counts[cells] += 1` would count a cell that stands there several times once.
-        np.add.at(counts, cells, 1)
-        return counts
 
 
 def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Unpack
 from unicodedata import normalize
 
+import numpy as np
+
 from kragx.agreement.label_files import (
     READERS,
     Label,
@@ -22,8 +24,10 @@ from kragx.agreement.stored_labels import check_choice, cut_of, of_store
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, shorten
+from kragx.judging.examples import is_held_out
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.qrels import Choice
+from kragx.metrics import Floats
 from kragx.printing import phrase
 
 MOST_LABELS = 101
@@ -215,13 +219,104 @@ def read_labels(
     return labels
 
 
+@dataclass(frozen=True)
+class OutOfScale:
+    """A label that the scale does not have; its pair is not compared."""
+
+    side: Side
+    query_id: str
+    document_id: str
+    grade: float
+
+
+@dataclass(frozen=True)
+class Sides:
+    """People's labels and the judge's, on a scale."""
+
+    human: Labels
+    judge: Labels
+    scale: Scale
+
+    def held_out(self) -> "Sides":
+        """Those of the queries whose labels are never examples."""
+        human, judge = (
+            replace(labels, grades={p: g for p, g in labels.grades.items() if is_held_out(p[0])})
+            for labels in (self.human, self.judge)
+        )
+        return replace(self, human=human, judge=judge)
+
+    @property
+    def missing(self) -> dict[Side, tuple[Pair, ...]]:
+        """For each side the pairs that only the other one has labelled."""
+        human, judge = self.human.grades, self.judge.grades
+        return {
+            "human": tuple(pair for pair in judge if pair not in human),
+            "judge": tuple(pair for pair in human if pair not in judge),
+        }
+
+    @property
+    def out_of_scale(self) -> tuple[OutOfScale, ...]:
+        """Labels of either side that are not on the scale."""
+        sides: dict[Side, Labels] = {"human": self.human, "judge": self.judge}
+        return tuple(
+            OutOfScale(side, *pair, grade)
+            for side, labels in sides.items()
+            for pair, grade in labels.grades.items()
+            if grade not in self.scale
+        )
+
+    def common(self, *, held_out: bool) -> list[Pair]:
+        """The pairs with a label on the scale from both sides.
+
+        Raises:
+            DataError: there is none.
+        """
+        human, judge = self.human.on(self.scale).grades, self.judge.grades
+        common = [pair for pair in human if judge.get(pair) in self.scale]
+        if common:
+            return common
+        if held_out:
+            raise DataError(
+                "no pair of the held-out half of the queries has a label from both sides",
+                remedy="label more queries (kragx judge label), and let the judge grade them; or "
+                "count all (--all-queries)",
+            )
+        n_off = len(self.out_of_scale)
+        off = f"; {n_off} labels are not on the scale of {self.scale}" if n_off else ""
+        firsts = [
+            "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
+            for side in (self.human, self.judge)
+        ]
+        raise DataError(
+            f"no pair has a label from both sides{off}. {', '.join(firsts)}: pairs are joined by "
+            "query id and document id",
+            remedy="; ".join(other_forms(*self.missing.values())),
+        )
+
+    def counts(self, pairs: Sequence[Pair], judge: Labels) -> Floats:
+        """(q, l, l) the confusion matrix of each query, with a judge's labels."""
+        rows: dict[str, int] = {}
+        cells = (
+            np.array([rows.setdefault(query, len(rows)) for query, _ in pairs]),
+            *(
+                np.array([labels.grades[pair] for pair in pairs], int) - self.scale.low
+                for labels in (self.human, judge)
+            ),
+        )
+        size = len(self.scale.labels)
+        counts = np.zeros((len(rows), size, size))
+        # `counts[cells] += 1` would count a cell that stands there several times once.
+        np.add.at(counts, cells, 1)
+        return counts
+
+
 def read_sides(
     human: object, judge: object, scale: object, *, expected: bool = False, **choice: Unpack[Choice]
-) -> tuple[Labels, Labels, Scale]:
+) -> Sides:
     """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
     people = read_labels(human, "human")
     machine = read_labels(judge, "judge", expected=expected, **choice)
-    return people, machine, read_scale(scale, people)
+    return Sides(people, machine, read_scale(scale, people))
 
 
 def other_forms(first: Iterable[Pair], second: Iterable[Pair]) -> Iterator[str]:

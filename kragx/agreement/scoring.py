@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 
 from kragx.agreement.label_files import document_name
-from kragx.agreement.labels import Labels, Scale
+from kragx.agreement.labels import Labels, Scale, Sides
 from kragx.comparison.statistics import Interval
 from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.errors import DataError, UsageError
@@ -204,10 +204,8 @@ class SystemAgreement(Result):
 
 
 def rank_systems(
-    human: Labels,
-    judge: Labels,
+    sides: Sides,
     runs: Sequence[Run],
-    scale: Scale,
     agreement: Mapping[str, float | None],
     *,
     metric: str = METRIC,
@@ -215,10 +213,8 @@ def rank_systems(
     """Score every run under both label sets, over the queries that both have labels for.
 
     Args:
-        human: the human labels; each side's labels are used in full, not only common pairs.
-        judge: the judge's.
+        sides: whose labels on the scale are used in full, not only common pairs.
         runs: at least two, with different names.
-        scale: what is no label on it is left out.
         agreement: of the labels, by the statistic's name.
         metric: a metric string.
 
@@ -229,12 +225,15 @@ def rank_systems(
     runs = systems(runs)
     if len(runs) < 2:
         raise UsageError("runs: one system has no ranking; give at least two")
-    common = [query for query in human.queries if query in judge.queries]
+    common = [query for query in sides.human.queries if query in sides.judge.queries]
     if not common:
         raise DataError("runs: no query has labels from both sides")
     by_people, by_judge = (
         [scored_by(dataset, run, [metric]) for run in runs]
-        for dataset in (as_gold(labels.on(scale), scale, common) for labels in (human, judge))
+        for dataset in (
+            as_gold(labels.on(sides.scale), sides.scale, common)
+            for labels in (sides.human, sides.judge)
+        )
     )
     # The same values, summed in another order, differ in their last digits: no ranking in that.
     human_means, judge_means = (
