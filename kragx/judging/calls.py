@@ -175,10 +175,12 @@ class Caller:
             started = settings.clock()
             answer, usage, seconds, is_refused = await self._call(request, room, started)
             attempt = judged(
-                *(key, answer, usage, question, seconds, settings.output_limit, settings.model),
-                prefix=limits.name,
+                *(key, question, answer, usage, self._secrets),
+                uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
+                seconds=round(seconds, 4),
+                output_limit=settings.output_limit,
+                asked_model=settings.model,
             )
-            attempt = masked_judgement(attempt, self._secrets)
             if not isinstance(answer, Failure) and attempt.failure is not None:
                 answer = Failure(attempt.failure, attempt.detail or "")
             if isinstance(answer, Failure) and is_refused:  # no attempt: it waits
@@ -277,25 +279,21 @@ class Caller:
 
 def judged(
     key: str,
+    question: Question,
     answer: Answer | Failure,
     usage: Usage | None,
-    question: Question,
-    seconds: float | None,
-    output_limit: int | None,
-    asked_model: str | None,
-    prefix: str = "",
+    secrets: Secrets,
+    **about: Any,
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none.
 
     Args:
         key: of the question.
+        question: what was asked.
         answer: what came.
         usage: what it used; None if it was no call.
-        question: what was asked.
-        seconds: that the answer took.
-        output_limit: the most tokens that it might have.
-        asked_model: the model that was asked for.
-        prefix: what the id of the attempt begins with (`Limits.name`).
+        secrets: what nothing that is kept may show.
+        about: what else is known of the attempt, as fields of the judgement.
     """
     usage = usage or Usage()
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
@@ -310,9 +308,8 @@ def judged(
             "answer": None if entries is None else json.dumps(entries, ensure_ascii=False),
             "expected": expected_grade(read, getattr(answer, "tokens", ()), question),
         }
-    return Judgement(
+    attempt = Judgement(
         key=key,
-        uid=f"{prefix}{uuid.uuid4().hex[len(prefix) :]}",
         at=now(),
         raw=answer.text,
         **outcome,
@@ -321,16 +318,15 @@ def judged(
         cached_tokens=usage.cached,
         reasoning_tokens=usage.reasoning,
         counting=usage.counting,
-        seconds=None if seconds is None else round(seconds, 4),
         model=answer.model,
         fingerprint=answer.fingerprint,
         dialect=answer.dialect,
-        output_limit=output_limit,
-        asked_model=asked_model,
+        **about,
     )
+    return _masked(attempt, secrets)
 
 
-def masked_judgement(judgement: Judgement, secrets: Secrets) -> Judgement:
+def _masked(judgement: Judgement, secrets: Secrets) -> Judgement:
     """A judgement without secrets: servers and gateways say keys again, models headers."""
     # Masked first: half a secret may not be known as one.
     texts: dict[str, Any] = {

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, ClassVar
 
 from kragx.errors import JudgingError
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
 from kragx.judging.batches.submitting import find_again
 from kragx.judging.budget import spent_of, usage_of_answer
-from kragx.judging.calls import judged, masked_judgement
+from kragx.judging.calls import judged
 from kragx.judging.clients.completion import read_response
 from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
@@ -184,7 +185,8 @@ async def look_after(
     entries: list[BatchStatus] = []
     problems: list[str] = []
     with Store(address, make=False) as store:
-        async with _services(clients, secrets) as service_of:
+        async with AsyncExitStack() as stack:
+            service_of = _services(clients, secrets, stack)
             for planned in store.batches.batches():
                 entry = BatchStatus(planned, len(store.batches.questions(planned)))
                 try:
@@ -219,15 +221,7 @@ class _Collecting:
         if remote.status not in ENDED or not collect:
             return entry
         questions = self.store.batches.questions(self.batch)
-        try:
-            lines, problems = await self._downloaded(remote, questions.keys())
-        except JudgingError:
-            judgements = self.store.settled([*questions]).values()
-            if sum(judgement.grade is not None for judgement in judgements) < len(questions):
-                raise
-            problem = "never whole, and all of it has been asked anew meanwhile"
-            self._end("given up", problems=[problem])
-            return entry
+        lines, problems = await self._downloaded(remote, questions.keys())
         answers = {key: result for key, result in lines.results.items() if result is not None}
         tally = self._stored(answers, questions)
         self._end("collected", status=remote.status, problems=problems)
@@ -244,7 +238,7 @@ class _Collecting:
         """The lines of a batch that has ended, and which files are gone.
 
         Raises:
-            JudgingError: a file came in half.
+            JudgingError: a file came in half, and not all of it has been asked anew meanwhile.
         """
         lines, problems = _Lines(), []
         for file in filter(None, (remote.answers, remote.errors)):
@@ -252,7 +246,8 @@ class _Collecting:
                 lines.read(await self.service.download(file), keys)
             except GoneError as error:
                 problems.append(error.problem)
-        if problems or lines.n >= remote.n_answered:
+        graded = (judgement.grade is not None for judgement in self.store.settled([*keys]).values())
+        if problems or lines.n >= remote.n_answered or sum(graded) == len(keys):
             return lines, problems
         raise JudgingError(
             f"it has fewer lines than it says: {lines.n} of {remote.n_answered} lines came; "
@@ -269,7 +264,11 @@ class _Collecting:
         rubrics = {name: as_asked(rubric) for name, rubric in about["rubrics"].items()}
         dialect, client = str(about.get("dialect", "")), about["client"]
         has_tool = "tool" in dialect.split(", ")
-        asked = None, output_limit(client), str(client.get("model"))  # nobody says in what time
+        asked: dict[str, Any] = {
+            "source": "batch",
+            "output_limit": output_limit(client),
+            "asked_model": str(client.get("model")),
+        }
         materials = self.store.questions(answers.keys())
         attempts: list[Judgement] = []
         open_questions: list[Question] = []
@@ -282,8 +281,7 @@ class _Collecting:
             usage = usage_of_answer(answer, tokens, _NOTHING)
             tally.add(spent_of(usage))
             uid = hashlib.sha256(f"{self.batch.uid} {key} {status}".encode()).hexdigest()[:32]
-            attempt = replace(judged(key, answer, usage, question, *asked), uid=uid, source="batch")
-            attempts.append(masked_judgement(attempt, self.secrets))
+            attempts.append(judged(key, question, answer, usage, self.secrets, uid=uid, **asked))
             open_questions.append(question)
         for start in range(0, len(attempts), _TOGETHER):
             self.store.add(attempts[start : start + _TOGETHER])
@@ -333,31 +331,23 @@ def _result(record: Mapping[str, Any]) -> tuple[int, Any] | None:
     return int(response["status_code"]), response["body"]
 
 
-@asynccontextmanager
-async def _services(
-    clients: Sequence[Any], secrets: Secrets
-) -> AsyncIterator[Callable[[SubmittedBatch], BatchService]]:
-    """What reaches the provider of a batch, or raises a `JudgingError`."""
+def _services(
+    clients: Sequence[Any], secrets: Secrets, stack: AsyncExitStack
+) -> Callable[[SubmittedBatch], BatchService]:
+    """What reaches the provider of a batch, or raises a `JudgingError`; `stack` closes it."""
     by_address = {_address(secrets.masked(dict(client.settings))): client for client in clients}
-    services: dict[str, BatchService] = {}
 
-    def service_of(batch: SubmittedBatch) -> BatchService:
-        address = _address(batch.about["client"])
-        if address not in services:
-            if address not in by_address:
-                raise JudgingError(
-                    f"it is not known how to reach {address}; name the config that it was "
-                    "submitted with"
-                )
-            client = by_address[address]
-            services[address] = BatchService(client.connected(), secrets.also(client.secrets))
-        return services[address]
+    @cache
+    def service_at(address: str) -> BatchService:
+        if address not in by_address:
+            problem = f"it is not known how to reach {address}"
+            raise JudgingError(f"{problem}; name the config that it was submitted with")
+        client = by_address[address]
+        service = BatchService(client.connected(), secrets.also(client.secrets))
+        stack.push_async_callback(service.aclose)
+        return service
 
-    try:
-        yield service_of
-    finally:
-        for service in services.values():
-            await service.aclose()
+    return lambda batch: service_at(_address(batch.about["client"]))
 
 
 def _address(settings: Mapping[str, Any]) -> str:
