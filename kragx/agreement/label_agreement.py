@@ -8,7 +8,7 @@ import numpy as np
 
 from kragx.agreement.before_after import FEW_QUERIES, Change, changed
 from kragx.agreement.coefficients import estimated, resting_on, title
-from kragx.agreement.label_files import Pair, Side
+from kragx.agreement.label_files import Pair, Side, examples_shown
 from kragx.agreement.labels import OutOfScale, Scale, other_forms, read_labels, read_sides
 from kragx.agreement.scoring import (
     METRIC,
@@ -18,7 +18,6 @@ from kragx.agreement.scoring import (
     rank_systems,
     scale_notes,
 )
-from kragx.agreement.stored_labels import examples_shown
 from kragx.comparison.statistics import (
     CONFIDENCE,
     LEAST,

@@ -16,11 +16,13 @@ from kragx.agreement.label_files import (
     Label,
     Pair,
     Side,
+    check_choice,
+    cut_of,
     label_format,
     of_dataset,
     of_mapping,
+    of_store,
 )
-from kragx.agreement.stored_labels import check_choice, cut_of, of_store
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, shorten

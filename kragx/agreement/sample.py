@@ -8,9 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Unpack
 
-from kragx.agreement.label_files import Pair, document_name
+from kragx.agreement.label_files import Pair, asked_in, check_choice, document_name, grades_by
 from kragx.agreement.labels import gold_texts
-from kragx.agreement.stored_labels import asked_in, check_choice, grades_by
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import read_records, write_records

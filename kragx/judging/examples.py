@@ -74,13 +74,11 @@ class Examples:
             asked_type, top, labelled = _read(self)
         else:
             labelled = tuple(self.labels)
-            if not all(isinstance(pair, Example) for pair in labelled):
-                raise UsageError("pass the path of qrels, or Example objects", field="labels")
-            if not all(pair.query_id for pair in labelled):
+            if not all(isinstance(pair, Example) and pair.query_id for pair in labelled):
                 raise UsageError(
-                    "an Example has no query_id, from which follows whether it is held out",
+                    "one has no query_id, from which follows whether it is held out",
                     field="labels",
-                    remedy="give each the id by which labels and runs name its query",
+                    remedy="pass the path of qrels, or Example objects, each with its query's id",
                 )
             asked_type, top = self.asks, 0
         text = "gold" if asked_type == "support" else "query"

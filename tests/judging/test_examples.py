@@ -364,7 +364,7 @@ def test_what_is_refused(tmp_path, store):
         read_judge({"model": "m", "examples": {"n": 2}})
     with pytest.raises(UsageError, match="pass the path of labelled pairs"):
         read_judge({"model": "m", "examples": 4})
-    with pytest.raises(UsageError, match=r"examples\.labels: an Example has no query_id"):
+    with pytest.raises(UsageError, match=r"examples\.labels: one has no query_id"):
         Judge(client, examples=[replace(pair, query_id=None) for pair in LABELS])
     with pytest.raises(DataError, match=r"nowhere\.qrels"):
         Judge(client, examples="nowhere.qrels")

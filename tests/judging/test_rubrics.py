@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from kragx import GoldDataset, evaluate
 from kragx.agreement.calibration import calibrate
+from kragx.agreement.label_files import examples_shown
 from kragx.agreement.labels import read_labels
-from kragx.agreement.stored_labels import examples_shown
 from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
 from kragx.judging import RUBRICS, Judge, Question, Store, read_judge, read_rubric

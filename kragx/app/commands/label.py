@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from kragx.agreement import Labels, PairToLabel, Sample, draw
+from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import Scale, read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
-from kragx.agreement.stored_labels import asked_in
 from kragx.app.commands import options as opt
 from kragx.app.commands.workshop import serve
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
