@@ -4,6 +4,7 @@
 |-----------|-----------------------------------------------------------------------------------|
 | `pairs`   | JSON Lines or CSV: query_id, doc_id or rank, gold_id or gold (optional), label      |
 | `matrix`  | JSON Lines as ``kragx match`` writes them: query_id, matched (n x m)                |
+| `offsets` | JSON Lines: query_id, chunk_chars (n), gold_chars (m), overlap_chars (n x m)        |
 | `qrels`   | TREC qrels: query, document id, grade; of a document with any of the query's gold   |
 | `store`   | a judgement store: a judge's grades and people's                                  |
 | `gold`    | a gold or results file of any format: the grades of its gold                        |
@@ -46,7 +47,7 @@ Side = Literal["human", "judge"]
 _FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
 _IDS = {"query_id", "doc_id", "gold_id"}
 _WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
-_MARKS = {"matched": "matrix", "label": "pairs"}
+_MARKS = {"matched": "matrix", "overlap_chars": "offsets", "label": "pairs"}
 _SQLITE = b"SQLite format 3\x00"
 _GOLD_SETS = (".json", ".json.gz", ".tsv", ".xlsx", ".xls", ".parquet")
 
@@ -190,9 +191,30 @@ def _of_matrix(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
                 yield Label(_grade(value), query_id, rank=rank, gold=gold)
 
 
+def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
+    try:
+        chunks, golds, rows = (record[f"{name}_chars"] for name in ("chunk", "gold", "overlap"))
+        matched = [
+            [shares_half(shared, chunk, gold) for shared, gold in zip(row, golds, strict=True)]
+            for row, chunk in zip(rows, chunks, strict=True)
+        ]
+    except (KeyError, TypeError, ValueError):
+        raise DataError(
+            "'overlap_chars' must be lists of numbers, one for each of 'chunk_chars', each as long "
+            "as 'gold_chars'"
+        ) from None
+    yield from _of_matrix(query_id, {"matched": matched})
+
+
+def shares_half(shared: float, chunk: float, gold: float) -> bool:
+    """A match by offsets: at least half of the characters of either one are shared."""
+    return shared > 0 and 2 * shared >= min(chunk, gold)
+
+
 READERS: Mapping[str, Callable[[Path], Iterator[Label]]] = {
     "pairs": partial(_by_record, _of_pair),
     "matrix": partial(_by_record, _of_matrix),
+    "offsets": partial(_by_record, _of_offsets),
     "qrels": _of_qrels,
     "gold": lambda path: of_dataset(read_dataset(path), str(path)),
 }
@@ -212,7 +234,8 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
     """
     if not any(query.gold for query in dataset):
         raise DataError(
-            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched'",
+            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched', nor "
+            "'overlap_chars'",
             path=name,
         )
     for query in dataset:

@@ -50,12 +50,14 @@ class Labels:
             They calibrate a match; `grades` are then empty.
         positive: the least grade that is a match, unless the user says otherwise; None where
             nobody knows: of a rubric of somebody's own, of which a store has no more than the id.
+        by_place: whether they follow from places in sources, and so are no matcher's decisions.
     """
 
     grades: Mapping[Pair, float]
     name: str = "labels"
     of_gold: tuple[Label, ...] = ()
     positive: float | None = 1.0
+    by_place: bool = False
 
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
@@ -205,6 +207,7 @@ def read_labels(
                 labels = replace(collected(rows, str(address)), positive=cut)
             else:
                 labels = collected(READERS[kind](Path(source)), str(Path(source)))
+                labels = replace(labels, by_place=kind == "offsets")
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:

@@ -119,9 +119,9 @@ def _counts(trial: Trial) -> list[int]:
 
 
 def _labels(trial: Trial) -> None:
-    """Labels of pairs, or as a matrix."""
+    """Labels of pairs, as a matrix or by offsets."""
     random = trial.random
-    name = random.choice(("labels.csv", "labels.jsonl", "matrix.jsonl"))
+    name = random.choice(("labels.csv", "labels.jsonl", "matrix.jsonl", "offsets.jsonl"))
     content = (SEEDS / name).read_bytes()
     if name.endswith(".jsonl") and random.random() < 0.5:
         records = mutate.values(random, [json.loads(line) for line in content.splitlines()])
