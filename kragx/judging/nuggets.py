@@ -33,7 +33,6 @@ class Nuggets(Result):
         n_kept: those that had facts before, and kept them.
         n_textless: those without anything that facts could be taken from.
         n_without: those for which the model found none.
-        n_missing: those of which the judgement failed.
         cost: of the calls; None where no price is known.
         currency: of the cost.
         judging: what it took.
@@ -47,7 +46,6 @@ class Nuggets(Result):
     n_kept: int
     n_textless: int
     n_without: int
-    n_missing: int
     cost: float | None
     currency: str
     judging: Tally
@@ -74,11 +72,9 @@ class Nuggets(Result):
         if any(n for _, n in counts):
             phrases = (phrase("{noun}: {n}", noun=noun, n=n) for noun, n in counts if n)
             yield Line(joined(", ", phrases))
-        if self.n_missing:
-            yield warning(
-                phrase("questions without facts, as judging failed: {n}", n=self.n_missing)
-            )
         spent = self.judging
+        if n_missing := spent.n_missing:
+            yield warning(phrase("questions without facts, as judging failed: {n}", n=n_missing))
         cost = "" if self.cost is None else f"{self.cost:.4f} {self.currency}"
         yield Line(
             phrase(
@@ -168,7 +164,6 @@ def extract(
         n_kept=n_kept,
         n_textless=len(dataset) - n_kept - len(questions),
         n_without=entries.count(0),
-        n_missing=tally.n_missing,
         cost=None if judge.price is None else judge.price.of(tally),
         currency=judge.currency,
         judging=tally,

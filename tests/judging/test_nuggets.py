@@ -378,7 +378,7 @@ def test_extract_with_failures(tmp_path):
     with pytest.raises(JudgingError, match="1 of 2 judgements are missing"):
         extract(given, judge_of(tmp_path, reply))
     result = extract(given, judge_of(tmp_path, reply, max_missing=0.5))
-    assert (result.n_missing, result.n_questions) == (1, 1)
+    assert (result.judging.n_missing, result.n_questions) == (1, 1)
     assert facts_of(result.dataset["q1"]) == ()
 
 
