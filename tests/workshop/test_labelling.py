@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +13,10 @@ from tests.workshop.serving import written
 
 @pytest.mark.integration
 def test_label(tmp_path):
-    """It draws, opens a workshop of the pairs, and writes the labels when Ctrl-C ends it."""
+    """It draws, opens a workshop of the pairs, and writes the labels when Ctrl-C ends it.
+
+    Labels that somebody has added to the file by hand are not lost.
+    """
     docs = [{"id": f"d{at}", "text": f"passage {at}"} for at in range(4)]
     row = {"query_id": "q1", "query": "why?", "gold": [], "retrieved": docs}
     written(tmp_path / "results.jsonl", [row])
@@ -32,3 +37,13 @@ def test_label(tmp_path):
     assert len(path.read_text().splitlines()) == 2
     sample = tmp_path / "my.qrels.sample.jsonl"
     assert json.loads(sample.read_text().splitlines()[0])["sample"]["scale"] == "0-3"
+    path.write_text(path.read_text() + "q1 0 d0 1\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "kragx", "judge", "label", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "holds 1 labels that its workshop lacks, the first of 'q1' and 'd0'" in done.stderr
+    assert len(path.read_text().splitlines()) == 3

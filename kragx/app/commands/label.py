@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kragx.agreement import Labels, PairToLabel, Sample, draw
+from kragx.agreement import Labels, PairToLabel, Sample, draw, read_labels
 from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import Scale, read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
@@ -127,13 +128,34 @@ def label(
     if not is_made:
         start(folder, sample=sample_file)
     opened = Workshop.open(folder)
-    _write(file, sample, opened)  # what an interrupted session left
+    _go_on(file, sample, opened)
     try:
         serve(opened, port, browser=browser)
     finally:
         n, n_items = _write(file, sample, opened), len(sample.items)
         progress_text = phrase("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
         say(joined("; ", [progress_text, "" if n >= n_items else phrase("run again to go on")]))
+
+
+def _go_on(file: Path, sample: Sample, workshop: "Workshop") -> None:
+    """Write what an interrupted session left, unless labels that its workshop lacks would go.
+
+    Raises:
+        UsageError: the file has some.
+    """
+    with TemporaryDirectory() as folder:
+        anew = Path(folder, file.name)
+        pairs = read_labels(anew).grades.keys() if _write(anew, sample, workshop) else set()
+    there = file.exists() and file.stat().st_size
+    if extra := sorted(read_labels(file).grades.keys() - pairs) if there else ():
+        query_id, document = extra[0]
+        raise UsageError(
+            f"holds {len(extra)} labels that its workshop lacks, the first of {query_id!r} and "
+            f"{document!r}",
+            field=str(file),
+            remedy="move them to a file of their own, as this one is written anew",
+        )
+    _write(file, sample, workshop)
 
 
 def _write(file: Path, sample: Sample, workshop: "Workshop") -> int:
