@@ -28,7 +28,7 @@ from kragx.evaluation.calls.messages import (
     UserWords,
     events_of,
 )
-from kragx.evaluation.calls.questions import Questions
+from kragx.evaluation.calls.questions import KnownQuestions
 from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
 from kragx.evaluation.services.answer_path import steps_of, value_at
@@ -86,7 +86,7 @@ def read_messages(
     if query_id is not None:
         steps_of(query_id)
     remedy = "name where a chat has the id: query_id='metadata.query_id'"
-    questions = Questions(gold, by_id=query_id is not None, remedy=remedy)
+    questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
     log = _Log(questions, query_id, None if tools is None else frozenset(tools), read)
     for chat in _longest([*_chats(chats)]):
         with inside(path=chat.place):
@@ -221,7 +221,7 @@ class _Log:
         n_again: how many questions were asked again.
     """
 
-    questions: Questions
+    questions: KnownQuestions
     query_id: str | None
     tools: frozenset[str] | None
     read: ToolDocuments

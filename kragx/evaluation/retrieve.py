@@ -25,7 +25,7 @@ from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, is_reply, reason_of
-from kragx.evaluation.calls.call import Recording
+from kragx.evaluation.calls.call import CallRecording
 from kragx.evaluation.calls.recorder import LOST, over, recorded
 from kragx.evaluation.calls.search_calls import searches_beside
 from kragx.evaluation.calls.stages import stages_of
@@ -330,7 +330,7 @@ class _Interview:
                 pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
                 time.sleep(pause) if self.threads is None else await asyncio.sleep(pause)
             started, is_awaited = time.perf_counter(), self.awaits
-            recording = Recording()
+            recording = CallRecording()
             try:
                 with recorded(recording, listens=self._listens):
                     answer, took = await self._ask(query, recording)
@@ -352,7 +352,7 @@ class _Interview:
                 return self._retrieved(seconds, recording, mender, error)
         return retrieved
 
-    async def _ask(self, query: Query, recording: Recording) -> tuple[Any, float]:
+    async def _ask(self, query: Query, recording: CallRecording) -> tuple[Any, float]:
         """What the retriever answers to a question, put as it takes it, and in how many seconds.
 
         Raises:
@@ -419,7 +419,7 @@ class _Interview:
         return isinstance(error, GeneratorExit) or task is None or task.cancelling() > 0
 
     def _answered(
-        self, answer: Any, query: Query, seconds: float, recording: Recording, mender: Mender
+        self, answer: Any, query: Query, seconds: float, recording: CallRecording, mender: Mender
     ) -> Retrieved:
         """What a question got that was answered.
 
@@ -443,7 +443,7 @@ class _Interview:
         return replace(self._retrieved(seconds, recording, mender), documents=documents)
 
     def _with_searches(
-        self, answer: Retrieved, seconds: float, recording: Recording, mender: Mender
+        self, answer: Retrieved, seconds: float, recording: CallRecording, mender: Mender
     ) -> Retrieved:
         """An answer that says itself what was searched for, with what else is known of it."""
         heard = self._retrieved(seconds, recording, mender)
@@ -480,7 +480,7 @@ class _Interview:
     def _retrieved(
         self,
         seconds: float,
-        recording: Recording,
+        recording: CallRecording,
         mender: Mender,
         error: BaseException | None = None,
         *,

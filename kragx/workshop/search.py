@@ -8,7 +8,7 @@ MOST = 50
 """So many documents a search shows at most."""
 
 
-class Search:
+class PassageIndex:
     """Finds documents by words, in Korean and English alike, without a model.
 
     Args:

@@ -4,7 +4,7 @@ import pytest
 
 from kragx.data import Doc
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.search import Search
+from kragx.workshop.search import PassageIndex
 
 WORDS = "산 물건은 받은 날부터 칠 일 안에 이유 없이 돌려보낼 수 있고 값은 삼 일 안에 돌려받는다"
 LONG = f"{WORDS} {WORDS.replace('산', '빌린')} 다만 뜯은 물건은 그러하지 아니하다"
@@ -18,19 +18,19 @@ def corpus(*texts: str) -> dict[str, Doc]:
 def test_search_by_hand():
     """Who shares most comes first, equals keep their order, and nothing is found by nothing."""
     docs = corpus("환불은 7일 안에", "배송은 3일", "refund policy", "환불", "배송은 3일")
-    search = Search(docs)
+    search = PassageIndex(docs)
     assert search.best("환불 기간")[:2] == ["d", "a"]
     assert search.best("배송은 며칠") == ["b", "e"]
     assert search.best("REFUND") == ["c"]
     assert [search.best(words) for words in ("", "  ", "?!", "zzzz")] == [[]] * 4
     assert len(search.best("환불 배송", k=1)) == 1
-    assert Search(corpus("...", "")).best("환불") == []
+    assert PassageIndex(corpus("...", "")).best("환불") == []
 
 
 def test_search_shows_one_of_copies():
     """A copy is found as the document that stands for it."""
     docs = corpus("환불은 7일", "환불은 7일!", "배송은 3일")
-    assert Search(docs, Copies(docs).first).best("환불") == ["a"]
+    assert PassageIndex(docs, Copies(docs).first).best("환불") == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kragx.adapters.opentelemetry.otlp import spans_in
-from kragx.adapters.opentelemetry.span import Span, SpanReader
-from kragx.adapters.opentelemetry.turns import Spans, Turn
+from kragx.adapters.opentelemetry.span import SpanReader, TraceSpan
+from kragx.adapters.opentelemetry.turns import Spans, TracedTurn
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, inside, shorten
-from kragx.evaluation.calls.questions import Questions
+from kragx.evaluation.calls.questions import KnownQuestions
 from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.stages import stages_of
 from kragx.printing import joined, phrase
 from kragx.warned import warn
 
-_Turns = dict[str, dict[str, Turn]]
+_Turns = dict[str, dict[str, TracedTurn]]
 
 
 def read_traces(
@@ -53,7 +53,7 @@ def read_traces(
             tells them.
     """
     remedy = "name the attribute of the spans that has the id: query_id='...'"
-    questions = Questions(gold, by_id=query_id is not None, remedy=remedy)
+    questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
     spans = Spans(_spans(path), questions, query_id)
     turns, unknown = spans.turns()
     if not turns:
@@ -85,7 +85,7 @@ def read_traces(
     }
 
 
-def _spans(path: str | Path) -> list[Span]:
+def _spans(path: str | Path) -> list[TraceSpan]:
     reader = SpanReader()
     spans = []
     for location, record in spans_in(path):
@@ -94,7 +94,7 @@ def _spans(path: str | Path) -> list[Span]:
     return spans
 
 
-def _last(turns: Sequence[Turn]) -> tuple[_Turns, int]:
+def _last(turns: Sequence[TracedTurn]) -> tuple[_Turns, int]:
     """The last turn of each question, by run; and how many others there are."""
     last: _Turns = defaultdict(dict)
     for turn in turns:
@@ -102,7 +102,7 @@ def _last(turns: Sequence[Turn]) -> tuple[_Turns, int]:
     return last, len(turns) - sum(map(len, last.values()))
 
 
-def _answer(turn: Turn) -> Retrieved:
+def _answer(turn: TracedTurn) -> Retrieved:
     """What a question got."""
     if not turn.is_agents and len(turn.searches) == 1:
         (call,) = turn.searches
@@ -119,7 +119,7 @@ def _answer(turn: Turn) -> Retrieved:
     return Retrieved(seconds=took, error=error, searches=searches, has_list=False)
 
 
-def _n_several(by_question: Mapping[str, Turn]) -> int:
+def _n_several(by_question: Mapping[str, TracedTurn]) -> int:
     return sum(len(turn.searches) > 1 for turn in by_question.values())
 
 

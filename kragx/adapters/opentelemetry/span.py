@@ -42,7 +42,7 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class TraceSpan:
     """A piece of work.
 
     Attributes:
@@ -80,7 +80,7 @@ class SpanReader:
         self._numbers = count(1)
         self._docs: dict[tuple[str | None, str | None], Doc] = {}
 
-    def read(self, record: Mapping[str, Any]) -> Span:
+    def read(self, record: Mapping[str, Any]) -> TraceSpan:
         """A span; what does not say of which trace it is, is one of its own.
 
         Raises:
@@ -94,7 +94,7 @@ class SpanReader:
                 raise
             raise DataError(f"not a span as OTLP has it: {error!r}") from None
 
-    def _span(self, record: Mapping[str, Any], otherwise: str) -> Span:
+    def _span(self, record: Mapping[str, Any], otherwise: str) -> TraceSpan:
         attributes = {
             attribute["key"]: attribute_value(attribute.get("value"))
             for attribute in record.get("attributes", ())
@@ -130,7 +130,7 @@ class SpanReader:
             if span_kind == "RERANKER":
                 self._reranker(call, attributes)
         trace = str(record.get("traceId") or otherwise)
-        return Span(
+        return TraceSpan(
             name=name,
             call=call,
             texts=texts,

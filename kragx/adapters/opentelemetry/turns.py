@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kragx.adapters.opentelemetry.span import Place, Span
+from kragx.adapters.opentelemetry.span import Place, TraceSpan
 from kragx.evaluation.calls.call import Call
-from kragx.evaluation.calls.questions import Questions
+from kragx.evaluation.calls.questions import KnownQuestions
 from kragx.evaluation.calls.search_calls import outermost
 
 
 @dataclass
-class Turn:
+class TracedTurn:
     """What was done for one question of the gold set, once.
 
     Attributes:
@@ -29,7 +29,7 @@ class Turn:
     name: str
     query_id: str
     trace: str
-    around: Span | None
+    around: TraceSpan | None
     is_agents: bool = False
     searches: list[Call] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
@@ -50,9 +50,11 @@ class Spans:
         query_id: the attribute that has a query's id, if there is one.
     """
 
-    def __init__(self, spans: Iterable[Span], questions: Questions, query_id: str | None) -> None:
-        self.spans: list[Span] = sorted(spans, key=lambda span: span.call.started)
-        self._by_place: dict[Place, Span] = {span.place: span for span in self.spans}
+    def __init__(
+        self, spans: Iterable[TraceSpan], questions: KnownQuestions, query_id: str | None
+    ) -> None:
+        self.spans: list[TraceSpan] = sorted(spans, key=lambda span: span.call.started)
+        self._by_place: dict[Place, TraceSpan] = {span.place: span for span in self.spans}
         self._link()
         self._by_texts = query_id is None
         self._query_ids: dict[Place, str] = {}
@@ -79,12 +81,12 @@ class Spans:
             if span.called_by_id is not None:
                 span.call.message = messages.get((span.place[0], span.called_by_id))
 
-    def _is_within(self, span: Span, outer: Span) -> bool:
+    def _is_within(self, span: TraceSpan, outer: TraceSpan) -> bool:
         """Whether one stands within another, should they go round in a circle."""
         return span is outer or outer.call in span.call.around
 
     def _by_text(
-        self, span: Span, questions: Questions, before: dict[Place, list[str]]
+        self, span: TraceSpan, questions: KnownQuestions, before: dict[Place, list[str]]
     ) -> str | None:
         """The question that a span was asked; what was asked before beside it is its history."""
         if not span.texts:
@@ -99,7 +101,7 @@ class Spans:
                 return self._query_ids[outer.place]
         return questions.of_text(text, history)
 
-    def around(self, span: Span) -> Iterator[Span]:
+    def around(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """The spans in which one stands, the innermost first."""
         seen = {span.place}
         while (outer := self._by_place.get(span.around)) is not None and outer.place not in seen:
@@ -107,7 +109,7 @@ class Spans:
             yield outer
             span = outer
 
-    def turns(self) -> tuple[list[Turn], list[str]]:
+    def turns(self) -> tuple[list[TracedTurn], list[str]]:
         """The turns in the order in which they began, and what other searches were for."""
         by_call = {span.call: span for span in self.spans}
         within: dict[Call, list[Call]] = defaultdict(list)
@@ -115,7 +117,7 @@ class Spans:
             searches = [call for call in (span.call, *span.call.around) if call.is_search]
             if searches:
                 within[searches[-1]].append(span.call)
-        turns: dict[tuple[str, str, Place | str], Turn] = {}
+        turns: dict[tuple[str, str, Place | str], TracedTurn] = {}
         unknown: list[str] = []
         for call in outermost(by_call):
             turn = self._turn_of(by_call[call])
@@ -128,7 +130,7 @@ class Spans:
             turn.calls += within[call]
         return sorted(turns.values(), key=lambda turn: turn.started), unknown
 
-    def _turn_of(self, span: Span) -> Turn | None:
+    def _turn_of(self, span: TraceSpan) -> TracedTurn | None:
         """The turn that a search belongs to, so far without searches; None where nobody knows."""
         outer = [*self.around(span)]
         is_agents = span.call.kind == "tool" or span.call.graph is not None
@@ -147,18 +149,18 @@ class Spans:
         asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
         around = asking[-1] if asking else None
         root = around or (outer[-1] if outer else span)
-        return Turn(root.name if is_agents else span.name, query_id, trace, around, is_agents)
+        return TracedTurn(root.name if is_agents else span.name, query_id, trace, around, is_agents)
 
     def _only_one(self, trace: str) -> str | None:
         of_trace = self.of_trace[trace]
         return min(of_trace) if len(of_trace) == 1 else None
 
-    def silent(self, names: Mapping[str, object]) -> Iterator[Turn]:
+    def silent(self, names: Mapping[str, object]) -> Iterator[TracedTurn]:
         """The turns of agents with these names, whether they searched or not."""
         for span in self.spans:
             query_id = self._query_ids.get(span.place)
             if query_id is None or span.name not in names or span.call.is_search:
                 continue
-            outer: Sequence[Span] = [*self.around(span)]
+            outer: Sequence[TraceSpan] = [*self.around(span)]
             if all(self._query_ids.get(place.place) != query_id for place in outer):
-                yield Turn(span.name, query_id, span.place[0], span, True)
+                yield TracedTurn(span.name, query_id, span.place[0], span, True)

@@ -129,7 +129,7 @@ class Call:
         return (self.ended - self.started) / self.unit
 
 
-class Recording:
+class CallRecording:
     """Hears of the calls that are made for one question, from whatever threads and tasks."""
 
     def __init__(self) -> None:

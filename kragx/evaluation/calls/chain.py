@@ -20,7 +20,7 @@ from kragx.data import Mender, as_docs
 from kragx.data.answers import is_doc
 from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, Kind, Objects, Recording
+from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
 from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
 
 _KEY = "map:key:"
@@ -36,7 +36,7 @@ class ChainTrace(BaseCallbackHandler):
 
     run_inline = True  # in the order in which it happens, also in an event loop
 
-    def __init__(self, recordings: tuple[Recording, ...]) -> None:
+    def __init__(self, recordings: tuple[CallRecording, ...]) -> None:
         self._recordings = recordings
         self._messages: dict[object, UUID] = {}  # which called for what, by the call's id
 
@@ -143,7 +143,7 @@ register_configure_hook(_LISTENING, inheritable=True)
 
 
 @contextmanager
-def listening(recordings: tuple[Recording, ...]) -> Iterator[None]:
+def listening(recordings: tuple[CallRecording, ...]) -> Iterator[None]:
     """Within it these hear whatever LangChain runs."""
     token = _LISTENING.set(ChainTrace(recordings))
     try:

@@ -9,7 +9,7 @@ from kragx.data import GoldDataset, Query, normalise
 from kragx.errors import UsageError
 
 
-class Questions:
+class KnownQuestions:
     """The questions of a gold set.
 
     Args:

@@ -17,7 +17,7 @@ from kragx.data.answers import ranked
 from kragx.data.searches import Search, Searches
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, Recording
+from kragx.evaluation.calls.call import Call, CallRecording
 from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_answers import documents_in, words_of
 from kragx.printing import phrase
@@ -32,7 +32,7 @@ LOST = (
 )
 """Why searches are not known of a question, though some were made."""
 
-_RECORDINGS: ContextVar[tuple[Recording, ...]] = ContextVar("kragx_recordings", default=())
+_RECORDINGS: ContextVar[tuple[CallRecording, ...]] = ContextVar("kragx_recordings", default=())
 _CALL: ContextVar[Hashable] = ContextVar("kragx_call", default=None)
 _TOGETHER: ContextVar[Hashable] = ContextVar("kragx_together", default=None)
 
@@ -44,18 +44,18 @@ class _Open:
     """
 
     def __init__(self) -> None:
-        self._recordings: list[tuple[Recording, ...]] = []
+        self._recordings: list[tuple[CallRecording, ...]] = []
         self._lock = threading.Lock()
 
-    def add(self, recordings: tuple[Recording, ...]) -> None:
+    def add(self, recordings: tuple[CallRecording, ...]) -> None:
         with self._lock:
             self._recordings.append(recordings)
 
-    def remove(self, recording: Recording) -> None:
+    def remove(self, recording: CallRecording) -> None:
         with self._lock:
             self._recordings = [rest for rest in self._recordings if rest[-1] is not recording]
 
-    def recordings(self) -> tuple[Recording, ...]:
+    def recordings(self) -> tuple[CallRecording, ...]:
         """Those that hear of a call in a thread that does not know."""
         with self._lock:
             several = [*self._recordings]
@@ -76,7 +76,7 @@ _OPEN = _Open()
 
 
 @contextmanager
-def recorded(recording: Recording, *, listens: bool) -> Iterator[None]:
+def recorded(recording: CallRecording, *, listens: bool) -> Iterator[None]:
     """Within it the recording hears of calls, and with `listens` of those of LangChain."""
     recordings = (*_RECORDINGS.get(), recording)
     token = _RECORDINGS.set(recordings)
@@ -95,7 +95,7 @@ def recorded(recording: Recording, *, listens: bool) -> Iterator[None]:
             _OPEN.remove(recording)
 
 
-def over(recording: Recording) -> None:
+def over(recording: CallRecording) -> None:
     """Say that what was asked is no longer at work."""
     recording.is_over = True  # before the other is looked at, as `recorded` does it the other way
     if recording.may_last:
@@ -109,10 +109,10 @@ class SearchRecording(Searches):
     sequence of `Search`.
     """
 
-    _recording: Recording
+    _recording: CallRecording
     _read: tuple[int | str, ...] | None
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: CallRecording) -> None:
         super().__init__(())
         for name, value in {"_recording": recording, "_read": None}.items():
             object.__setattr__(self, name, value)  # what it derives from is frozen
@@ -192,7 +192,7 @@ def record_searches() -> Iterator[SearchRecording]:
         >>> [(search.step, search.query) for search in searches]
         [(1, 'hut opening hours'), (2, 'when does the hut open')]
     """
-    recording = Recording()
+    recording = CallRecording()
     try:
         with recorded(recording, listens=True):
             yield SearchRecording(recording)

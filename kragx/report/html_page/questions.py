@@ -16,7 +16,7 @@ from kragx.plain import plain
 from kragx.report.html_page.cells import Grid, RunCell, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
 from kragx.report.html_page.packing import TextTable, rounded_score
-from kragx.report.html_page.searches import Searched, searched, searched_pairs
+from kragx.report.html_page.searches import QuestionSearches, searched, searched_pairs
 
 QUESTIONS_A_BLOCK = 32
 """How many questions a block holds."""
@@ -139,7 +139,9 @@ class OpenedQuestions:
         row = cell.rows[position]
         return list(map(self._gold, cell.golds[row])) if cell.pooled and row is not None else None
 
-    def _runs(self, position: int, searches: Mapping[int, Searched | None]) -> dict[str, Any]:
+    def _runs(
+        self, position: int, searches: Mapping[int, QuestionSearches | None]
+    ) -> dict[str, Any]:
         """What each retriever returned; the same for every matcher, so the first one will do."""
         runs: dict[str, Any] = {}
         for cell in self._grid:
@@ -158,7 +160,7 @@ class OpenedQuestions:
             }
         return runs
 
-    def _searches(self, searches: Searched | None) -> dict[str, Any]:
+    def _searches(self, searches: QuestionSearches | None) -> dict[str, Any]:
         """The searches behind a retriever's list, where it made several, and their documents."""
         if searches is None:
             return {}

@@ -17,7 +17,7 @@ from kragx.report.html_page.packing import rounded_score, short
 
 
 @dataclass(frozen=True)
-class Searched:
+class QuestionSearches:
     """What somebody searched for one question.
 
     Attributes:
@@ -36,7 +36,7 @@ class Searched:
     is_matched: bool
 
 
-def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
+def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
     """The searches of a row; None where a retriever gave a list alone.
 
     Args:
@@ -66,7 +66,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
         facts = (search.query, search.tool, search.step, short(search.seconds), search.tokens)
         rows.append([*facts, search.error, int(search.is_measured), own, len(came)])
     read = answer.of("read") if answer.error is None else None
-    return Searched(
+    return QuestionSearches(
         docs,
         rows,
         None if read is None else [numbers.get((doc.id, doc.text), -1) for doc in read],
@@ -76,7 +76,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
 
 
 def searched_pairs(
-    of_cells: Mapping[int, Searched | None], cell: RunCell, row: int
+    of_cells: Mapping[int, QuestionSearches | None], cell: RunCell, row: int
 ) -> list[float | None]:
     """Document, gold item and score of each pair with a score above 0, one after the other.
 

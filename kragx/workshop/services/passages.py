@@ -3,7 +3,7 @@
 import threading
 
 from kragx.workshop.forms import SearchForm
-from kragx.workshop.search import Search
+from kragx.workshop.search import PassageIndex
 from kragx.workshop.services.context import Context, Plain, plain_judgement
 from kragx.workshop.state.records import Person
 
@@ -13,7 +13,7 @@ class Passages:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._search: Search | None = None
+        self._search: PassageIndex | None = None
         self._lock = threading.Lock()
 
     def document(self, document: str) -> Plain:
@@ -47,9 +47,9 @@ class Passages:
             passage["words"] = [list(span) for span in meeting.spans]
         return {"documents": passages}
 
-    def index(self) -> Search:
+    def index(self) -> PassageIndex:
         """What finds documents by words, made when it is first asked for."""
         with self._lock:
             if self._search is None:
-                self._search = Search(self._context.documents, self._context.copies.first)
+                self._search = PassageIndex(self._context.documents, self._context.copies.first)
             return self._search

@@ -34,7 +34,7 @@ _STATUS = {UnknownError: 404, RefusedError: 403, ClashError: 409}
 
 
 @dataclass(frozen=True)
-class Call:
+class ApiCall:
     """Something that the page may ask.
 
     Attributes:
@@ -52,29 +52,33 @@ class Call:
 
 
 # In the answers `d` is the desk, `p` who asks, and `f` the form.
-CALLS: tuple[Call, ...] = (
-    Call("GET", "me", forms.Nothing, lambda d, p, _: d.progress.me(p)),
-    Call("GET", "next", forms.NextForm, lambda d, p, f: d.judging.next(p, f)),
-    Call("POST", "leave", forms.Nothing, lambda d, p, _: d.judging.leave(p)),
-    Call("POST", "judgements", forms.JudgementForm, lambda d, p, f: d.judging.judge(p, f)),
-    Call("POST", "marks", forms.MarkForm, lambda d, p, f: d.judging.mark(p, f)),
-    Call("POST", "undo", forms.UndoForm, lambda d, p, f: d.judging.undo(p, f.uid)),
-    Call("GET", "questions", forms.QuestionsForm, lambda d, p, f: d.questions.listed(p, f)),
-    Call("POST", "questions", forms.QuestionForm, lambda d, p, f: d.questions.put(p, f)),
-    Call("POST", "questions/drop", forms.DropForm, lambda d, p, f: d.questions.drop(p, f)),
-    Call("GET", "templates", forms.TemplatesForm, lambda d, _, f: d.questions.drafts(f), True),
-    Call("POST", "templates", forms.UidsForm, lambda d, p, f: d.questions.add_drafts(p, f), True),
-    Call("GET", "documents", forms.DocumentForm, lambda d, _, f: d.passages.document(f.document)),
-    Call("GET", "around", forms.DocumentForm, lambda d, _, f: d.passages.around(f.document)),
-    Call("GET", "search", forms.SearchForm, lambda d, p, f: d.passages.search(p, f)),
-    Call("GET", "guidelines", forms.Nothing, lambda d, *_: _guidelines(d)),
-    Call("GET", "progress", forms.Nothing, lambda d, p, _: d.progress.report(p)),
-    Call("GET", "conflicts", forms.Nothing, lambda d, *_: d.judging.conflicts(), True),
-    Call("POST", "decisions", forms.DecisionForm, lambda d, p, f: d.judging.decide(p, f), True),
-    Call("GET", "releases", forms.Nothing, lambda d, *_: d.releases.listed(), True),
-    Call("POST", "releases", forms.ReleaseForm, lambda d, p, f: d.releases.release(p, f), True),
-    Call("GET", "people", forms.Nothing, lambda d, *_: d.people.everybody(), True),
-    Call("POST", "people", forms.PersonForm, lambda d, _, f: d.people.put(f), True),
+CALLS: tuple[ApiCall, ...] = (
+    ApiCall("GET", "me", forms.Nothing, lambda d, p, _: d.progress.me(p)),
+    ApiCall("GET", "next", forms.NextForm, lambda d, p, f: d.judging.next(p, f)),
+    ApiCall("POST", "leave", forms.Nothing, lambda d, p, _: d.judging.leave(p)),
+    ApiCall("POST", "judgements", forms.JudgementForm, lambda d, p, f: d.judging.judge(p, f)),
+    ApiCall("POST", "marks", forms.MarkForm, lambda d, p, f: d.judging.mark(p, f)),
+    ApiCall("POST", "undo", forms.UndoForm, lambda d, p, f: d.judging.undo(p, f.uid)),
+    ApiCall("GET", "questions", forms.QuestionsForm, lambda d, p, f: d.questions.listed(p, f)),
+    ApiCall("POST", "questions", forms.QuestionForm, lambda d, p, f: d.questions.put(p, f)),
+    ApiCall("POST", "questions/drop", forms.DropForm, lambda d, p, f: d.questions.drop(p, f)),
+    ApiCall("GET", "templates", forms.TemplatesForm, lambda d, _, f: d.questions.drafts(f), True),
+    ApiCall(
+        "POST", "templates", forms.UidsForm, lambda d, p, f: d.questions.add_drafts(p, f), True
+    ),
+    ApiCall(
+        "GET", "documents", forms.DocumentForm, lambda d, _, f: d.passages.document(f.document)
+    ),
+    ApiCall("GET", "around", forms.DocumentForm, lambda d, _, f: d.passages.around(f.document)),
+    ApiCall("GET", "search", forms.SearchForm, lambda d, p, f: d.passages.search(p, f)),
+    ApiCall("GET", "guidelines", forms.Nothing, lambda d, *_: _guidelines(d)),
+    ApiCall("GET", "progress", forms.Nothing, lambda d, p, _: d.progress.report(p)),
+    ApiCall("GET", "conflicts", forms.Nothing, lambda d, *_: d.judging.conflicts(), True),
+    ApiCall("POST", "decisions", forms.DecisionForm, lambda d, p, f: d.judging.decide(p, f), True),
+    ApiCall("GET", "releases", forms.Nothing, lambda d, *_: d.releases.listed(), True),
+    ApiCall("POST", "releases", forms.ReleaseForm, lambda d, p, f: d.releases.release(p, f), True),
+    ApiCall("GET", "people", forms.Nothing, lambda d, *_: d.people.everybody(), True),
+    ApiCall("POST", "people", forms.PersonForm, lambda d, _, f: d.people.put(f), True),
 )
 
 
@@ -95,7 +99,7 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
 
 
 def _endpoint(
-    desk: Desk, call: Call, say: Callable[[str], object]
+    desk: Desk, call: ApiCall, say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         try:
@@ -112,7 +116,9 @@ def _endpoint(
     return endpoint
 
 
-def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | None) -> Response:
+def _answer(
+    desk: Desk, call: ApiCall, token: str, request: Request, body: bytes | None
+) -> Response:
     try:
         with answering(within=_PATIENCE):
             desk.context.state.refresh()

@@ -10,7 +10,7 @@ import pytest
 from kragx.data import Doc
 from kragx.workshop.folder.folder import start
 from kragx.workshop.questions.leak import content_words
-from kragx.workshop.search import Search
+from kragx.workshop.search import PassageIndex
 from tests.workshop.serving import Served, serving, written
 
 TEXTS = {
@@ -46,7 +46,7 @@ def shop(folder: Path, questions=QUESTIONS, texts=TEXTS, **options) -> Path:
         )
     start(folder / "shop", corpus=corpus, name="소비자 상담", language="ko", **options)
     content_words("질문")  # Kiwi and bm25s load here, and not while a page waits
-    Search({"one": Doc("one", "글")}).best("글")
+    PassageIndex({"one": Doc("one", "글")}).best("글")
     return folder / "shop"
 
 
