@@ -89,7 +89,8 @@ class Retrieved:
         """The documents that a metric of this list is about; None where the list is not there.
 
         Somebody who has a list alone has searched once. Who failed, searched nothing, or only made
-        searches that failed, has empty lists; and where nothing came, nothing was read.
+        searches that failed, has empty lists; and where nothing came, nothing was read, unless
+        somebody says what was.
 
         Args:
             name: which list.
@@ -108,9 +109,10 @@ class Retrieved:
             return self.documents
         if not self.searches:
             return self._of_one_search(name)
-        if all(search.error is not None for search in self.searches):
+        listed = None if name == "retrieved" else list_of(self.searches, name, order)
+        if listed is None and all(search.error is not None for search in self.searches):
             return ()
-        return None if name == "retrieved" else list_of(self.searches, name, order)
+        return listed
 
     def _of_one_search(self, name: ListName) -> tuple[Doc, ...] | None:
         if name == "read":

@@ -71,7 +71,7 @@ class SearchTable:
         list_start: (n + 1) and `docs`: the documents of search j, by rank, are the places
             ``docs[list_start[j]:list_start[j + 1]]`` in the table.
         measured: (n) whether it is known what documents came; False of failed searches, too.
-        failed: (n) whether it failed, and so brought nothing.
+        failed: (n) whether it, or its question, failed: it brought nothing; only its cost counts.
         seconds, tokens: (n) what it took; NaN where nobody says.
         final: what was handed on in the end; not there where a question has searches alone.
         read: what was read; not there where no search of a question says.
@@ -166,7 +166,8 @@ class SearchTable:
         """The same where the tokens of a search are those of the documents that it brought.
 
         Only where no search of a whole evaluation says its tokens: what is counted is never mixed
-        with what is measured. One that is not measured has none; one that failed brought nothing.
+        with what is measured. One that failed brought nothing; of one that is not measured, or of a
+        question that failed, nobody knows.
 
         Args:
             lengths: (d) the tokens of each document.
@@ -175,7 +176,7 @@ class SearchTable:
         sums = np.bincount(search, lengths[self.docs], minlength=len(self.step))
         tokens = sums.astype(np.float64)  # of no document at all they are whole numbers
         tokens[self.failed] = 0.0
-        tokens[~(self.measured | self.failed)] = np.nan
+        tokens[~(self.measured | self.failed) | ~self.table.answered[self.query]] = np.nan
         return replace(self, tokens=tokens)
 
     def _of_searches(self, chosen: Any) -> Places:

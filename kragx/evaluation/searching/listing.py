@@ -103,7 +103,8 @@ def query_of(n: Ints) -> Ints:
 class Listing:
     """The lists of q questions as entries: those got in the end, then those that searches gave.
 
-    A question that was not answered has none. One that has a list alone has made one search.
+    A question that failed has none; of its searches only the cost counts, and whatever they brought
+    was of no use. One that has a list alone has made one search.
 
     Attributes:
         entries: all of them.
@@ -141,30 +142,30 @@ class Listing:
         is_meant = answered[of_search]
         has_list = lists.has_list & answered
         final, docs = _those(batch.final, has_list), _those(lists.docs, is_meant)
-        n_final, n_docs = final.texts.n_texts, docs.texts.n_texts[is_meant]
+        n_final, n_docs = final.texts.n_texts, docs.texts.n_texts
         alone = np.flatnonzero(has_list & (lists.n == 0))
-        of_search_meant = np.concatenate((of_search[is_meant], alone))
-        order = np.argsort(of_search_meant, kind="stable")
+        order = np.argsort(np.concatenate((of_search, alone)), kind="stable")
 
         def column(values: NDArray[Any], of_alone: NDArray[Any]) -> NDArray[Any]:
             return np.concatenate((values, of_alone))[order]
 
         zero, nan = np.zeros(len(alone), np.int64), np.full(len(alone), np.nan)
         seconds = np.array([np.nan if s is None else s for s in batch.seconds], np.float64)
-        firsts = len(final.texts.numbers) + starts_of(n_docs)
+        # What failed gave nothing that could have cost any, unless it says otherwise.
+        tokens = np.where(lists.failed & np.isnan(lists.tokens), 0.0, lists.tokens)
         return cls(
             entries=joined([final, docs]),
             query=np.concatenate((final.texts.of_text, of_search[docs.texts.of_text])),
             n_final=n_final,
-            n=np.bincount(of_search_meant, minlength=len(batch)),
-            firsts=column(firsts, starts_of(n_final)[alone]),
+            n=lists.n + np.bincount(alone, minlength=len(batch)),
+            firsts=column(len(final.texts.numbers) + starts_of(n_docs), starts_of(n_final)[alone]),
             lengths=column(n_docs, n_final[alone]),
-            step=column(lists.step[is_meant], zero + 1),
-            lane=column(lists.lane[is_meant], zero),
-            measured=column(lists.measured[is_meant], zero == 0),
-            failed=column(lists.failed[is_meant], zero > 0),
-            seconds=column(lists.seconds[is_meant], seconds[alone]),
-            tokens=column(lists.tokens[is_meant], nan),
+            step=column(lists.step, zero + 1),
+            lane=column(lists.lane, zero),
+            measured=column(lists.measured & is_meant, zero == 0),
+            failed=column(lists.failed | ~is_meant, zero > 0),
+            seconds=column(lists.seconds, seconds[alone]),
+            tokens=column(tokens, nan),
             has_list=has_list,
             reads=[read if flag else None for read, flag in zip(lists.reads, answered)],
             answered=answered,

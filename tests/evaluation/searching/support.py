@@ -59,7 +59,7 @@ class Agent:
         if name == "retrieved" and has_list:
             return [*self.retrieved]
         if self.searches and all(failed):
-            return []
+            return (self._of_searches(name, order) if name == "read" else None) or []
         if not self.searches:
             docs = list(self.retrieved or ())
             nobody_says = name == "read" and has_list
