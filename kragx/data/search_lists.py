@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kragx.data.documents import Doc
 from kragx.data.entries import Entries, Floats
 from kragx.data.runs import Retrieved
-from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, key_of, lane_numbers
+from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, key_of, lanes_of
 from kragx.data.stretches import Ints
 
 Bools = NDArray[np.bool_]
@@ -64,7 +64,7 @@ class SearchLists:
         return cls(
             n=np.array([*map(len, of_answer)], np.int64),
             step=np.array([search.step for search in searches], np.int64),
-            lane=np.array([*chain.from_iterable(map(_lanes, of_answer))], np.int64),
+            lane=np.array([*chain.from_iterable(map(lanes_of, of_answer))], np.int64),
             docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
             measured=np.array([search.is_measured for search in searches], bool),
             failed=np.array([search.error is not None for search in searches], bool),
@@ -114,14 +114,6 @@ class SearchLists:
         )
         for n in self.n.tolist():
             yield tuple(islice(searches, n))
-
-
-def _lanes(searches: Sequence[Search]) -> list[int]:
-    return lane_numbers(
-        [search.step or 0 for search in searches],
-        [search.lane for search in searches],
-        [search.error is not None for search in searches],
-    )
 
 
 def _read(answer: Retrieved | None) -> list[tuple[int | str, ...] | None]:

@@ -294,6 +294,15 @@ def lane_numbers(
     return numbers
 
 
+def lanes_of(searches: Sequence[Search]) -> list[int]:
+    """The `lane_numbers` of the searches of a question, which are in order."""
+    return lane_numbers(
+        [search.step or 0 for search in searches],
+        [search.lane for search in searches],
+        [search.error is not None for search in searches],
+    )
+
+
 def list_of(searches: Sequence[Search], name: ListName, order: Order) -> tuple[Doc, ...] | None:
     """A list of a question's searches; None where it is not there.
 

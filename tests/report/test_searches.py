@@ -116,11 +116,11 @@ def test_an_opened_question(data):
     assert [entry[0] for entry in searches["docs"]] == ["x0", "y0", "a0"]
     assert searches["read"] == [1]
     assert [row[1:] for row in searches["list"]] == [
-        ["handbook", 1, 0.5, 300, None, 1, [0, 1], 2],
-        ["handbook", 2, None, 400, None, 1, [0, 2], 2],
-        ["web", 2, None, 50, "TimeoutError: 30 s", 0, [], 0],
-        ["web", 3, None, 100, None, 1, [2, 1], 2],
-        ["sql", 4, None, 20, None, 0, [], 0],
+        ["handbook", 1, 0, 0.5, 300, None, 1, [0, 1], 2],
+        ["handbook", 2, 0, None, 400, None, 1, [0, 2], 2],
+        ["web", 2, 1, None, 50, "TimeoutError: 30 s", 0, [], 0],
+        ["web", 3, 0, None, 100, None, 1, [2, 1], 2],
+        ["sql", 4, 0, None, 20, None, 0, [], 0],
     ]
     column = index["retrievers"].index("thorough")
     assert detail["searched"][0][column] == [2, 0, 1.0]
@@ -173,7 +173,7 @@ def test_lists_as_their_profile_ranks_them(tmp_path):
     write_html([result], path, dataset=dataset(), runs={"quick": again})
     detail = parts(path)["detail-0"][0]
     searches = detail["runs"]["quick"]["searches"]
-    assert [searches["docs"][number][0] for number in searches["list"][0][7]] == ["x0", "b0"]
+    assert [searches["docs"][number][0] for number in searches["list"][0][8]] == ["x0", "b0"]
     assert detail["searched"][0][0] == [1, 1, 1.0]
 
 

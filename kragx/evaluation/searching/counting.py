@@ -7,6 +7,7 @@ import numpy as np
 from kragx.data.searches import UNKNOWN_DOC
 from kragx.metrics import MatchTable
 from kragx.metrics.search_table import SearchTable
+from kragx.metrics.search_view import SearchView
 
 SEARCHES = "searches"
 """What settings and counts of searches stand under."""
@@ -18,17 +19,18 @@ OF_SEARCHES = "searches "
 def search_counts(searches: SearchTable) -> dict[str, int]:
     """The counts of some questions' searches; those of tables that follow one another add up.
 
-    Of a question that was not answered nothing is counted. ``n_documents``: distinct ones of each
-    question that its searches brought. ``n_no_list`` and ``n_no_list_gold``:
-    questions, and those of them with gold, of which the list is not known that metrics are about
-    which name none.
+    Of a question that was not answered nothing is counted. A search and its retries are one of
+    ``n_searches``, as of ``searches_per_gold``; each that failed is one of ``n_failed``.
+    ``n_documents``: distinct ones of each question that its searches brought. ``n_no_list`` and
+    ``n_no_list_gold``: questions, and those of them with gold, of which the list is not known that
+    metrics are about which name none.
     """
     table, read, places = searches.table, searches.read, searches.places()
     answered, has_searches = table.answered, searches.n_searches > 0
     no_list = answered & ~places.is_there
     counts = {
         "n_questions": has_searches.sum(),
-        "n_searches": len(searches.step),
+        "n_searches": SearchView(searches).step_lanes.sum(),
         "n_steps": searches.n_steps.sum(),
         "n_documents": len(searches.places("all").docs),
         "n_unmeasured": (~searches.measured & ~searches.failed).sum(),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kragx.data import Doc, Query
+from kragx.data.searches import lanes_of
 from kragx.evaluation.arranging import arranged_answer
 from kragx.evaluation.search_lists import placed_searches
 from kragx.report.html_page.cells import RunCell
@@ -22,8 +23,8 @@ class QuestionSearches:
 
     Attributes:
         docs: the distinct documents that came, by search and rank.
-        rows: ``[words, tool, step, seconds, tokens, error, measured, documents, how many came]`` of
-            each search; documents are numbers among those.
+        rows: ``[words, tool, step, lane, seconds, tokens, error, measured, documents, how many
+            came]`` of each search; documents are numbers among those.
         read: numbers of what was read, -1 for what is not shown; None where nobody says.
         places: for each document where it stands in the search table; None where that lacks it.
         is_matched: whether it is known what of that is gold: not of a question that failed.
@@ -54,7 +55,8 @@ def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
     docs: list[Doc] = []
     places: list[int | None] = []
     rows: list[list[Any]] = []
-    for search, in_table in placed_searches(answer, evaluation, row):
+    placed = placed_searches(answer, evaluation, row)
+    for (search, in_table), lane in zip(placed, lanes_of(answer.searches)):
         came = search.documents or ()
         own: list[int] = []
         for rank, doc in enumerate(came[:max_docs]):
@@ -63,8 +65,9 @@ def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
                 docs.append(doc)
                 places.append(in_table[rank] if in_table else None)
             own.append(number)
-        facts = (search.query, search.tool, search.step, short(search.seconds), search.tokens)
-        rows.append([*facts, search.error, int(search.is_measured), own, len(came)])
+        facts = (search.query, search.tool, search.step, lane)
+        costs = (short(search.seconds), search.tokens)
+        rows.append([*facts, *costs, search.error, int(search.is_measured), own, len(came)])
     read = answer.of("read") if answer.error is None else None
     return QuestionSearches(
         docs,

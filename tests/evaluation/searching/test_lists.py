@@ -56,6 +56,21 @@ def test_two_questions_by_hand():
     assert (counts["n_questions"], counts["n_searches"], counts["n_steps"]) == (2, 4, 4)
 
 
+def test_a_search_and_its_retries_are_one_search():
+    """Two failures and what followed in the same words, beside another one: 2 searches."""
+    searches = [
+        Search("one", step=1, error="TimeoutError"),
+        Search("one", step=1, error="TimeoutError"),
+        Search("one", ("red",), step=1),
+        Search("two", ("green",), step=1),
+    ]
+    metrics = ["searches_per_gold"]
+    result = evaluate([["red", "green"]], [Searches(searches)], match="exact", metrics=metrics)
+    counts = result.counts["searches"]
+    assert (counts["n_searches"], counts["n_failed"], counts["n_steps"]) == (2, 2, 1)
+    assert result["searches_per_gold"] == counts["n_searches"] / 2
+
+
 @given(questions, st.sampled_from(["kragx", "krag"]))
 @examples(200)
 def test_the_same_as_each_list_alone(of, profile):

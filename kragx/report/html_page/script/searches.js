@@ -79,7 +79,7 @@ function searchesOf(run, flat = []) {
   for (let start = 0; start < flat.length; start += 3) golds[flat[start]].push({ gold: flat[start + 1], score: flat[start + 2] });
   return {
     docs: docs.map(([id, text, score, metadata]) => ({ id, text, score, metadata })), golds, read: read && new Set(read), nRead: read?.length, unmatched: Boolean(unmatched),
-    list: list.map(([query, tool, own, seconds, tokens, error, measured, numbers, n]) => ({ query, tool, step: own, seconds, tokens, error, measured, numbers, n })),
+    list: list.map(([query, tool, own, lane, seconds, tokens, error, measured, numbers, n]) => ({ query, tool, step: own, lane, seconds, tokens, error, measured, numbers, n })),
   };
 }
 
@@ -90,7 +90,7 @@ function brought({ list, golds }, isGold) {
     const told = sideBySide.map((search) => {
       const places = search.numbers.map((doc) => ({ doc, items: [...new Set(golds[doc].filter(isGold).map(({ gold }) => gold))], before: came.has(doc) }));
       const items = [...new Set(places.flatMap((place) => place.items))];
-      return { ...search, places, fresh: items.filter((item) => !found.has(item)), again: items.filter((item) => found.has(item)), aside: sideBySide.length > 1 };
+      return { ...search, places, fresh: items.filter((item) => !found.has(item)), again: items.filter((item) => found.has(item)) };
     });
     told.forEach(({ fresh, numbers }) => { fresh.forEach((item) => found.add(item)); numbers.forEach((doc) => came.add(doc)); });
     return told;
@@ -114,7 +114,7 @@ function searchLine(question, list, shared) {
   if (!searches) return null;
   const labels = new Map(question.relevant.map((item) => [item.index, item.label])), told = broughtOf(question, list);
   const groups = bySteps(told), isDull = (group) => group.every(({ fresh }) => !fresh.length), lost = (run) => run.flat().filter(({ error }) => error).length;
-  const n = told.length, steps = groups.length, gold = new Set(told.flatMap(({ fresh }) => fresh)).size;
+  const n = groups.flatMap(lanesOf).length, steps = groups.length, gold = new Set(told.flatMap(({ fresh }) => fresh)).size;
   if (!n) return el("p.small.muted", {}, t("noSearch"));
   const draw = (group) => stepItem(question, list, group, labels, shared);
   return el("div.search-line", {},
@@ -143,10 +143,7 @@ function costOf(told, cost) {
 }
 
 /** The searches of a step by lane: one that failed and its retries ran one after the other. */
-const lanesOf = (group) => [...group.reduce((lanes, search) => {
-  const key = JSON.stringify([search.query, search.tool]);
-  return lanes.set(key, [...(lanes.get(key) ?? []), search]);
-}, new Map()).values()];
+const lanesOf = (group) => [...group.reduce((lanes, search) => lanes.set(search.lane, [...(lanes.get(search.lane) ?? []), search]), new Map()).values()];
 
 function stepItem(question, list, group, labels, shared) {
   return el("li.step", { value: group[0].step }, el("span.step-number", { "aria-hidden": "true" }, group[0].step),
