@@ -19,8 +19,9 @@ OF_SEARCHES = "searches "
 def search_counts(searches: SearchTable) -> dict[str, int]:
     """The counts of some questions' searches; those of tables that follow one another add up.
 
-    Of a question that was not answered nothing is counted. A search and its retries are one of
-    ``n_searches``, as of ``searches_per_gold``; each that failed is one of ``n_failed``.
+    Of a question that failed searches and steps are counted, as they cost; no more is known of
+    them. A search and its retries are one of ``n_searches``, as of ``searches_per_gold``; each that
+    failed is one of ``n_failed``.
     ``n_documents``: distinct ones of each question that its searches brought. ``n_no_list`` and
     ``n_no_list_gold``: questions, and those of them with gold, of which the list is not known that
     metrics are about which name none.
@@ -34,7 +35,7 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
         "n_steps": searches.n_steps.sum(),
         "n_documents": len(searches.places("all").docs),
         "n_unmeasured": (~searches.measured & ~searches.failed).sum(),
-        "n_failed": searches.failed.sum(),
+        "n_failed": (searches.failed & answered[searches.query]).sum(),
         "n_no_tokens": np.isnan(searches.tokens).sum(),
         "n_no_seconds": np.isnan(searches.seconds).sum(),
         "n_unread": (answered & ~read.is_there).sum(),
