@@ -162,7 +162,7 @@ def words(text: str) -> int:
 def test_what_there_is_can_be_read() -> None:
     """The README's road has at most 700 words; 18 pages for users have 32,000, none of them more
     than 2,500; the evidence has 12,000, the page of what must not be found 1,200, that of agents
-    900.
+    950.
     """
     assert words(Document("README.md").text.split("\n## Where to go on\n")[0]) <= 700
     pages = {name: words(Document(name).text) for name in TWINS if name not in BESIDE}
@@ -173,7 +173,7 @@ def test_what_there_is_can_be_read() -> None:
     assert [name for name, n in pages.items() if n > 2_500 and name not in LONG] == []
     assert sum(evidence.values()) <= 12_000
     assert words(Document("docs/leaks.md").text) <= 1_200
-    assert words(Document("docs/agents.md").text) <= 900
+    assert words(Document("docs/agents.md").text) <= 950
 
 
 @each_pair
