@@ -221,7 +221,7 @@ def _of_searches(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iter
     of_searches = counts.get("searches", {})
     for name, noun, treatment in (
         ("n_no_list", phrase("questions whose list nobody knows"), phrase("no value")),
-        ("n_failed", phrase("searches that failed"), phrase("a step that found nothing")),
+        ("n_failed", phrase("searches that failed"), ""),
         (
             "n_unmeasured",
             phrase("searches that gave no documents"),
@@ -234,7 +234,12 @@ def _of_searches(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iter
         ),
     ):
         if n := of_searches.get(name):
-            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=n, treatment=treatment)
+            yield phrase(
+                "{noun}: {n} ({treatment})" if treatment else "{noun}: {n}",
+                noun=noun,
+                n=n,
+                treatment=treatment,
+            )
     if settings.get("searches", {}).get("tokens") == "counted":
         yield phrase("tokens of searches: those of the documents they gave, as none says its own")
 

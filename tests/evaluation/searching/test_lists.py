@@ -69,6 +69,7 @@ def test_a_search_and_its_retries_are_one_search():
     counts = result.counts["searches"]
     assert (counts["n_searches"], counts["n_failed"], counts["n_steps"]) == (2, 2, 1)
     assert result["searches_per_gold"] == counts["n_searches"] / 2
+    assert "searches that failed: 2" in str(result).splitlines()  # and what followed found gold
 
 
 @given(questions, st.sampled_from(["kragx", "krag"]))
