@@ -108,6 +108,8 @@ def test_one_that_failed():
     """What it searched before is shown, and that it failed."""
     explanation = explained(Retrieved(searches=SEARCHES[:2], error="limit of 2 steps"))
     assert explanation.status == "failed"
+    assert "the retriever failed at this query: limit of 2 steps" in str(explanation)
+    assert explanation.to_dict()["error"] == "limit of 2 steps"
     assert [search.finds for search in explanation.searches] == [(), (1,)]
     assert explanation.read is None
 
@@ -121,7 +123,7 @@ def test_a_file_and_a_list_alone(tmp_path):
     assert explanation.searches == in_memory.searches
     assert json.loads(json.dumps(explanation.to_dict()))["read"] == [2]
     alone = explained(Retrieved((WINTER,)))
-    assert {"searches", "read"}.isdisjoint(alone.to_dict())
+    assert {"searches", "read", "error"}.isdisjoint(alone.to_dict())
     assert "found at rank 1" in str(alone)
 
 
