@@ -72,6 +72,23 @@ def test_a_search_and_its_retries_are_one_search():
     assert "searches that failed: 2" in str(result).splitlines()  # and what followed found gold
 
 
+def test_questions_for_which_nothing_was_searched():
+    """They are told from those whose search found nothing; of unanswerable ones nothing is said."""
+    gold = GoldDataset(
+        tuple(
+            Query(f"q{at}", gold=(Gold(text="red"),) if at < 4 else (), answerable=at < 4)
+            for at in range(5)
+        )
+    )
+    searches = [(Search("a", ("red",)),), (Search("a", ()),), (), (), ()]
+    run = {query.id: Searches(of) for query, of in zip(gold, searches)}
+    result = evaluate(gold, run, match="exact", metrics=["evidence_recall"])
+    assert result.counts["searches"]["n_no_search"] == 2
+    lines = [line for line in str(result).splitlines() if "empty list" in line]
+    assert lines[0].endswith("queries answered with an empty list: 1 (nothing was found)")
+    assert lines[1].endswith("queries answered with an empty list: 2 (made no search)")
+
+
 @given(questions, st.sampled_from(["kragx", "krag"]))
 @examples(200)
 def test_the_same_as_each_list_alone(of, profile):

@@ -24,6 +24,16 @@ def path(tmp_path_factory):
     return file
 
 
+def test_a_question_without_a_search(opened, path):
+    """Once it is said that no search was made, nothing more is said of what was found."""
+    page = opened(path=path)
+    page.click("#rows tr[data-at='2']")
+    page.wait_for_selector("#opened .series-a")
+    text = page.inner_text("#opened .series-a")
+    assert "No search was made." in text
+    assert "found nothing" not in text
+
+
 @pytest.mark.parametrize(
     ("row", "said", "unsaid"),
     [
