@@ -155,6 +155,7 @@ class Explanation(Result):
         answerable: what the gold set says of it.
         searches: what each search brought, by step; empty of a list alone.
         read: the documents, from 1, that were read of it; None if nobody says.
+        error: why the retriever failed at it; None where it did not.
 
     Examples:
         >>> from kragx import explain
@@ -175,11 +176,13 @@ class Explanation(Result):
     answerable: bool | None = None
     searches: tuple[ExplainedSearch, ...] = ()
     read: tuple[int, ...] | None = None
+    error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; of searches where there are any."""
+        """Plain values for JSON; of searches where there are any, and the error of what failed."""
         values = super().to_dict()
-        hidden = () if self.searches else ("searches", "read")
+        hidden = {*(() if self.searches else ("searches", "read"))}
+        hidden |= {"error"} if self.error is None else set()
         return {name: value for name, value in values.items() if name not in hidden}
 
     def pair(self, rank: int, gold: int) -> Pair:
@@ -203,7 +206,7 @@ class Explanation(Result):
             yield Line(self.query)
         yield Line(phrase("match: {match}", match=method_label(self.match)))
         if self.status in _STATUS:
-            yield warning(_STATUS[self.status])
+            yield warning(joined(": ", [_STATUS[self.status], self.error or ""]))
         for gold in self.gold:
             place = self._place(gold)
             head = phrase(
@@ -497,15 +500,15 @@ def explain(
 
 def _searched(
     answer: Retrieved | None, matched: Iterable[tuple[int, int]]
-) -> tuple[tuple[ExplainedSearch, ...], tuple[int, ...] | None]:
-    """The searches of an answer, and what was read of them.
+) -> tuple[tuple[ExplainedSearch, ...], tuple[int, ...] | None, str | None]:
+    """The searches of an answer, what was read of them, and why it failed.
 
     Args:
         answer: what somebody got.
         matched: numbers of a document and a gold item, both from 1, that match.
     """
     if answer is None or not answer.searches:
-        return (), None
+        return (), None, None if answer is None else answer.error
     golds: dict[int, list[int]] = {}
     for doc, gold in matched:
         golds.setdefault(doc, []).append(gold)
@@ -514,7 +517,7 @@ def _searched(
     numbers = (
         None if read is None else tuple(docs[key] for doc in read if (key := key_of(doc)) in docs)
     )
-    return explained_searches(answer.searches, docs, golds), numbers
+    return explained_searches(answer.searches, docs, golds), numbers, answer.error
 
 
 def _item(source: Source, query_id: str, profile: Profile) -> tuple[MatchItem, Retrieved | None]:

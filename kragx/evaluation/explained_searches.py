@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 
 from kragx.data import Doc, Retrieved, Search
-from kragx.data.searches import Key, distinct_docs, key_of
+from kragx.data.searches import Key, distinct_docs, key_of, lanes_of
 from kragx.printing import Line, joined, phrase
 
 _INDENT = 3
@@ -26,6 +27,7 @@ class ExplainedSearch:
         again: gold items that one had.
         seconds, tokens: what it took; None if nobody says.
         error: why it failed.
+        is_retry: whether the one before failed, and was tried again in the same words.
     """
 
     step: int
@@ -37,6 +39,7 @@ class ExplainedSearch:
     seconds: float | None = None
     tokens: int | None = None
     error: str | None = None
+    is_retry: bool = False
 
     def describe(self, n_beside: int = 0) -> Iterator[Line]:
         """Its words, then what came and what of that was gold."""
@@ -45,10 +48,12 @@ class ExplainedSearch:
             n=self.step,
             beside=n_beside,
         )
+        again = joined("", [", ", phrase("tried again")]) if self.is_retry else ""
         words = phrase("words not known") if self.query is None else f"“{self.query}”"
         tool = f" [{self.tool}]" if self.tool else ""
         yield Line(
-            joined("", ["\n", step, ": ", words, tool]), "bold green" if self.finds else "bold"
+            joined("", ["\n", step, again, ": ", words, tool]),
+            "bold green" if self.finds else "bold",
         )
         yield Line(joined("; ", [self._what_came, *self._facts]), indent=_INDENT)
 
@@ -82,7 +87,7 @@ def numbered_docs(answer: Retrieved) -> dict[Key, Doc]:
 
 
 def explained_searches(
-    searches: Iterable[Search], docs: Iterable[Key], matched: Mapping[int, Sequence[int]]
+    searches: Sequence[Search], docs: Iterable[Key], matched: Mapping[int, Sequence[int]]
 ) -> tuple[ExplainedSearch, ...]:
     """The searches of a query, by step.
 
@@ -94,8 +99,13 @@ def explained_searches(
     numbers = {key: number for number, key in enumerate(docs, start=1)}
     found: set[int] = set()
     explained: list[ExplainedSearch] = []
-    for step, side_by_side in groupby(searches, lambda search: search.step or 0):
-        of_step = [_explained(search, step, numbers, matched, found) for search in side_by_side]
+    lanes = [(search.step, lane) for search, lane in zip(searches, lanes_of(searches))]
+    retries = [False, *(before == after for before, after in pairwise(lanes))]
+    for step, placed in groupby(zip(searches, retries), lambda place: place[0].step or 0):
+        of_step = [
+            replace(_explained(search, step, numbers, matched, found), is_retry=is_retry)
+            for search, is_retry in placed
+        ]
         found.update(*(search.finds for search in of_step))
         explained += of_step
     return tuple(explained)
@@ -125,8 +135,9 @@ def _explained(
 
 def described(searches: Sequence[ExplainedSearch], read: Sequence[int] | None) -> Iterator[Line]:
     """All of them, and what was read."""
+    n_lanes = Counter(search.step for search in searches if not search.is_retry)
     for search in searches:
-        yield from search.describe(sum(other.step == search.step for other in searches) - 1)
+        yield from search.describe(n_lanes[search.step] - 1)
     text = (
         phrase("what was read is not known")
         if read is None

@@ -1,6 +1,6 @@
 """The ranked lists behind the rows of an evaluation, and what became of each gold item in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -146,11 +146,8 @@ def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[RankedList]]]) -> li
     return [golds[first:last] for first, last in pairwise(table.gold_start.tolist())]
 
 
-def texts_by_id(
-    of_runs: Sequence[Sequence[RankedList]], corpus: Mapping[str, str | Doc]
-) -> dict[str, str]:
+def texts_by_id(docs: Iterable[Doc], corpus: Mapping[str, str | Doc]) -> dict[str, str]:
     """The texts of ids, for gold named by its id alone: a corpus's, then what was retrieved."""
-    docs = [doc for lists in of_runs for ranked in lists for doc in ranked.docs]
     texts = [(id_, doc.text if isinstance(doc, Doc) else doc) for id_, doc in corpus.items()]
     texts += [(doc.id, doc.text) for doc in docs if doc.id is not None]
     # The first text of an id has the word: it is written last.

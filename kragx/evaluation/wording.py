@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.evaluation.runs import RUNS
+from kragx.evaluation.searching.counting import SEARCHES
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
@@ -104,7 +105,7 @@ def routine_remarks(counts: Mapping[str, Any], profile: Profile) -> Iterator[str
     yield from _unanswerable(counts.get("unanswerable", {}), profile)
     n_empty = _n_empty(counts)
     if 0 < n_empty < counts["n_queries"] / _MANY_EMPTY:
-        yield _empty_remark(n_empty)
+        yield from _empty_remarks(n_empty, counts)
     if n_short := counts.get(SHORT_GOLD):
         yield phrase(
             "{noun}: {n} ({treatment})",
@@ -120,13 +121,19 @@ def _n_empty(counts: Mapping[str, Any]) -> int:
     return n_empty
 
 
-def _empty_remark(n: int) -> str:
-    return phrase(
-        "{noun}: {n} ({treatment})",
-        noun=phrase("queries answered with an empty list"),
-        n=n,
-        treatment=phrase("nothing was found"),
-    )
+def _empty_remarks(n_empty: int, counts: Mapping[str, Any]) -> Iterator[str]:
+    n_no_search = min(counts.get(SEARCHES, {}).get("n_no_search", 0), n_empty)
+    for n, why in (
+        (n_empty - n_no_search, phrase("nothing was found")),
+        (n_no_search, phrase("made no search")),
+    ):
+        if n:
+            yield phrase(
+                "{noun}: {n} ({treatment})",
+                noun=phrase("queries answered with an empty list"),
+                n=n,
+                treatment=why,
+            )
 
 
 def further_remarks(
@@ -145,7 +152,7 @@ def further_remarks(
     """
     yield from routine_remarks(counts, profile)
     if (n_empty := _n_empty(counts)) >= counts["n_queries"] / _MANY_EMPTY and n_empty:
-        yield _empty_remark(n_empty)
+        yield from _empty_remarks(n_empty, counts)
     if settings.get("match_from") == IDS_ALONE:
         yield phrase("matched by id: gold, or all that was retrieved, has ids and no text")
     if made := settings.get("run", {}).get("retriever"):
@@ -221,7 +228,7 @@ def _of_searches(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iter
     of_searches = counts.get("searches", {})
     for name, noun, treatment in (
         ("n_no_list", phrase("questions whose list nobody knows"), phrase("no value")),
-        ("n_failed", phrase("searches that failed"), phrase("a step that found nothing")),
+        ("n_failed", phrase("searches that failed"), ""),
         (
             "n_unmeasured",
             phrase("searches that gave no documents"),
@@ -234,7 +241,12 @@ def _of_searches(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iter
         ),
     ):
         if n := of_searches.get(name):
-            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=n, treatment=treatment)
+            yield phrase(
+                "{noun}: {n} ({treatment})" if treatment else "{noun}: {n}",
+                noun=noun,
+                n=n,
+                treatment=treatment,
+            )
     if settings.get("searches", {}).get("tokens") == "counted":
         yield phrase("tokens of searches: those of the documents they gave, as none says its own")
 

@@ -76,6 +76,27 @@ def test_what_is_printed():
         assert "2단계, 다른 1개와 나란히" in str(explanation)
 
 
+def test_a_search_that_was_tried_again():
+    """It is beside those of other words alone, and called a retry."""
+    retried = (
+        Search("museum", step=1, error="TimeoutError"),
+        Search("museum", (WINTER,), step=1),
+        Search("price", step=2, error="TimeoutError"),
+        Search("price", (TICKET,), step=2),
+        Search("street", (STREET,), step=2),
+    )
+    explanation = explained(Retrieved(searches=retried, has_list=False))
+    lines = map(str.strip, str(explanation).splitlines())
+    heads = [line for line in lines if line.startswith("step ")]
+    assert heads == [
+        "step 1: “museum”",
+        "step 1, tried again: “museum”",
+        "step 2, beside 1 more: “price”",
+        "step 2, beside 1 more, tried again: “price”",
+        "step 2, beside 1 more: “street”",
+    ]
+
+
 @pytest.mark.parametrize(("read", "text"), [(None, "not known"), ((), "nothing was read")])
 def test_what_was_read(read, text):
     """Nothing is another thing than that nobody says."""
@@ -87,6 +108,8 @@ def test_one_that_failed():
     """What it searched before is shown, and that it failed."""
     explanation = explained(Retrieved(searches=SEARCHES[:2], error="limit of 2 steps"))
     assert explanation.status == "failed"
+    assert "the retriever failed at this query: limit of 2 steps" in str(explanation)
+    assert explanation.to_dict()["error"] == "limit of 2 steps"
     assert [search.finds for search in explanation.searches] == [(), (1,)]
     assert explanation.read is None
 
@@ -100,7 +123,7 @@ def test_a_file_and_a_list_alone(tmp_path):
     assert explanation.searches == in_memory.searches
     assert json.loads(json.dumps(explanation.to_dict()))["read"] == [2]
     alone = explained(Retrieved((WINTER,)))
-    assert {"searches", "read"}.isdisjoint(alone.to_dict())
+    assert {"searches", "read", "error"}.isdisjoint(alone.to_dict())
     assert "found at rank 1" in str(alone)
 
 

@@ -128,6 +128,19 @@ def test_an_opened_question(data):
     assert detail["searched"][0][index["retrievers"].index("once")] == []
 
 
+def test_gold_of_which_only_the_id_is_known(tmp_path):
+    """Its text is that of a document of any search, not of the list of metrics alone."""
+    gold = GoldDataset.from_documents({"q1": [{"id": "late"}, {"id": "never"}]})
+    searches = (Search("a", (Doc("x", "an other"),)), Search("b", (Doc("late", "the text"),)))
+    run = Run({"q1": Retrieved(searches=searches, has_list=False)}, name="agent")
+    result = evaluate(gold, run, match="id", metrics=["ndcg@5"])
+    path = tmp_path / "page.html"
+    write_html([result], path, dataset=gold, runs={"agent": run})
+    page = parts(path)
+    late, never = (item["text"] for item in page["detail-0"][0]["gold"])
+    assert (page["texts-0"][late], never) == ("the text", -1)
+
+
 def test_a_question_that_failed(tmp_path):
     """Its searches are shown, and nothing is said of what is gold; of who made none that."""
     answers = {**runs()["quick"].results}

@@ -21,7 +21,8 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
 
     Of a question that failed searches and steps are counted, as they cost; no more is known of
     them. A search and its retries are one of ``n_searches``, as of ``searches_per_gold``; each that
-    failed is one of ``n_failed``.
+    failed is one of ``n_failed``. ``n_no_search``: questions that were answered without one, but
+    for unanswerable ones.
     ``n_documents``: distinct ones of each question that its searches brought. ``n_no_list`` and
     ``n_no_list_gold``: questions, and those of them with gold, of which the list is not known that
     metrics are about which name none.
@@ -36,6 +37,7 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
         "n_documents": len(searches.places("all").docs),
         "n_unmeasured": (~searches.measured & ~searches.failed).sum(),
         "n_failed": (searches.failed & answered[searches.query]).sum(),
+        "n_no_search": (answered & ~has_searches & ~table.unanswerable).sum(),
         "n_no_tokens": np.isnan(searches.tokens).sum(),
         "n_no_seconds": np.isnan(searches.seconds).sum(),
         "n_unread": (answered & ~read.is_there).sum(),

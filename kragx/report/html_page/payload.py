@@ -1,6 +1,6 @@
 """From evaluations to the plain values that the page shows: an index, and blocks of texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kragx.comparison import (
@@ -17,7 +17,7 @@ from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.statistics import LEAST
 from kragx.comparison.verdict import TELLING
 from kragx.comparison.view import FEW
-from kragx.data import Query
+from kragx.data import Doc, Query
 from kragx.data.gold_diff import gold_name
 from kragx.evaluation.evaluation import Evaluation, metric_names, versions
 from kragx.evaluation.explain import near_limit
@@ -64,7 +64,8 @@ def payload(
     """
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
-    by_id, origins = texts_by_id(grid.runs, sources.corpus), Origins.of(grid.runs, sources.corpus)
+    by_id = texts_by_id(_retrieved(grid, sources), sources.corpus)
+    origins = Origins.of(grid.runs, sources.corpus)
     texts, metadata = TextTable(sources.max_chars), TextTable()
     questions = OpenedQuestions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
@@ -144,6 +145,14 @@ def payload(
         **{f"texts-{number}": block for number, block in enumerate(text_blocks)},
         **{f"metadata-{number}": block for number, block in enumerate(metadata_blocks)},
     }
+
+
+def _retrieved(grid: Grid, sources: Sources) -> Iterator[Doc]:
+    """All documents that came: those of lists, then those of searches."""
+    yield from (doc for lists in grid.runs for ranked in lists for doc in ranked.docs)
+    for run in sources.runs.values():
+        searches = (search for answer in run.results.values() for search in answer.searches)
+        yield from (doc for search in searches for doc in search.measured)
 
 
 def _basis(evaluation: Evaluation) -> dict[str, str]:

@@ -69,6 +69,24 @@ def test_a_search_and_its_retries_are_one_search():
     counts = result.counts["searches"]
     assert (counts["n_searches"], counts["n_failed"], counts["n_steps"]) == (2, 2, 1)
     assert result["searches_per_gold"] == counts["n_searches"] / 2
+    assert "searches that failed: 2" in str(result).splitlines()  # and what followed found gold
+
+
+def test_questions_for_which_nothing_was_searched():
+    """They are told from those whose search found nothing; of unanswerable ones nothing is said."""
+    gold = GoldDataset(
+        tuple(
+            Query(f"q{at}", gold=(Gold(text="red"),) if at < 4 else (), answerable=at < 4)
+            for at in range(5)
+        )
+    )
+    searches = [(Search("a", ("red",)),), (Search("a", ()),), (), (), ()]
+    run = {query.id: Searches(of) for query, of in zip(gold, searches)}
+    result = evaluate(gold, run, match="exact", metrics=["evidence_recall"])
+    assert result.counts["searches"]["n_no_search"] == 2
+    lines = [line for line in str(result).splitlines() if "empty list" in line]
+    assert lines[0].endswith("queries answered with an empty list: 1 (nothing was found)")
+    assert lines[1].endswith("queries answered with an empty list: 2 (made no search)")
 
 
 @given(questions, st.sampled_from(["kragx", "krag"]))

@@ -94,7 +94,8 @@ function lineChart(title, axis, ks, series, where, briefly = where) {
     ends.push({ retriever, x: x(last.k), y: y(last.at) });
   }
   for (const end of spread(ends, bottom + 4)) {
-    parts.push(line("leader", end.x + 6, right + 16, end.y, end.nameY, { stroke: colour(end.retriever) }));
+    // To its name, level within the plot, grey and dotted: no part of the line, which might seem to fall.
+    parts.push(svg("polyline.leader", { points: `${end.x + 6},${end.y} ${Math.max(right, end.x + 6)},${end.y} ${right + 16},${end.nameY}` }));
     parts.push(marker(end.retriever, right + 21, end.nameY, null, 3.6));
     parts.push(label(right + 30, end.nameY + 4, "name", null, clipped(labelled(end.retriever), narrow() ? 14 : 18)));
   }

@@ -287,6 +287,7 @@ function listSide(question, list, shared) {
   if (!data.kept.texts && !run) body = el("p.muted", {}, t("texts"));
   else if (status === "m" || status === "-" || !run) body = el("p.problem", {}, t("missingList"));
   else if (status === "f") body = el("p.problem", {}, phrase("failedList", el("code", {}, shown(run.error || ""))));
+  else if (list.searches && !list.searches.list.length && !docs.length) body = null; // that no search was made is said above
   else if (!docs.length) body = el("p.problem", {}, t("emptyList"));
   else body = [cut === 0 ? cutLine() : null,
     docs.map((doc, position) => [docCard(question, list, doc, position, shared), position + 1 === cut && cut < run.n ? cutLine() : null]),

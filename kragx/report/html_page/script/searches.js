@@ -86,11 +86,11 @@ function searchesOf(run, flat = []) {
 /** Each search with what of its documents is new: gold that no step before had, and documents that came before. */
 function brought({ list, golds }, isGold) {
   const found = new Set(), came = new Set();
-  return bySteps(list).flatMap((sideBySide) => {
-    const told = sideBySide.map((search) => {
+  return bySteps(list).flatMap((group) => {
+    const told = group.map((search, at) => {
       const places = search.numbers.map((doc) => ({ doc, items: [...new Set(golds[doc].filter(isGold).map(({ gold }) => gold))], before: came.has(doc) }));
       const items = [...new Set(places.flatMap((place) => place.items))];
-      return { ...search, places, fresh: items.filter((item) => !found.has(item)), again: items.filter((item) => found.has(item)) };
+      return { ...search, places, fresh: items.filter((item) => !found.has(item)), again: items.filter((item) => found.has(item)), isRetry: at > 0 && group[at - 1].lane === search.lane };
     });
     told.forEach(({ fresh, numbers }) => { fresh.forEach((item) => found.add(item)); numbers.forEach((doc) => came.add(doc)); });
     return told;
@@ -118,7 +118,7 @@ function searchLine(question, list, shared) {
   if (!n) return el("p.small.muted", {}, t("noSearch"));
   const draw = (group) => stepItem(question, list, group, labels, shared);
   return el("div.search-line", {},
-    el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t("inSteps", steps)}` : "", searches.unmatched ? ` · ${t("goldUnknown")}` : labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
+    el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t(steps === 1 ? "inSteps1" : "inSteps", steps)}` : "", searches.unmatched ? ` · ${t("goldUnknown")}` : labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
       searches.read ? ` · ${t("nRead", searches.nRead)}` : searches.unmatched ? "" : ` · ${t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
     el("ol.steps", { "aria-label": t("searchesIn", plain(retrieverName(list.retriever))) }, (n > WHOLE ? inRuns(groups, isDull) : groups.map((group) => [group])).map((run) => (run.length < FOLDED ? run.map(draw)
       : el("li.folded-steps", {}, el("details", {}, el("summary", {}, t(searches.unmatched ? "someSteps" : "dullSteps", run[0][0].step, run.at(-1)[0].step), lost(run) ? ` (${t("searchesFailed", lost(run))})` : ""), el("ol.steps", { start: run[0][0].step }, run.map(draw))))))));
@@ -146,8 +146,9 @@ function costOf(told, cost) {
 const lanesOf = (group) => [...group.reduce((lanes, search) => lanes.set(search.lane, [...(lanes.get(search.lane) ?? []), search]), new Map()).values()];
 
 function stepItem(question, list, group, labels, shared) {
+  const n = lanesOf(group).length;
   return el("li.step", { value: group[0].step }, el("span.step-number", { "aria-hidden": "true" }, group[0].step),
-    el("div.step-searches", {}, group.length > 1 ? el("p.small.muted", {}, t("sideBySideStep", group.length)) : null, group.map((search) => searchItem(question, list, search, labels, shared))));
+    el("div.step-searches", {}, n > 1 ? el("p.small.muted", {}, t("sideBySideStep", n)) : null, group.map((search) => searchItem(question, list, search, labels, shared))));
 }
 
 function searchItem(question, list, search, labels, shared) {
@@ -155,7 +156,7 @@ function searchItem(question, list, search, labels, shared) {
   const named = (items) => items.map((item) => labels.get(item)).join(", "), nRead = read ? places.filter(({ doc }) => read.has(doc)).length : null;
   const facts = [missing(search.tokens) ? null : t("nTokens", grouped(search.tokens)), missing(search.seconds) ? null : duration(search.seconds), read && places.length ? t("nRead", nRead) : null].filter(Boolean);
   const head = [
-    el("span.words", { dir: "auto" }, query ? shown(query) : el("span.muted", {}, t("wordsUnknown"))), tool ? el("span.tag", {}, name(tool)) : null,
+    el("span.words", { dir: "auto" }, query ? shown(query) : el("span.muted", {}, t("wordsUnknown"))), tool ? el("span.tag", {}, name(tool)) : null, search.isRetry ? el("span.chip.none", {}, t("searchRetried")) : null,
     error ? el("span.chip.failed", { title: plain(error) }, t("searchFailed")) : !measured ? el("span.chip.none", { title: t("unmeasuredHint") }, t("unmeasured")) : !places.length ? el("span.chip.empty", {}, t("searchEmpty")) : null,
     fresh.length ? el("span.chip.ok", {}, t("freshGold", named(fresh))) : null, again.length ? el("span.chip.again", {}, t("againGold", named(again))) : null,
     measured && places.length && labels.size && !list.searches.unmatched && !fresh.length && !again.length ? el("span.chip.none", {}, t("noFreshGold")) : null,

@@ -38,8 +38,10 @@ function opposite(shownMetric) {
   return el("p.how.lost", {}, joined(values.opposite.map(opposed), " "));
 }
 
-const opposed = ({ metrics, retriever, difference, low, high }) => el("span", {}, phrase("opposed", strong(retriever), metrics.join(", "),
-  metrics[0], `${signed(difference)} ${interval({ low, high }, null, signed)}`.trim()));
+function opposed({ metrics, retriever, difference, low, high }) {
+  const by = `${signed(difference)} ${interval({ low, high }, null, signed)}`.trim(), [first] = metrics, who = strong(retriever);
+  return el("span", {}, metrics.length === 1 ? phrase("opposed1", who, first, by) : phrase("opposed", who, metrics.join(", "), first, by));
+}
 
 /** How far missing judgements leave the value open. */
 function missingHere(retriever, shownMetric) {
