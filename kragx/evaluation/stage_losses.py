@@ -310,7 +310,7 @@ def losses_table(losses: Sequence[StageLosses]) -> Table:
         if of_one.stages
     ]
     note = phrase(
-        "gold items of the questions with searches, each counted once"
+        "gold items of all questions but those whose searches gave no documents, each counted once"
         if k is None
         else "gold items of the questions with stages, each counted once"
     )
@@ -682,6 +682,11 @@ class _Chain:
             self._is_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
         )
 
+    def searches(self, name: str) -> bool:
+        """Whether a list is of a search: one that only joins others, of which none is, is not."""
+        joins = name == ANSWER or (name == ALL and self._is_read)
+        return not self.inputs[name] and not (joins and not self.lists[name].inputs)
+
     def rank(self, item: int, *names: str) -> float:
         """The best rank of a gold item in some lists; infinite if it is in none."""
         return min((self._ranks[name][item] for name in names), default=inf)
@@ -739,7 +744,7 @@ def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None
     chains = [of_query for of_query in chains if name in of_query.lists]
     k, stages = chains[0].k, [of_query.lists[name] for of_query in chains]
     ranks = [
-        (of_query.rank(item, *inputs), of_query.rank(item, name), not inputs)
+        (of_query.rank(item, *inputs), of_query.rank(item, name), of_query.searches(name))
         for of_query in chains
         for inputs in (of_query.inputs[name],)
         for item in of_query.items

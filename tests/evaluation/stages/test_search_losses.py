@@ -136,6 +136,27 @@ def test_questions_that_the_results_lack() -> None:
     assert (losses.n_gold, losses.by_reason["missing"]) == (2, 0)
 
 
+def test_gold_kept_is_of_what_was_there() -> None:
+    """Of a question without a search nothing reaches what joins the searches of tools."""
+    answers = {
+        "q1": asked(search("a", tool="hb", read="a")),
+        "q2": asked(search("x", tool="hb", read="x")),
+        "q3": Retrieved(has_list=False),
+        "q4": asked(search(None, tool="hb")),
+    }
+    losses = losses_of(dict.fromkeys(answers, "a"), answers)
+    kept = [(own.name, own.n_kept, own.n_reached) for own in losses.stages]
+    assert kept == [("hb", 1, 2), ("answer", 1, 1)]
+    assert losses.n_gold == 3
+    assert "gold items of all questions but those whose searches gave no documents" in as_markdown(
+        [*losses_parts([losses, losses])]
+    )
+    answers["q1"] = asked(search("a", tool="hb"), search("b", tool="web"))
+    losses = losses_of(dict.fromkeys(answers, "a"), answers)
+    kept = [(own.name, own.n_kept, own.n_reached) for own in losses.stages]
+    assert kept == [("hb", 1, 2), ("web", 0, 1), ("all searches", 1, 1), ("answer", 1, 1)]
+
+
 def test_a_judge_is_not_asked_about_stages(tmp_path) -> None:
     """What searches gave is judged; what stages within them returned is passed over, and said."""
     dataset = GoldDataset.from_documents({"q1": ["a"]}, queries=["?"])
