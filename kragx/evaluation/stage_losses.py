@@ -169,6 +169,8 @@ class StageLosses(Result):
         stages: in the order of the chain; empty where nothing can be said, and `remarks` say why.
         items: the gold items that are lost.
         remarks: what a reader must know before trusting this.
+        n_read_unknown: of how many questions nobody says what was read; all that came counts as
+            read there, which the summary says, too.
 
     Examples:
         >>> from kragx import Doc, Retrieved, Run, Stage, stage_losses
@@ -189,6 +191,7 @@ class StageLosses(Result):
     stages: tuple[StageScore, ...]
     items: tuple[LostItem, ...]
     remarks: tuple[str, ...] = ()
+    n_read_unknown: int = 0
 
     also_plain: ClassVar[tuple[str, ...]] = ("losses",)
 
@@ -235,18 +238,23 @@ class StageLosses(Result):
             )
             for loss in self.losses
         ]
-        return (
+        line = (
             phrase("{found}; lost: {lost}", found=recall, lost=joined(", ", causes))
             if causes
             else recall
         )
+        if not self.n_read_unknown:
+            return line
+        return joined("; ", [line, _read_unknown(self.n_read_unknown)])
 
     def describe(self) -> Iterator[Part]:
         """The summary, then what each stage does to the gold."""
         yield Line(joined(": ", [visible(self.retriever), self.summary]))
         if self.stages:
             yield self.table
-        yield from map(warning, self.remarks if self.stages else ())
+        in_summary = _read_unknown(self.n_read_unknown)
+        remarks = (remark for remark in self.remarks if remark != in_summary)
+        yield from map(warning, remarks if self.stages else ())
 
     @property
     def table(self) -> Table:
@@ -285,6 +293,14 @@ class StageLosses(Result):
         if self.k is None:
             return []
         return [f"+{stage.n_lifted} / -{stage.n_lowered}" if stage.inputs else "-"]
+
+
+def _read_unknown(n: int) -> str:
+    """That the answer is taken for more than may have been read."""
+    return phrase(
+        "questions of which nobody says what was read: {n}; all that came counts as read there",
+        n=n,
+    )
 
 
 def _label(name: str) -> str:
@@ -538,7 +554,8 @@ def _losses(road: _Road) -> StageLosses:
     n_gold = sum(len(of_query.items) for of_query in chains)
     n_found = n_gold - len(items)
     heading = (run.name, road.final.match_name, k, len(queries), n_gold, n_found)
-    return StageLosses(*heading, tuple(scores), items, tuple(remarks))
+    n_unknown = _n_read_unknown(road, queries)
+    return StageLosses(*heading, tuple(scores), items, tuple(remarks), n_unknown)
 
 
 def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterator[str]:
@@ -550,13 +567,16 @@ def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterat
             else "questions without stages, left out: {n}",
             n=n_without,
         )
+    if n_unknown := _n_read_unknown(road, queries):
+        yield _read_unknown(n_unknown)
+
+
+def _n_read_unknown(road: _Road, queries: Iterable[Query]) -> int:
+    """Of how many questions nobody says what was read, though they were answered."""
+    if road.k is not None:
+        return 0
     answers = [road.run[query.id] for query in queries if query.id in road.run]
-    unknown = [answer for answer in answers if answer.error is None and read_of(answer) is None]
-    if road.k is None and unknown:
-        yield phrase(
-            "questions of which nobody says what was read: {n}; all that came counts as read there",
-            n=len(unknown),
-        )
+    return sum(answer.error is None and read_of(answer) is None for answer in answers)
 
 
 def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:

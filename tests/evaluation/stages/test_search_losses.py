@@ -99,6 +99,13 @@ def test_where_nobody_says_what_was_read() -> None:
     losses = losses_of({"q1": "abc"}, {"q1": asked(search("ab"))})
     assert [(item.gold, item.reason) for item in losses.items] == [(2, "never_retrieved")]
     assert any("nobody says what was read: 1" in remark for remark in losses.remarks)
+    assert losses.summary == (
+        "2 of 3 gold items reached the answer; lost: 1 never retrieved; questions of which nobody "
+        "says what was read: 1; all that came counts as read there"
+    )
+    assert as_markdown([*losses.describe()]).count("nobody says what was read") == 1
+    with speaking("ko"):
+        assert as_markdown([*losses.describe()]).count("무엇을 읽었는지 모르는 질문") == 1
 
 
 def test_failed_and_unmeasured_questions() -> None:
