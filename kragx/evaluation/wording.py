@@ -272,6 +272,8 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
         if n_unanswerable is not None and not by_gold and metric is not None:
             of_rest = n_possible - n_unanswerable
             n_possible = {"all": n_possible, "unanswerable": n_unanswerable}.get(metric.of, of_rest)
+        if "n_unmeasured" in of_metric:  # of what searches do for the gold: who has none is known
+            n_possible = _n_with_gold(counts)
         if n_scored < n_possible and (by_gold or n_scored):
             yield phrase(
                 "{metric}: no value for {n} of {of} queries",
@@ -279,6 +281,14 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
                 n=n_possible - n_scored,
                 of=n_possible,
             )
+
+
+def _n_with_gold(counts: Mapping[str, Any]) -> int:
+    """How many questions have gold, whether or not their list is known."""
+    of_searches = counts.get("searches", {})
+    n_listless = of_searches.get("n_no_list", 0) - of_searches.get("n_no_list_gold", 0)
+    n: int = counts["n_queries"] - counts.get("n_probes", 0) - counts["n_no_gold"] - n_listless
+    return n
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
