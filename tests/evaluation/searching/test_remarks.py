@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kragx import Doc, Evaluation, GoldDataset, Run, Search, evaluate
 from kragx.data import Retrieved
+from kragx.printing import as_markdown, speaking
 
 METRICS = [
     "evidence_recall",
@@ -49,3 +50,49 @@ def test_no_gold_is_said_once() -> None:
         "rescue: no value for 1 of 2 queries",
         "repeated: no value for 1 of 3 queries",
     ]
+
+
+def test_why_a_cost_has_no_value() -> None:
+    """Searches that do not say their tokens, or seconds, are counted, with the remedy."""
+    evaluation = measured(answer((5, None), (None, None)), KNOWN)
+    assert evaluation.mean["tokens_per_gold"] == 10
+    tokens = "searches that say no tokens: 1; give each search its tokens: @searched(tokens=...)"
+    seconds = "searches that say no seconds: 2; give each search its seconds: Search(seconds=...)"
+    assert [remark for remark in evaluation.further_remarks if "no value for" in remark] == [
+        f"tokens_to_evidence: no value for 1 of 2 queries; {tokens}",
+        f"tokens_per_gold: no value for 1 of 2 queries; {tokens}",
+        f"seconds_per_gold: no value for 1 of 2 queries; {seconds}",
+    ]
+    evaluation = measured(answer((5, None), (5, None)))
+    assert evaluation.mean["seconds_per_gold"] is None
+    assert f"seconds_per_gold: no value for 1 of 1 queries; {seconds}" in str(evaluation)
+    failed = Retrieved(has_list=False, error="limit")
+    evaluation = measured(KNOWN, failed)
+    assert "searches_per_gold: no value for 1 of 2 queries; 1 failed before any search" in str(
+        evaluation
+    )
+    with speaking("ko"):
+        text = as_markdown([*measured(answer((5, None), (5, None))).describe()])
+        assert "걸린 시간이 없는 검색: 2번" in text
+
+
+def test_why_a_cost_says_nobody_is_best() -> None:
+    """The verdict names who has no value, and why; that is not for want of gold."""
+    gold = GoldDataset.from_documents([[{"id": "a"}]] * 2)
+    runs = {
+        name: Run({"q1": own, "q2": own}, name=name)
+        for name, own in (("full", KNOWN), ("silent", answer((5, None), (None, None))))
+    }
+
+    def verdict(metric: str) -> str:
+        return evaluate(gold, runs, match="id", metrics=[metric]).verdict
+
+    assert verdict("tokens_per_gold") == (
+        "tokens_per_gold has no value for silent, so it does not say which retriever is best; "
+        "searches that say no tokens: 2; give each search its tokens: @searched(tokens=...)."
+    )
+    assert "searches that say no seconds: 4; give each search its" in verdict("seconds_per_gold")
+    runs = dict.fromkeys(("one", "other"), runs["silent"])
+    assert "has no value for one and other, so" in verdict("seconds_per_gold")
+    gold = GoldDataset.from_documents([[], []])
+    assert "look whether the questions have gold" in verdict("seconds_per_gold")
