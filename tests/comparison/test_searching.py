@@ -19,7 +19,7 @@ from kragx.comparison import (
 )
 from kragx.comparison.searching import counts_all
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
-from kragx.report.csv_files import means_csv
+from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect
 
 N = 40
@@ -161,16 +161,19 @@ def test_difference_to_the_baseline():
 
 
 def test_json_and_csv():
-    """Costs have their ends in both; what is infinite is null."""
+    """Costs have their ends in both; what is infinite is null in one, and never in the other."""
     results = compared(METRICS, KEEN, THRIFTY)
     plain = json.loads(json.dumps(results.comparison.to_dict()))
     mean = plain["overall"]["means"]["thrifty"]
     assert mean["tokens_per_gold"]["low"] < 250 < mean["tokens_per_gold"]["high"]
     assert mean["tokens_to_evidence"]["value"] is None
-    (line, *_) = csv.DictReader(
-        means_csv([*results.evaluations.values()], [results.comparison]).splitlines()
-    )
+    evaluations = [*results.evaluations.values()]
+    line, other = csv.DictReader(means_csv(evaluations, [results.comparison]).splitlines())
     assert float(line["tokens_per_gold low"]) < 16_000 / 36 < float(line["tokens_per_gold high"])
+    assert (line["tokens_to_evidence"], other["tokens_to_evidence"]) == ("400.0", "never")
+    queries = [*csv.DictReader(queries_csv(evaluations).splitlines())]
+    assert [row["tokens_to_evidence"] for row in queries].count("never") == 4 + 24
+    assert "inf" not in {cell for row in (line, other, *queries) for cell in row.values()}
 
 
 def test_from_a_report():
