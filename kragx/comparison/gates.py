@@ -11,6 +11,7 @@ from kragx.comparison.power import limit_form, undecidable
 from kragx.comparison.scores import direction
 from kragx.comparison.view import Difference, Estimate, Slice, View
 from kragx.errors import UsageError, nearest
+from kragx.metrics import known_metric
 from kragx.printing import (
     Line,
     Part,
@@ -153,6 +154,9 @@ def gate_problems(
             yield f"{path} {gate.metric} is not computed; add it to 'metrics'; {hint}"
         elif gate.than is not None and direction(gate.metric) == "neither":
             yield f"{path} {gate.metric} has no direction, so nothing is worse"
+        elif gate.surely and (why := _never_sure(gate)):
+            without = gate.condition.removeprefix("surely ")
+            yield f"{path} surely is not offered for {why}; write {without!r}"
         for kind, name, names in (
             ("retriever", gate.retriever, retrievers),
             ("matcher", gate.match, matchers),
@@ -171,6 +175,18 @@ def gate_problems(
             yield f"{path} there is no retriever besides the baseline {baseline!r}"
         elif gate.retriever == baseline:
             yield f"{path} {baseline!r} is the baseline, which is not held to itself"
+
+
+def _never_sure(gate: Gate) -> str:
+    """Of what a gate with ``surely`` finds no interval, whatever is asked; empty if it may."""
+    metric = known_metric(gate.metric)
+    if metric is None or (metric.is_mean and metric.has_interval):
+        return ""
+    if not metric.has_interval:
+        return f"{gate.metric}, a number of the whole run without an interval"
+    if gate.than == "earlier":  # results keep the values of questions, and here there are none
+        return f"{gate.metric} against earlier results, which do not keep what each question cost"
+    return ""
 
 
 def check_gates(

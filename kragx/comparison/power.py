@@ -26,10 +26,6 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
     metric = known_metric(gate.metric)
     if not gate.surely or metric is None:
         return None
-    if not metric.is_mean:
-        return phrase(
-            "cannot be decided with any number of questions: a run's own number has no interval"
-        )
     lowest, greatest = metric.range
     if greatest is None:
         return None

@@ -85,7 +85,7 @@ def recommend(
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
     """
-    answer = verdict(comparison)
+    answer = verdict(comparison, scores)
     if not comparison.retrievers:
         return (answer,)
     case = _Case(comparison, scores)

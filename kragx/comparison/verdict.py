@@ -7,9 +7,10 @@ from math import inf, nan, sqrt
 from typing import Any
 
 from kragx.comparison.comparison import Comparison, Recommendation
-from kragx.comparison.scores import direction
+from kragx.comparison.scores import RetrieverScores, direction
 from kragx.comparison.statistics import deciding, queries_needed
 from kragx.comparison.view import Difference, Leader
+from kragx.evaluation.wording import silent_searches, silent_text
 from kragx.metrics import known_metric
 from kragx.printing import joined, listed, number, phrase
 
@@ -20,13 +21,20 @@ TELLING = 20
 """Fewer queries than this do not say how many would decide: their effect may be any."""
 
 
-def verdict(comparison: Comparison) -> Recommendation:
-    """Which retriever is best in the first metric, or that the data does not say."""
+def verdict(comparison: Comparison, scores: Sequence[RetrieverScores] = ()) -> Recommendation:
+    """Which retriever is best in the first metric, or that the data does not say.
+
+    Args:
+        comparison: of the retrievers.
+        scores: the same retrievers, for why they have no value.
+    """
     if not comparison.retrievers:
         return _nobody(comparison)
     if len(comparison.retrievers) == 1:
         return _single(comparison)
     metric, leader = comparison.primary, comparison.leader
+    if leader is None and (silent := _silent(comparison, scores)):
+        return silent
     if leader is None:
         is_directed = direction(metric) != "neither"
         means = comparison.overall.means.values()
@@ -43,6 +51,28 @@ def verdict(comparison: Comparison) -> Recommendation:
     if comparison.overall.found_nothing(metric):
         return _nothing_found(comparison)
     return _between(comparison, leader)
+
+
+def _silent(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recommendation | None:
+    """Nobody is best, as searches do not say what the first metric sums up; None if they do."""
+    name, metric = comparison.primary, known_metric(comparison.primary)
+    means = comparison.overall.means
+    without = [score for score in scores if score.name in means]
+    without = [score for score in without if means[score.name][name].value is None]
+    if metric is None or any(means[score.name][name].bounds for score in without):
+        return None
+    n_by_name = {score.name: silent_searches(name, score.counts) for score in without}
+    names, n = [own for own, n in n_by_name.items() if n], sum(n_by_name.values())
+    if not n:
+        return None
+    text = phrase(
+        "{metric} has no value for {names}, so it does not say which retriever is best; {why}.",
+        metric=name,
+        names=listed(names),
+        why=silent_text(metric, n),
+    )
+    values = {"metric": name, "directed": True, "without": names, "silent": n, "cost": metric.unit}
+    return Recommendation("no_winner", text, False, values)
 
 
 def _nobody(comparison: Comparison) -> Recommendation:

@@ -259,7 +259,9 @@ class Aligned:
         settings = self.settings
         ends = ratio.interval(settings.confidence, settings.resamples, settings.seed)
         low, high = ends or (None, None)
-        return Estimate(value, low, high, int(ratio.counts.sum()), is_mean=False)
+        # Nothing bounds what a question may cost, so the interval alone is what is sure.
+        n = int(ratio.counts.sum())
+        return Estimate(value, low, high, n, is_mean=False, sure_low=low, sure_high=high)
 
     def untested(
         self,
@@ -280,7 +282,7 @@ class Aligned:
             resampling = settings.confidence, settings.resamples, settings.seed
             ends = ratio_difference_interval(ratios[0], ratios[1], *resampling)
         low, high = ends or (None, None)
-        return Difference(metric, retriever, against, value, low, high, n=n)
+        return Difference(metric, retriever, against, value, low, high, low, high, n=n)
 
     def finite(self, column: Column) -> Floats:
         """(q) the values that can be averaged: what was never found cannot."""

@@ -45,7 +45,7 @@ from kragx.printing import (
 )
 
 Reason = Literal[
-    "never_retrieved", "fused_away", "cut", "lowered", "always_low", "unread", "failed"
+    "never_retrieved", "fused_away", "cut", "lowered", "always_low", "unread", "failed", "missing"
 ]
 """What became of a gold item that the answer has not within k.
 
@@ -55,7 +55,8 @@ Reason = Literal[
 - ``lowered``: within k before a stage, and behind it deeper, whatever a limit then took away;
 - ``always_low``: never within k in any list on its way;
 - ``unread``: a search had it, and it was not read;
-- ``failed``: the question was not answered.
+- ``failed``: the question was not answered;
+- ``missing``: the results of somebody who searches lack the question.
 """
 
 
@@ -69,8 +70,15 @@ def reasons(k: int | None) -> dict[str, str]:
         "always_low": phrase("never within {k}", k=k),
         "unread": phrase("retrieved, not read"),
         "failed": phrase("failed questions"),
+        "missing": phrase("missing questions"),
     }
 
+
+_ONE: Mapping[str, str] = {
+    "failed": phrase("failed question"),
+    "missing": phrase("missing question"),
+}
+"""The same in a sentence about a single gold item, where that is another word."""
 
 USUAL_K = 10
 
@@ -154,12 +162,15 @@ class StageLosses(Result):
         match: names the matcher.
         k: how deep an answer is looked at; None where searches were made: what came was there to
             be read, and what was read is the answer.
-        n_questions: how many questions were asked, have gold and stages, or measured searches.
+        n_questions: how many questions were asked, have gold and stages, or measured searches;
+            with searches those that the results lack, too, where these are scored as empty lists.
         n_gold: their gold items.
         n_found: those that the answer has within k.
         stages: in the order of the chain; empty where nothing can be said, and `remarks` say why.
         items: the gold items that are lost.
         remarks: what a reader must know before trusting this.
+        n_read_unknown: of how many questions nobody says what was read; all that came counts as
+            read there, which the summary says, too.
 
     Examples:
         >>> from kragx import Doc, Retrieved, Run, Stage, stage_losses
@@ -180,6 +191,7 @@ class StageLosses(Result):
     stages: tuple[StageScore, ...]
     items: tuple[LostItem, ...]
     remarks: tuple[str, ...] = ()
+    n_read_unknown: int = 0
 
     also_plain: ClassVar[tuple[str, ...]] = ("losses",)
 
@@ -219,23 +231,30 @@ class StageLosses(Result):
             phrase(
                 "{n} {reason}{place}",
                 n=loss.n,
-                reason=words[loss.reason],
+                reason=_ONE.get(loss.reason, words[loss.reason])
+                if loss.n == 1
+                else words[loss.reason],
                 place=f" ({visible(loss.stage)})" if loss.stage else "",
             )
             for loss in self.losses
         ]
-        return (
+        line = (
             phrase("{found}; lost: {lost}", found=recall, lost=joined(", ", causes))
             if causes
             else recall
         )
+        if not self.n_read_unknown:
+            return line
+        return joined("; ", [line, _read_unknown(self.n_read_unknown)])
 
     def describe(self) -> Iterator[Part]:
         """The summary, then what each stage does to the gold."""
         yield Line(joined(": ", [visible(self.retriever), self.summary]))
         if self.stages:
             yield self.table
-        yield from map(warning, self.remarks if self.stages else ())
+        in_summary = _read_unknown(self.n_read_unknown)
+        remarks = (remark for remark in self.remarks if remark != in_summary)
+        yield from map(warning, remarks if self.stages else ())
 
     @property
     def table(self) -> Table:
@@ -276,6 +295,14 @@ class StageLosses(Result):
         return [f"+{stage.n_lifted} / -{stage.n_lowered}" if stage.inputs else "-"]
 
 
+def _read_unknown(n: int) -> str:
+    """That the answer is taken for more than may have been read."""
+    return phrase(
+        "questions of which nobody says what was read: {n}; all that came counts as read there",
+        n=n,
+    )
+
+
 def _label(name: str) -> str:
     return phrase("all searches") if name == ALL else visible(name)
 
@@ -299,7 +326,7 @@ def losses_table(losses: Sequence[StageLosses]) -> Table:
         if of_one.stages
     ]
     note = phrase(
-        "gold items of the questions with searches, each counted once"
+        "gold items of all questions but those whose searches gave no documents, each counted once"
         if k is None
         else "gold items of the questions with stages, each counted once"
     )
@@ -450,10 +477,17 @@ class _Road:
 
     def lists(self, query: Query) -> dict[str, Stage]:
         """The lists of a question by their names, the answer last; none of one that has no way."""
+        if query.id not in self.run:
+            return {ANSWER: Stage(ANSWER)}
         answer = self.run[query.id]
         if self.k is None:
             return {stage.name: stage for stage in chain_of(answer, self.tools)}
         return _lists(answer) if answer.stages else {}
+
+    def is_asked(self, query: Query) -> bool:
+        """Whether a question counts: with searches one that the results lack does, as in recall."""
+        is_missing = self.k is None and self.final.profile.missing != "left_out"
+        return query.id in self.run or is_missing
 
     def matched(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
         """What a stage returned, matched as the answers were."""
@@ -483,7 +517,7 @@ class _Road:
 
 def _losses(road: _Road) -> StageLosses:
     run, k = road.run, road.k
-    with_gold = [query for query in road.dataset if query.id in run and _items(query)]
+    with_gold = [query for query in road.dataset if road.is_asked(query) and _items(query)]
     lists = {query.id: own for query in with_gold if (own := road.lists(query))}
     queries = [query for query in with_gold if query.id in lists]
     matched, remarks = dict[str, Evaluation](), [*_left_out(road, len(with_gold), queries)]
@@ -505,7 +539,9 @@ def _losses(road: _Road) -> StageLosses:
     if not matched.keys() - {ANSWER}:
         return _unsaid(run.name, road.final.match_name, k, remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
-    chains = [_Chain(query, run[query.id], lists[query.id], ranks, k) for query in queries]
+    chains = [
+        _Chain(query, run.results.get(query.id), lists[query.id], ranks, k) for query in queries
+    ]
     scores = [
         _score(name, chains, _means(evaluation, queries, lists, name, road.metrics))
         for name, evaluation in matched.items()
@@ -518,7 +554,8 @@ def _losses(road: _Road) -> StageLosses:
     n_gold = sum(len(of_query.items) for of_query in chains)
     n_found = n_gold - len(items)
     heading = (run.name, road.final.match_name, k, len(queries), n_gold, n_found)
-    return StageLosses(*heading, tuple(scores), items, tuple(remarks))
+    n_unknown = _n_read_unknown(road, queries)
+    return StageLosses(*heading, tuple(scores), items, tuple(remarks), n_unknown)
 
 
 def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterator[str]:
@@ -530,13 +567,16 @@ def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterat
             else "questions without stages, left out: {n}",
             n=n_without,
         )
-    answers = [road.run[query.id] for query in queries]
-    unknown = [answer for answer in answers if answer.error is None and read_of(answer) is None]
-    if road.k is None and unknown:
-        yield phrase(
-            "questions of which nobody says what was read: {n}; all that came counts as read there",
-            n=len(unknown),
-        )
+    if n_unknown := _n_read_unknown(road, queries):
+        yield _read_unknown(n_unknown)
+
+
+def _n_read_unknown(road: _Road, queries: Iterable[Query]) -> int:
+    """Of how many questions nobody says what was read, though they were answered."""
+    if road.k is not None:
+        return 0
+    answers = [road.run[query.id] for query in queries if query.id in road.run]
+    return sum(answer.error is None and read_of(answer) is None for answer in answers)
 
 
 def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:
@@ -637,7 +677,7 @@ class _Chain:
     def __init__(
         self,
         query: Query,
-        answer: Retrieved,
+        answer: Retrieved | None,
         lists: Mapping[str, Stage],
         ranks: Mapping[str, Mapping[str, Sequence[float]]],
         k: int | None,
@@ -645,7 +685,8 @@ class _Chain:
         self.query_id, self.items, self.lists = query.id, _items(query), lists
         self.k = sys.maxsize if k is None else k  # what stands anywhere is within it
         self._is_read = k is None
-        self._is_failed = answer.error is not None
+        self._is_missing = answer is None
+        self._is_failed = answer is not None and answer.error is not None
         self._ranks = {
             name: by_query[query.id] for name, by_query in ranks.items() if name in lists
         }
@@ -661,6 +702,11 @@ class _Chain:
             self._is_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
         )
 
+    def searches(self, name: str) -> bool:
+        """Whether a list is of a search: one that only joins others, of which none is, is not."""
+        joins = name == ANSWER or (name == ALL and self._is_read)
+        return not self.inputs[name] and not (joins and not self.lists[name].inputs)
+
     def rank(self, item: int, *names: str) -> float:
         """The best rank of a gold item in some lists; infinite if it is in none."""
         return min((self._ranks[name][item] for name in names), default=inf)
@@ -670,8 +716,12 @@ class _Chain:
         failed = next((name for name, stage in self.lists.items() if stage.error is not None), None)
         for item in self.items:
             if self.rank(item, ANSWER) > self.k:
-                failure = LostItem(self.query_id, item, "failed", failed)
-                yield failure if self._is_failed else self._traced(item)
+                if self._is_missing:
+                    yield LostItem(self.query_id, item, "missing")
+                elif self._is_failed:
+                    yield LostItem(self.query_id, item, "failed", failed)
+                else:
+                    yield self._traced(item)
 
     def _traced(self, item: int) -> LostItem:
         """Backwards from the answer to the stage that lost an item."""
@@ -714,7 +764,7 @@ def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None
     chains = [of_query for of_query in chains if name in of_query.lists]
     k, stages = chains[0].k, [of_query.lists[name] for of_query in chains]
     ranks = [
-        (of_query.rank(item, *inputs), of_query.rank(item, name), not inputs)
+        (of_query.rank(item, *inputs), of_query.rank(item, name), of_query.searches(name))
         for of_query in chains
         for inputs in (of_query.inputs[name],)
         for item in of_query.items

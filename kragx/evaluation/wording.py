@@ -8,7 +8,7 @@ from kragx.evaluation.searching.counting import SEARCHES
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
-from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
+from kragx.metrics import Evidence, Metric, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
 from kragx.metrics.ranking_metrics import PRECISION
 from kragx.printing import joined, listed, number, percent, phrase
@@ -284,13 +284,61 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
         if n_unanswerable is not None and not by_gold and metric is not None:
             of_rest = n_possible - n_unanswerable
             n_possible = {"all": n_possible, "unanswerable": n_unanswerable}.get(metric.of, of_rest)
-        if n_scored < n_possible and (by_gold or n_scored):
-            yield phrase(
+        if "n_unmeasured" in of_metric:  # of what searches do for the gold: who has none is known
+            n_possible = _n_with_gold(counts)
+        why = _why_uncounted(name, counts)
+        if n_scored < n_possible and (by_gold or n_scored or why):
+            line = phrase(
                 "{metric}: no value for {n} of {of} queries",
                 metric=name,
                 n=n_possible - n_scored,
                 of=n_possible,
             )
+            yield joined("; ", [line, *why])
+
+
+def _why_uncounted(name: str, counts: Mapping[str, Any]) -> list[str]:
+    """Why it is not known what the searches of some questions cost, and the remedy."""
+    metric, n = known_metric(name), counts["metrics"][name].get("n_uncounted", 0)
+    if metric is None or not n:
+        return []
+    if silent := silent_searches(name, counts):
+        return [silent_text(metric, silent)]
+    is_failed = n <= counts["n_failed"]
+    return [phrase("{n} failed before any search", n=n)] if is_failed else []
+
+
+def silent_searches(name: str, counts: Mapping[str, Any]) -> int:
+    """How many searches do not say what a metric sums up, tokens or seconds; 0 if it lacks none."""
+    metric, of_metric = known_metric(name), counts.get("metrics", {}).get(name, {})
+    if metric is None or not of_metric.get("n_uncounted"):
+        return 0
+    what = {"tokens": "n_no_tokens", "seconds": "n_no_seconds"}.get(metric.unit, "")
+    n: int = counts.get("searches", {}).get(what, 0)
+    return n
+
+
+def silent_text(metric: Metric, n: int) -> str:
+    """That so many searches do not say their tokens, or seconds, and the remedy."""
+    if metric.unit == "tokens":
+        return phrase(
+            "searches that say no tokens: {n}; give each search its tokens: {example}",
+            n=n,
+            example="@searched(tokens=...)",
+        )
+    return phrase(
+        "searches that say no seconds: {n}; give each search its seconds: {example}",
+        n=n,
+        example="Search(seconds=...)",
+    )
+
+
+def _n_with_gold(counts: Mapping[str, Any]) -> int:
+    """How many questions have gold, whether or not their list is known."""
+    of_searches = counts.get("searches", {})
+    n_listless = of_searches.get("n_no_list", 0) - of_searches.get("n_no_list_gold", 0)
+    n: int = counts["n_queries"] - counts.get("n_probes", 0) - counts["n_no_gold"] - n_listless
+    return n
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
-from kragx.metrics.spec import Metric, MetricSpec
+from kragx.metrics.spec import Metric, MetricSpec, of_sums
 
 Cost = Literal["tokens", "seconds"]
 """What a search takes."""
@@ -113,11 +113,6 @@ def _cost(view: SearchView, cost: Cost | Literal["searches"]) -> Floats:
     return _total(view, _steps(view, cost))
 
 
-def _no_mean(values: Floats) -> float:
-    """No query has a value of its own, so none makes the number."""
-    return float("nan")
-
-
 def _per_gold(cost: Cost | Literal["searches"], *, en: str, ko: str) -> Metric:
     def ratio(view: SearchView, spec: MetricSpec) -> Ratio:
         return Ratio(_cost(view, cost), view.n_found.astype(np.float64)).of(_measured(view))
@@ -136,7 +131,7 @@ def _per_gold(cost: Cost | Literal["searches"], *, en: str, ko: str) -> Metric:
         meaning={"en": en, "ko": ko},
         from_searches=ratio,
         search_counts=counts,
-        number=_no_mean,
+        number=of_sums,
         apart=False,
         options={"rel": REL},
         range=(0.0, None),

@@ -60,6 +60,11 @@ def _mean(values: Floats) -> float:
     return float(values.mean())
 
 
+def of_sums(values: Floats) -> float:
+    """Of a metric that is a sum over a sum: no query has a value of its own, so none makes it."""
+    return float("nan")
+
+
 # Compared by name: an import path or a name of the registry stands for one metric.
 @dataclass(frozen=True, eq=False)
 class Metric:
@@ -188,6 +193,11 @@ class Metric:
     def is_mean(self) -> bool:
         """Whether its queries' values, where they have any, make its number by their mean."""
         return self.number is _mean
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether its number can have an interval over queries: a mean, or a sum over a sum."""
+        return self.from_run is None and self.number in (_mean, of_sums)
 
     def concerns(self, unanswerable: Bools) -> Bools:
         """(q) of which queries it is, by whether they cannot be answered."""

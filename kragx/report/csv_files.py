@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
@@ -15,6 +16,9 @@ from kragx.evaluation.evaluation import Evaluation, metric_names
 if TYPE_CHECKING:
     from kragx.comparison import Comparison
     from kragx.comparison.thresholds import Sweep
+
+NEVER = "never"
+"""How long it took to find what was not found, in English, as the names of columns are."""
 
 
 def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison] = ()) -> str:
@@ -143,8 +147,11 @@ def write_text(path: Path, text: str) -> None:
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """CSV with a header, lines ended by a line feed; empty where a row lacks a column.
 
+    What was not found has taken infinitely long, which is not unknown: ``never``, as in tables.
     A text that a spreadsheet would take for a formula has an apostrophe before it
     (`kragx.data.formats.cells.guarded`).
     """
-    lines = ([row.get(column) for column in columns] for row in rows)
+    lines = (
+        [NEVER if (cell := row.get(column)) == inf else cell for column in columns] for row in rows
+    )
     return "".join([csv_line(columns), *map(csv_line, lines)])

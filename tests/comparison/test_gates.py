@@ -164,12 +164,16 @@ def test_what_is_not_there_does_not_pass():
 
 
 def test_surely_needs_an_interval():
-    """Nothing is sure of a run's own number, nor of equal times, which nothing bounds."""
-    for metric, seconds in (("seconds_p95", lambda i: i / 100), ("seconds_mean", lambda i: 1.0)):
-        timed = evaluation(GOLD, "x", lambda i: 1, metrics=[metric], seconds=seconds)
-        (found,) = check_gates(parsed({metric: "surely < 9"}), [compare([timed])])
-        assert not found.passed
-        assert "no interval" in found.said
+    """Of a run's own number it is refused; nor is it sure of equal times, which nothing bounds."""
+    for metric in ("seconds_p95", "throughput"):
+        timed = evaluation(GOLD, "x", lambda i: 1, metrics=[metric], seconds=lambda i: i / 100)
+        refusal = rf"surely is not offered for {metric}, .* without an interval; write '< 9'"
+        with pytest.raises(UsageError, match=refusal):
+            check_gates(parsed({metric: "surely < 9"}), [compare([timed])])
+    timed = evaluation(GOLD, "x", lambda i: 1, metrics=["seconds_mean"], seconds=lambda i: 1.0)
+    (found,) = check_gates(parsed({"seconds_mean": "surely < 9"}), [compare([timed])])
+    assert not found.passed
+    assert "no interval" in found.said
     varied = evaluation(GOLD, "x", lambda i: 1, metrics=["seconds_mean"], seconds=lambda i: i / 40)
     (found,) = check_gates(parsed({"seconds_mean": "surely < 0.7"}), [compare([varied])])
     assert found.passed

@@ -10,10 +10,16 @@ import numpy as np
 import pytest
 
 from kragx import Doc, GoldDataset, Run, Search, Searches, compare, evaluate
-from kragx.comparison import RetrieverScores, compare_scores
+from kragx.comparison import (
+    RetrieverScores,
+    check_gates,
+    compare_scores,
+    gate_problems,
+    parse_gates,
+)
 from kragx.comparison.searching import counts_all
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
-from kragx.report.csv_files import means_csv
+from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect
 
 N = 40
@@ -72,6 +78,37 @@ def test_by_hand():
     assert "[" + f"{keen['tokens_per_gold'].low:,.0f}" in text
 
 
+def gate_results(condition, metric="tokens_per_gold"):
+    """A gate held against two agents, of whom the thrifty one is the baseline."""
+    (gate,) = parse_gates({metric: condition}, [])
+    return check_gates([gate], [compared(METRICS, THRIFTY, KEEN).comparison])
+
+
+def test_gates_on_costs_are_sure_by_their_interval():
+    """Of a sum over a sum the interval's end counts, of one and of a difference."""
+    comparison = compared(METRICS, THRIFTY, KEEN).comparison
+    mean = comparison.overall.means["keen"]["tokens_per_gold"]
+    difference = comparison.overall.difference("tokens_per_gold", "keen")
+    for bound, passes in ((mean.high + 0.1, True), (mean.high - 0.1, False)):
+        found = gate_results(f"surely <= {bound}")[1]
+        assert (found.retriever, found.passed, found.value) == ("keen", passes, mean.high)
+        assert "surely at most" in found.said
+        assert "(n = 40)" in found.said
+    for bound, passes in ((difference.high + 0.1, True), (difference.high - 0.1, False)):
+        (found,) = gate_results(f"surely no worse than baseline by {bound}")
+        assert (found.passed, found.value) == (passes, difference.high)
+    for condition, metric, why in (
+        ("surely <= 400", "tokens_to_evidence", "without an interval; write '<= 400'"),
+        ("surely no worse than earlier", "tokens_per_gold", "against earlier results"),
+    ):
+        (gate,) = parse_gates({metric: condition}, [])
+        (problem,) = gate_problems(
+            [gate], metrics=METRICS, retrievers=["keen"], matchers=[], slices=[], baseline=None
+        )
+        assert problem.startswith(f"gates.{metric}: surely is not offered for {metric}")
+        assert why in problem
+
+
 def test_what_that_buys():
     """The best costs 1.8 times as much, by more than noise; the sentence says both."""
     values = advice(compared(METRICS, KEEN, THRIFTY))["price"].values
@@ -124,16 +161,19 @@ def test_difference_to_the_baseline():
 
 
 def test_json_and_csv():
-    """Costs have their ends in both; what is infinite is null."""
+    """Costs have their ends in both; what is infinite is null in one, and never in the other."""
     results = compared(METRICS, KEEN, THRIFTY)
     plain = json.loads(json.dumps(results.comparison.to_dict()))
     mean = plain["overall"]["means"]["thrifty"]
     assert mean["tokens_per_gold"]["low"] < 250 < mean["tokens_per_gold"]["high"]
     assert mean["tokens_to_evidence"]["value"] is None
-    (line, *_) = csv.DictReader(
-        means_csv([*results.evaluations.values()], [results.comparison]).splitlines()
-    )
+    evaluations = [*results.evaluations.values()]
+    line, other = csv.DictReader(means_csv(evaluations, [results.comparison]).splitlines())
     assert float(line["tokens_per_gold low"]) < 16_000 / 36 < float(line["tokens_per_gold high"])
+    assert (line["tokens_to_evidence"], other["tokens_to_evidence"]) == ("400.0", "never")
+    queries = [*csv.DictReader(queries_csv(evaluations).splitlines())]
+    assert [row["tokens_to_evidence"] for row in queries].count("never") == 4 + 24
+    assert "inf" not in {cell for row in (line, other, *queries) for cell in row.values()}
 
 
 def test_from_a_report():

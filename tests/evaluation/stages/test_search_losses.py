@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, strategies as st
 
 from kragx import Doc, GoldDataset, Run, Search, evaluate
 from kragx.data import Retrieved, Stage
 from kragx.evaluation.stage_losses import StageLosses, losses_parts, stage_losses
 from kragx.judging import Judge
+from kragx.metrics import KRAGX
 from kragx.printing import as_markdown, speaking
 from kragx.testing import ScriptedClient
 from tests.thoroughness import examples
@@ -96,6 +99,13 @@ def test_where_nobody_says_what_was_read() -> None:
     losses = losses_of({"q1": "abc"}, {"q1": asked(search("ab"))})
     assert [(item.gold, item.reason) for item in losses.items] == [(2, "never_retrieved")]
     assert any("nobody says what was read: 1" in remark for remark in losses.remarks)
+    assert losses.summary == (
+        "2 of 3 gold items reached the answer; lost: 1 never retrieved; questions of which nobody "
+        "says what was read: 1; all that came counts as read there"
+    )
+    assert as_markdown([*losses.describe()]).count("nobody says what was read") == 1
+    with speaking("ko"):
+        assert as_markdown([*losses.describe()]).count("무엇을 읽었는지 모르는 질문") == 1
 
 
 def test_failed_and_unmeasured_questions() -> None:
@@ -113,6 +123,45 @@ def test_failed_and_unmeasured_questions() -> None:
         ("q4", "never_retrieved"),
     ]
     assert any("left out: 1" in remark for remark in losses.remarks)
+
+
+def test_questions_that_the_results_lack() -> None:
+    """They have lost their gold, as in recall; a profile that leaves them out does so here, too."""
+    answers = {"q1": asked(search("a", read="a")), "q2": asked(search("a", read="a"))}
+    gold = dict.fromkeys(("q1", "q2", "q3"), "a")
+    losses = losses_of(gold, answers)
+    assert losses.summary == "2 of 3 gold items reached the answer; lost: 1 missing question"
+    assert losses.by_reason["missing"] == 1
+    assert (losses.n_questions, losses.items[0].query_id) == (3, "q3")
+    assert losses.stages[-1].means == {"recall": 2 / 3}
+    assert "missing questions" in as_markdown([*losses_parts([losses, losses])])
+    with speaking("ko"):
+        assert "결과에 없는 질문" in as_markdown([*losses.describe()])
+    dataset = GoldDataset.from_documents({q: [{"id": i} for i in own] for q, own in gold.items()})
+    profile = replace(KRAGX, missing="left_out")
+    losses = stage_losses(dataset, Run(answers, name="agent"), match="id", profile=profile)
+    assert (losses.n_gold, losses.by_reason["missing"]) == (2, 0)
+
+
+def test_gold_kept_is_of_what_was_there() -> None:
+    """Of a question without a search nothing reaches what joins the searches of tools."""
+    answers = {
+        "q1": asked(search("a", tool="hb", read="a")),
+        "q2": asked(search("x", tool="hb", read="x")),
+        "q3": Retrieved(has_list=False),
+        "q4": asked(search(None, tool="hb")),
+    }
+    losses = losses_of(dict.fromkeys(answers, "a"), answers)
+    kept = [(own.name, own.n_kept, own.n_reached) for own in losses.stages]
+    assert kept == [("hb", 1, 2), ("answer", 1, 1)]
+    assert losses.n_gold == 3
+    assert "gold items of all questions but those whose searches gave no documents" in as_markdown(
+        [*losses_parts([losses, losses])]
+    )
+    answers["q1"] = asked(search("a", tool="hb"), search("b", tool="web"))
+    losses = losses_of(dict.fromkeys(answers, "a"), answers)
+    kept = [(own.name, own.n_kept, own.n_reached) for own in losses.stages]
+    assert kept == [("hb", 1, 2), ("web", 0, 1), ("all searches", 1, 1), ("answer", 1, 1)]
 
 
 def test_a_judge_is_not_asked_about_stages(tmp_path) -> None:

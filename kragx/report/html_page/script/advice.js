@@ -19,7 +19,7 @@ const ADVICE = {
   winner: (v) => phrase("advice_winner", strong(v.best), v.metric, value_(v.value), strong(v.next),
     `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed(), hasLeaks(positionOf(v.best)) ? t("whichLeaks") : ""),
   no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed())
-    : v.found_in ? phrase(v.deeper ? "advice_lower" : "advice_elsewhere", v.metric, v.found_in, value_(v.found), strong(v.found_by), whoFailed()) : v.best ? phrase("advice_undecided", v.metric, listed(v.shared), value_(v.value), tiedWith(v), rival(v)) : phrase(v.directed ? "advice_no_value" : "advice_no_winner", v.metric)),
+    : v.found_in ? phrase(v.deeper ? "advice_lower" : "advice_elsewhere", v.metric, v.found_in, value_(v.found), strong(v.found_by), whoFailed()) : v.best ? phrase("advice_undecided", v.metric, listed(v.shared), value_(v.value), tiedWith(v), rival(v)) : v.silent ? phrase(`advice_silent_${v.cost}`, v.metric, listed(v.without), grouped(v.silent)) : phrase(v.directed ? "advice_no_value" : "advice_no_winner", v.metric)),
   one_retriever: (v) => (v.failed?.length ? phrase("advice_only", listed(compared().map(retrieverName))) : phrase(v.earlier ? "advice_one_and_before" : "advice_one_retriever")),
   setting: () => t("advice_setting"),
   over_all: (v) => phrase("advice_over_all", strong(v.best), v.metric),

@@ -1,6 +1,6 @@
 // Stages of chains: where the gold is lost, retriever by retriever and step by step.
 
-const LOSSES = ["never_retrieved", "fused_away", "cut", "lowered", "always_low", "unread", "failed"];
+const LOSSES = ["never_retrieved", "fused_away", "cut", "lowered", "always_low", "unread", "failed", "missing"];
 const LINKED = 6; // questions that stand beside a loss
 
 function stagesSection() {

@@ -1,0 +1,98 @@
+"""What is said below the numbers of searches: of which questions there is none, and why."""
+
+from __future__ import annotations
+
+from kragx import Doc, Evaluation, GoldDataset, Run, Search, evaluate
+from kragx.data import Retrieved
+from kragx.printing import as_markdown, speaking
+
+METRICS = [
+    "evidence_recall",
+    "first_search",
+    "rescue",
+    "waste",
+    "repeated",
+    "tokens_to_evidence",
+    "tokens_per_gold",
+    "seconds_per_gold",
+    "searches_per_gold",
+]
+
+
+def measured(*answers: Retrieved, n_without_gold: int = 0) -> Evaluation:
+    """An agent's answers, of which all but the last few have `a` for gold."""
+    n_gold = len(answers) - n_without_gold
+    gold = GoldDataset.from_documents([[{"id": "a"}]] * n_gold + [[]] * n_without_gold)
+    results = {query.id: answer for query, answer in zip(gold, answers)}
+    return evaluate(gold, Run(results, name="agent"), match="id", metrics=METRICS)
+
+
+def answer(*costs: tuple[int | None, float | None]) -> Retrieved:
+    """A search for each of some tokens and seconds, of which the last brings the gold."""
+    letters = [*"xyz"[: len(costs) - 1], "a"]
+    searches = (
+        Search("words", (Doc(letter),), tokens=tokens, seconds=seconds)
+        for letter, (tokens, seconds) in zip(letters, costs)
+    )
+    return Retrieved(searches=tuple(searches), has_list=False)
+
+
+KNOWN = answer((5, 0.1), (5, 0.1))
+
+
+def test_no_gold_is_said_once() -> None:
+    """That a question has no gold says why no metric of what searches find has a value of it."""
+    remarks = measured(KNOWN, KNOWN, KNOWN, n_without_gold=1).further_remarks
+    assert sum("queries without gold: 1" in remark for remark in remarks) == 1
+    assert not any("no value for" in remark for remark in remarks)
+    remarks = measured(answer((5, 0.1)), KNOWN, KNOWN, n_without_gold=1).further_remarks
+    assert [remark for remark in remarks if "no value for" in remark] == [
+        "rescue: no value for 1 of 2 queries",
+        "repeated: no value for 1 of 3 queries",
+    ]
+
+
+def test_why_a_cost_has_no_value() -> None:
+    """Searches that do not say their tokens, or seconds, are counted, with the remedy."""
+    evaluation = measured(answer((5, None), (None, None)), KNOWN)
+    assert evaluation.mean["tokens_per_gold"] == 10
+    tokens = "searches that say no tokens: 1; give each search its tokens: @searched(tokens=...)"
+    seconds = "searches that say no seconds: 2; give each search its seconds: Search(seconds=...)"
+    assert [remark for remark in evaluation.further_remarks if "no value for" in remark] == [
+        f"tokens_to_evidence: no value for 1 of 2 queries; {tokens}",
+        f"tokens_per_gold: no value for 1 of 2 queries; {tokens}",
+        f"seconds_per_gold: no value for 1 of 2 queries; {seconds}",
+    ]
+    evaluation = measured(answer((5, None), (5, None)))
+    assert evaluation.mean["seconds_per_gold"] is None
+    assert f"seconds_per_gold: no value for 1 of 1 queries; {seconds}" in str(evaluation)
+    failed = Retrieved(has_list=False, error="limit")
+    evaluation = measured(KNOWN, failed)
+    assert "searches_per_gold: no value for 1 of 2 queries; 1 failed before any search" in str(
+        evaluation
+    )
+    with speaking("ko"):
+        text = as_markdown([*measured(answer((5, None), (5, None))).describe()])
+        assert "걸린 시간이 없는 검색: 2번" in text
+
+
+def test_why_a_cost_says_nobody_is_best() -> None:
+    """The verdict names who has no value, and why; that is not for want of gold."""
+    gold = GoldDataset.from_documents([[{"id": "a"}]] * 2)
+    runs = {
+        name: Run({"q1": own, "q2": own}, name=name)
+        for name, own in (("full", KNOWN), ("silent", answer((5, None), (None, None))))
+    }
+
+    def verdict(metric: str) -> str:
+        return evaluate(gold, runs, match="id", metrics=[metric]).verdict
+
+    assert verdict("tokens_per_gold") == (
+        "tokens_per_gold has no value for silent, so it does not say which retriever is best; "
+        "searches that say no tokens: 2; give each search its tokens: @searched(tokens=...)."
+    )
+    assert "searches that say no seconds: 4; give each search its" in verdict("seconds_per_gold")
+    runs = dict.fromkeys(("one", "other"), runs["silent"])
+    assert "has no value for one and other, so" in verdict("seconds_per_gold")
+    gold = GoldDataset.from_documents([[], []])
+    assert "look whether the questions have gold" in verdict("seconds_per_gold")
