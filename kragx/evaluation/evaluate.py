@@ -28,10 +28,10 @@ from kragx.evaluation.evidence import judging_counts
 from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met, joined
 from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
-from kragx.evaluation.parts.matched import Matches, itself, match_all
+from kragx.evaluation.parts.matched import Matches, itself, match_all, watching
 from kragx.evaluation.pools import check_whole_lists, pooled
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.searching import Searched, search_counts, seen_in_runs
+from kragx.evaluation.searching import Searched, seen_in_runs
 from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
@@ -198,7 +198,7 @@ def _evaluated(
     forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
-    sums = table_counts(table, forbidden) | ({} if searches is None else search_counts(searches))
+    sums = table_counts(table, forbidden, searches)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
     counts |= judging_counts(criteria.matcher, notes)
@@ -273,12 +273,10 @@ def _judged(
     source.passed.kept = [] if criteria.looks else None
     searching = source.passed.searching = criteria.searching
     batches, marks = source.batches(criteria.profile), list[PartMarks]()
-    if forbidding is not None:
-        batches = forbidding.watching(batches, marks)
     searched: list[Searched] = []
     if searching is not None:
         check_whole_lists(criteria.matcher)
-        batches = searching.watching(batches, searched)
+    batches = watching(batches, forbidding, marks, searching, searched)
     items = [item for batch in batches for item in items_of(batch)]
     matcher = criteria.matcher
     if matcher.pool is None and matcher.needs_pool(items):

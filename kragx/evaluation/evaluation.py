@@ -335,7 +335,8 @@ class Evaluation(Result):
         if self.forbidden is None:
             return ()
         rules = self.settings.get("forbidden", {}).get("rules", {})
-        return leaks_of(self.forbidden, self.table.doc_start, self.specs, self.query_ids, rules)
+        lists = self.table if self.searches is None else self.searches.of("all")
+        return leaks_of(self.forbidden, lists.doc_start, self.specs, self.query_ids, rules)
 
     def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.

@@ -406,10 +406,13 @@ class GatheredEvidence:
         sizes: the lengths of the documents, for budgets.
         relevance: of documents to their questions, as judged; None if no metric reads it.
         passages: what spans are compared by where their tokenizer is chosen by the gold's script.
-        forbidden: what of the lists must not come; None where nothing is forbidden.
+        forbidden: what of the lists must not come; None where nothing is forbidden. Where there are
+            searches it is of what all of them brought, by turns, whatever the lists are.
         searches: what each search brought; None where nobody looks at searches.
         searched: the same with the documents, where metrics look at these.
         relevance_of: as `relevance`, of other lists of searches by their names.
+        named: which of these lists it is of; None for the one that metrics are about which name
+            none.
     """
 
     lists: Sequence[RankedList]
@@ -423,6 +426,7 @@ class GatheredEvidence:
     searches: SearchTable | None = None
     searched: Searched | None = field(default=None, repr=False, compare=False)
     relevance_of: Mapping[tuple[ListName, Order], Relevance] = field(default_factory=dict)
+    named: tuple[ListName, Order] | None = None
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False
@@ -432,10 +436,10 @@ class GatheredEvidence:
     )
 
     def of(self, name: ListName, order: Order) -> GatheredEvidence:
-        """The same of another list of each question, in which nothing is known to be forbidden."""
+        """The same of another list of each question."""
         assert self.searches is not None  # whoever asks knows of searches
         table = self.searches.of(name, order)
-        marks, searched = self.forbidden, self.searched
+        searched = self.searched
         read = self._read_of.setdefault(
             (name, order), _Read(DocumentSizes(self.sizes.tokenizer), {})
         )
@@ -446,13 +450,16 @@ class GatheredEvidence:
             sizes=read.sizes,
             matched_facts=None,
             relevance=self.relevance_of.get((name, order)),
-            forbidden=marks and marks.unmarked(len(table.repeated)),
+            named=(name, order),
             _spreads=read.spreads,
         )
 
     def within(self, budget: TextBudget) -> GatheredEvidence:
         """The same, each list cut after the documents that fit whole into a budget."""
         depths, judged = self.sizes.depths(self.lists, budget), self.relevance
+        marks = self.forbidden
+        if marks is not None and (self.searches is None or self.named == ("all", "turns")):
+            marks = marks.first(self.table.n_docs, depths)
         return replace(
             self,
             lists=[
@@ -462,7 +469,7 @@ class GatheredEvidence:
             table=self.table.first(depths),
             sizes=DocumentSizes(self.sizes.tokenizer),
             relevance=judged and replace(judged, table=judged.table.first(depths[judged.rows])),
-            forbidden=self.forbidden and self.forbidden.first(self.table.n_docs, depths),
+            forbidden=marks,
             _spreads={},
         )
 

@@ -46,6 +46,7 @@ from kragx.evaluation.searching import (
     SEARCHES,
     Searching,
     Seen,
+    search_counts,
     seen_in,
     seen_in_records,
     seen_in_runs,
@@ -60,7 +61,7 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import ForbiddenMarks, MatchTable, Profile
-from kragx.metrics.search_table import Basis
+from kragx.metrics.search_table import Basis, SearchTable
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -111,8 +112,14 @@ OF_FORBIDDEN, PROBES = "forbidden ", "n_probes"
 those that have no gold."""
 
 
-def table_counts(table: MatchTable, forbidden: ForbiddenMarks | None = None) -> dict[str, int]:
+def table_counts(
+    table: MatchTable,
+    forbidden: ForbiddenMarks | None = None,
+    searches: SearchTable | None = None,
+) -> dict[str, int]:
     """The counts of a match table; those of tables that follow one another add up.
+
+    Where there are searches, theirs too, of all of which marks of what is forbidden are.
 
     Where something is forbidden, the questions are counted that could meet it, that are open
     whatever came, that were answered with nothing, and that have no gold: probes.
@@ -138,7 +145,9 @@ def table_counts(table: MatchTable, forbidden: ForbiddenMarks | None = None) -> 
             "n_documents": n_docs[rows],
         }
         counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in flags.items()}
-    return counts if forbidden is None else counts | _forbidden_counts(table, forbidden)
+    counts |= {} if searches is None else search_counts(searches)
+    of_marks = table if searches is None else searches.of("all")
+    return counts if forbidden is None else counts | _forbidden_counts(of_marks, forbidden)
 
 
 def _forbidden_counts(table: MatchTable, forbidden: ForbiddenMarks) -> dict[str, int]:

@@ -78,9 +78,13 @@ _List = tuple[ListName, Order] | None
 def _list_of(spec: MetricSpec, evidence: Evidence | None) -> _List:
     """The list that a metric is about, if it is another one than the basis.
 
+    What must not come is looked for in what any search brought.
+
     Raises:
         UsageError: nothing is known of searches.
     """
+    if spec.metric.reads_forbidden and evidence is not None and evidence.searches is not None:
+        return "all", "turns"
     named = spec["of"]
     if named is None:
         return None

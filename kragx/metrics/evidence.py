@@ -140,11 +140,6 @@ class ForbiddenMarks:
         is_probe: Bools = self.could.any(axis=1) & ~has_gold & ~table.unanswerable
         return is_probe
 
-    def unmarked(self, n_docs: int) -> ForbiddenMarks:
-        """The same of so many documents of other lists, of which nothing is told."""
-        mark, stale = np.zeros((n_docs, len(self.kinds)), np.int8), np.zeros(n_docs, np.int8)
-        return replace(self, mark=mark, stale=stale, names={})
-
     def first(self, n_docs: Ints, depths: Ints) -> ForbiddenMarks:
         """Those of the first ``depths[i]`` documents of each list i, of its ``n_docs[i]``."""
         rank = np.arange(n_docs.sum()) - np.repeat(np.cumsum(n_docs) - n_docs, n_docs)

@@ -27,7 +27,7 @@ from kragx.evaluation.inputs import Texts, table_counts
 from kragx.evaluation.part_tables.stored import VERSION, read_table, write_table
 from kragx.evaluation.parts.matched import Matches, PartResult, itself, match_part
 from kragx.evaluation.parts.part import Part
-from kragx.evaluation.searching import SEARCHES, search_counts
+from kragx.evaluation.searching import SEARCHES
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
@@ -244,8 +244,7 @@ def _compute(
         seen = forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, 1, None, None, *seen)
     scores = compute(table, criteria.specs, criteria.profile, evidence)
-    result.sums.update(table_counts(table, forbidden))
-    result.sums.update({} if searches is None else search_counts(searches))
+    result.sums.update(table_counts(table, forbidden, searches))
     result.longest = table.longest
     for score in scores:
         name = str(score.spec)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from kragx.data import NO_CORPUS, LackingError, stands_twice
+from kragx.data.batch import Batch
 from kragx.data.problems import Problem
 from kragx.errors import DataError, KragxError
 from kragx.evaluation.evidence import read_spans
@@ -160,11 +161,8 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
         keep=plan.keep or itself,
     )
     marks: list[PartMarks] = []
-    if plan.forbidding is not None:
-        batches = plan.forbidding.watching(batches, marks)
     searched: list[Searched] = []
-    if plan.searching is not None:
-        batches = plan.searching.watching(batches, searched)
+    batches = watching(batches, plan.forbidding, marks, plan.searching, searched)
     try:
         result.table = matching.match_batches(batches, plan.matcher, result.notes, on_match)
         result.forbidden = joined(marks) if marks else None
@@ -181,6 +179,25 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
                 span: read_spans(passed.kept or (), on_basis, span) for span in plan.spans
             }
     return result
+
+
+def watching(
+    batches: Iterable[Batch],
+    forbidding: Forbidding | None,
+    marks: list[PartMarks],
+    searching: Searching | None,
+    searched: list[Searched],
+) -> Iterator[Batch]:
+    """Batches as they are matched, whose marks and searches are added to some.
+
+    What must not come is looked for in what any search of a question brought.
+    """
+    if searching is None:
+        return iter(batches) if forbidding is None else forbidding.watching(batches, marks)
+    hears_all = None
+    if forbidding is not None:
+        hears_all = lambda batch: marks.append(forbidding.marks(batch))  # noqa: E731
+    return searching.watching(batches, searched, hears_all)
 
 
 def match_all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Self
@@ -89,8 +89,20 @@ class Searching:
         """A batch with the documents of the list that metrics are about which name none."""
         return on_basis(batch, self.basis)
 
-    def watching(self, batches: Iterable[Batch], parts: list[Searched]) -> Iterator[Batch]:
-        """Batches `on_basis` with all their distinct documents; the searches are added to some."""
+    def watching(
+        self,
+        batches: Iterable[Batch],
+        parts: list[Searched],
+        hears_all: Callable[[Batch], None] | None = None,
+    ) -> Iterator[Batch]:
+        """Batches `on_basis` with all their distinct documents; the searches are added to some.
+
+        Args:
+            batches: the questions.
+            parts: the searches are added to these.
+            hears_all: is told each batch with the documents of all searches of a question as its
+                list, by turns.
+        """
         for batch in batches:
             assert isinstance(batch, BasisBatch)
             listing = Listing.of(batch)
@@ -104,7 +116,12 @@ class Searching:
                 lengths = _lengths(batch, docs, self.counts_by)
                 searched = replace(searched, table=searched.table.with_counted_tokens(lengths))
             parts.append(searched)
-            yield Batch(**columns)
+            if hears_all is not None:
+                of_all = searched.table.places("all")
+                columns |= {"docs": taken(docs, of_all.docs, of_all.lengths)}
+                final, lists = batch.final, batch.lists
+                hears_all(BasisBatch(**columns, final=final, lists=lists, is_there=of_all.is_there))
+            yield Batch(**columns | {"docs": docs})
 
     def _searched(self, listing: Listing, place: Ints, same: Ints, n_docs: Ints) -> Searched:
         _, read = listing.read

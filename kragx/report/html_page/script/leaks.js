@@ -5,6 +5,9 @@ const LEAKS = 3; // that are named of each retriever
 /** What came for a question, by rank: [rank, document, kinds, rules]; undefined for nothing. */
 const leaksIn = (retriever, query) => cell(retriever)?.leaks?.rows[query];
 
+/** What leaks with a document of a list: by its rank, or of a retriever that searches by its name, as ranks are those of all searches. */
+const leakAmong = (retriever, query, doc, position) => leaksIn(retriever, query)?.find(([rank, named]) => (cell(retriever).searches ? named === doc.id : rank === position + 1));
+
 /** The questions for which something came, as far as the page holds them; null for none. */
 function leaks(retriever) {
   const queries = Object.keys(cell(retriever)?.leaks?.rows ?? {}).map(Number);

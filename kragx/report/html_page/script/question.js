@@ -321,7 +321,7 @@ function docCard(question, list, doc, position, shared) {
   const share = compare ? Math.max(...wanted.map((each) => overlap(each, text))) : 0, { alike, similar } = data.limits;
   return el("article.card" + (isMatch && !doc.repeated ? ".hit" : ""), {},
     el("div.card-head", {}, el("span.rank", {}, position + 1), idOf(doc), el("span.grow"),
-      list.isSearch ? null : leakChip(leaksIn(list.retriever, query)?.find(([rank]) => rank === position + 1)),
+      leakChip(leakAmong(list.retriever, query, doc, position)),
       chips, (doc.notes ?? []).map((note) => el("span.chip.none", {}, note)),
       share >= 0.1 ? el("span.chip." + (share >= alike ? "alike" : share >= similar ? "similar" : "none"), {}, t("shared", percent(share))) : null,
       !list.isSearch && cell(list.retriever).kin[query]?.includes(position + 1) ? el("span.chip.kin", { title: t("hint_kin") }, t("sameSource")) : null,
