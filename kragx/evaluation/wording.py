@@ -304,8 +304,8 @@ def _why_uncounted(name: str, counts: Mapping[str, Any]) -> list[str]:
         return []
     if silent := silent_searches(name, counts):
         return [silent_text(metric, silent)]
-    is_failed = n <= counts["n_failed"]
-    return [phrase("{n} failed before any search", n=n)] if is_failed else []
+    is_unanswered = n <= counts["n_failed"] + counts["n_missing"]
+    return [phrase("failed before any search, or missing: {n}", n=n)] if is_unanswered else []
 
 
 def silent_searches(name: str, counts: Mapping[str, Any]) -> int:

@@ -67,10 +67,11 @@ def test_why_a_cost_has_no_value() -> None:
     assert evaluation.mean["seconds_per_gold"] is None
     assert f"seconds_per_gold: no value for 1 of 1 queries; {seconds}" in str(evaluation)
     failed = Retrieved(has_list=False, error="limit")
-    evaluation = measured(KNOWN, failed)
-    assert "searches_per_gold: no value for 1 of 2 queries; 1 failed before any search" in str(
-        evaluation
-    )
+    line = "searches_per_gold: no value for 1 of 2 queries; failed before any search, or missing: 1"
+    assert line in measured(KNOWN, failed).further_remarks
+    gold = GoldDataset.from_documents([[{"id": "a"}]] * 2)
+    evaluation = evaluate(gold, Run({"q1": KNOWN}), match="id", metrics=["searches_per_gold"])
+    assert line in evaluation.further_remarks
     with speaking("ko"):
         text = as_markdown([*measured(answer((5, None), (5, None))).describe()])
         assert "걸린 시간이 없는 검색: 2번" in text
