@@ -118,7 +118,9 @@ class PlainSearches:
 
         self._lists = column("retrieved", list)
         self._flat: list[Any] = [*chain.from_iterable(filter(None, self._lists))]
-        full = [entry for entry in self._flat if type(entry) is dict and "same" not in entry]
+        full: list[dict[str, Any]] = [
+            entry for entry in self._flat if type(entry) is dict and "same" not in entry
+        ]
         self._are_full = len(full) == len(self._flat)
         self._others, self.texts = read_entries(full, "score")
         self._queries = column("query", str)

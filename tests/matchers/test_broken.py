@@ -39,8 +39,11 @@ def f1_of(language, case, match, n=100, seed=1):
 @pytest.mark.parametrize("case", some(["as it is", "Markdown", "HTML", "citation marks"], 4))
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_markup(language, case, match):
-    """Markup costs nearly nothing by default, and nothing is warned of."""
-    f1, warned = f1_of(language, case, match)
+    """Markup costs nearly nothing by default, and nothing is warned of.
+
+    Of enough texts to say so: the prose changes with every edit.
+    """
+    f1, warned = f1_of(language, case, match, n=300)
     assert f1 >= 0.94
     assert not warned
 

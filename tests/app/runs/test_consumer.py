@@ -55,9 +55,13 @@ def test_it_runs_and_makes_sense(offline):
         assert evaluation["recall@5"] > 20 * 5 / n_paragraphs
     asked = {name.partition("@")[0] for name in found["hybrid"].mean}
     # Coverage, density and IoU are for gold that shares no ids with the chunks; the others need
-    # questions that nothing answers, something forbidden, or a judge.
+    # questions that nothing answers, something forbidden, searches, or a judge.
     elsewhere = {"coverage", "density", "iou", "abstention", "false_abstention", "precision_judged"}
-    elsewhere |= {name for name, metric in METRICS.items() if metric.reads_forbidden}
+    elsewhere |= {
+        name
+        for name, metric in METRICS.items()
+        if metric.reads_forbidden or metric.from_searches is not None
+    }
     of_evidence = {name for name, metric in METRICS.items() if metric.from_matches is None}
     assert of_evidence - elsewhere <= asked
 
