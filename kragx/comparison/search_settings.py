@@ -27,7 +27,8 @@ def searches_that_differ(
     looks, other_looks = first.get(SEARCHES), second.get(SEARCHES)
     if looks is None or other_looks is None:
         return
-    if looks["basis"] != other_looks["basis"]:
+    are_alone = any(entry.get("lists_alone") for entry in (looks, other_looks))
+    if looks["basis"] != other_looks["basis"] and not are_alone:
         yield (
             "basis",
             phrase(
@@ -50,14 +51,18 @@ def searches_that_differ(
 
 
 def first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:
-    """The place of the first that looks at searches; 0 where none does."""
-    return next((place for place, entry in enumerate(settings) if SEARCHES in entry), 0)
+    """The place of the first with more searches than lists alone are; 0 where none has any."""
+    return next((place for place, entry in enumerate(settings) if _searches(entry)), 0)
 
 
 def search_alike(settings: Sequence[Mapping[str, Any]]) -> bool:
     """Whether all look alike at searches, as far as they look at any."""
     first = settings[first_that_searches(settings)]
     return not any(reason for entry in settings for reason in searches_that_differ(first, entry))
+
+
+def _searches(settings: Mapping[str, Any]) -> bool:
+    return SEARCHES in settings and not settings[SEARCHES].get("lists_alone")
 
 
 def _reads_tokens(settings: Mapping[str, Any]) -> bool:

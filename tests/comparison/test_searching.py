@@ -360,6 +360,20 @@ def test_agents_evaluated_apart_are_not_compared_where_searches_are_looked_at_di
         assert any("compared all the same" in each and reason in each for each in cautions)
 
 
+def test_lists_alone_are_the_first_search_and_the_end():
+    """Asked about searches, a list fits either agent, and hides no more that these differ."""
+    metrics = ["recall@3", "evidence_recall"]
+    plain = evaluate(GOLD, PLAIN, metrics=metrics, match="exact")
+    assert plain.settings["searches"] == {"basis": "retrieved", "lists_alone": True}
+    keen, other = apart("keen", metrics=metrics), apart("other", metrics=metrics, hands_on=True)
+    for agent in (keen, other):
+        assert "searches" in agent.settings
+        compare([plain, agent])
+        compare([agent, plain])
+    with pytest.raises(UsageError, match="'keen' and 'other' cannot be compared"):
+        compare([plain, keen, other])
+
+
 def test_nothing_is_said_of_costs_that_are_known_differently():
     """Four times the tokens are dear; if one's are stated and the other's counted, nobody knows."""
     keen = evaluate(GOLD, KEEN, metrics=METRICS, match="exact")
