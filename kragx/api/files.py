@@ -6,10 +6,11 @@ from types import MappingProxyType
 from typing import Any
 
 from kragx.api.evaluations import Evaluations
-from kragx.data import as_corpus, names_apart, read_rows
+from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_rows
 from kragx.errors import DataError, inside
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.searching import Seen, seen_in_runs
 from kragx.report.record import Clock
 from kragx.warned import about
 
@@ -43,19 +44,29 @@ def evaluate_files(
         UsageError: a file is named twice; or no question is the same in all of them.
     """
     clock = Clock()
-    corpus_texts, evaluations, runs = as_corpus(corpus), [], {}
-    for path, name in zip(paths, names_apart(paths)):
-        dataset, run = read_rows(path, **reading)
-        if not any(query.gold for query in dataset):
-            raise DataError(
-                "no question has gold", path=str(path), remedy="name the gold file with --gold"
-            )
+    corpus_texts, evaluations, names = as_corpus(corpus), [], names_apart(paths)
+    datasets, runs = {}, {}
+    for path, name in zip(paths, names):
+        datasets[name], run = _read(path, reading)
         runs[name] = replace(run, name=name)
+    seen = (seen_in_runs(datasets[name], [run]) for name, run in runs.items())
+    criteria = criteria.seeing(Seen.joined(seen))
+    for path, (name, run) in zip(paths, runs.items()):
         with about(name), inside(path=str(path), kind=DataError):
             evaluations.append(
-                evaluate_run(dataset, runs[name], criteria, corpus=corpus_texts, workers=workers)
+                evaluate_run(datasets[name], run, criteria, corpus=corpus_texts, workers=workers)
             )
     record, options = clock.record(), {"max_failed": max_failed, "anyway": anyway}
     return Evaluations.of(
         evaluations, runs=runs, corpus=corpus_texts, criteria=criteria, record=record, **options
     )
+
+
+def _read(path: str, reading: Mapping[str, Any]) -> tuple[GoldDataset, Run]:
+    """The gold of a file, and what its retriever returned."""
+    dataset, run = read_rows(path, **reading)
+    if not any(query.gold for query in dataset):
+        raise DataError(
+            "no question has gold", path=str(path), remedy="name the gold file with --gold"
+        )
+    return dataset, run

@@ -8,6 +8,7 @@ from typing import Any
 
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.search_settings import search_alike
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.metrics.registry import split
@@ -40,13 +41,16 @@ def price(comparison: Comparison, scores: Sequence[RetrieverScores]) -> dict[str
     """What the best costs beside the cheapest other, or of those that tie the cheapest.
 
     Nothing where that is noise: an interval of the difference that is not without 0, corrected for
-    all pairs of retrievers; nor where the first metric is a cost.
+    all pairs of retrievers; nor where the first metric is a cost, or searches are not looked at
+    alike.
 
     Returns:
         The best, the other, what each costs by which metric, whether they tie, and the ratio.
     """
     leader, metric = comparison.leader, cost_metric(comparison)
     if leader is None or metric is None or _is_cost(comparison.primary):
+        return {}
+    if not search_alike([score.settings for score in scores]):
         return {}
     best, means = leader.best, comparison.overall.means
     rivals = leader.tied or tuple(name for name in comparison.retrievers if name != best)

@@ -6,13 +6,14 @@ from typing import Any, Literal
 from kragx.comparison.columns import same_ids
 from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.search_settings import Looks, first_that_searches, searches_that_differ
 from kragx.errors import UsageError, shorten
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import Line, joined, phrase, warning
 
 Result = Evaluation | RetrieverScores
 
-Kind = Literal["gold", "profile", "match", "no_gold", "facts_match", "relevance", "pool"]
+Kind = Literal["gold", "profile", "match", "no_gold", "facts_match", "relevance", "pool"] | Looks
 """What of settings keeps two numbers from meaning the same."""
 
 REMEDY = phrase("to compare them all the same: anyway=True, or --anyway")
@@ -27,7 +28,8 @@ def check_comparable(
     """Refuse to set numbers side by side that do not mean the same.
 
     Args:
-        results: of which each is held against the first.
+        results: of which each is held against the first, and its searches against the first that
+            has any.
         anyway: say what differs instead of refusing.
         versions: by the name of a result, which questions of its gold set and the first one's are
             not the same; only the others are set side by side.
@@ -36,17 +38,15 @@ def check_comparable(
         What a reader must know: what is unknown, and with `anyway` what differs.
 
     Raises:
-        UsageError: gold set, profile, matcher or pool differ.
+        UsageError: gold set, profile, matcher, pool, or how searches are looked at differ.
     """
     cautions: list[str] = []
-    for result in results[1:]:
-        gold = (versions or {}).get(result.name)
-        differing = list(_differing(results[0], result, gold))
+    for first, result, differing in _pairs(results, versions or {}):
         if differing and not anyway:
             raise UsageError(
                 phrase(
                     "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
-                    name=results[0].name,
+                    name=first.name,
                     other=result.name,
                     why=joined("; ", differing),
                     remedy=REMEDY,
@@ -55,8 +55,21 @@ def check_comparable(
         cautions += [
             phrase("compared all the same: {what}", what=difference) for difference in differing
         ]
-        cautions += _unsure(results[0], result)
+        cautions += _unsure(first, result)
     return tuple(dict.fromkeys(cautions))
+
+
+def _pairs(
+    results: Sequence[Result], versions: Mapping[str, GoldVersions]
+) -> Iterator[tuple[Result, Result, list[str]]]:
+    """Pairs of results with what differs."""
+    for result in results[1:]:
+        yield results[0], result, [*_differing(results[0], result, versions.get(result.name))]
+    if place := first_that_searches([result.settings for result in results]):
+        first = results[place]
+        for result in results[place + 1 :]:
+            reasons = searches_that_differ(first.settings, result.settings)
+            yield first, result, [text for _, text in reasons]
 
 
 def gold_differs(
@@ -135,6 +148,7 @@ def _reasons(
     for kind, text, values in plain_kinds:
         if values[0] != values[1]:
             yield kind, text
+    yield from searches_that_differ(*settings)
 
 
 def _unsure(first: Result, second: Result) -> Iterator[str]:

@@ -109,6 +109,8 @@ class Criteria:
         are_usual: whether nobody has named metrics.
         basis: of several searches for a question, the list that metrics are about which name none;
             None where nobody looks at searches.
+        lists_alone: whether metrics ask for searches where there are lists alone, whose basis might
+            be another as well.
         counts_tokens: whether searches cost the tokens of what they gave, as none says what it
             cost, and a metric asks.
     """
@@ -131,6 +133,7 @@ class Criteria:
     ids_met: bool = False
     are_usual: bool = False
     basis: Basis | None = None
+    lists_alone: bool = False
     counts_tokens: bool = False
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
@@ -254,6 +257,7 @@ class Criteria:
         Args:
             seen: what a look at them shows; None where there are none.
         """
+        lists_alone = seen is None
         if seen is None:
             seen = Seen("retrieved", says_tokens=False)
             if not self.reads_searches:
@@ -264,7 +268,7 @@ class Criteria:
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
         counts = any(spec.metric.reads_tokens for spec in specs) and not seen.says_tokens
         changed = replace(self, basis=seen.basis, specs=specs, counts_tokens=counts)
-        return replace(changed, are_usual=False)
+        return replace(changed, are_usual=False, lists_alone=lists_alone)
 
     @property
     def reads_forbidden(self) -> bool:
@@ -515,7 +519,8 @@ class Criteria:
     def searches_settings(self) -> dict[str, Any]:
         """What a result records of how searches are looked at."""
         counted = {"tokens": "counted", "tokenizer": describe(self.tokenizer)}
-        return {"basis": self.basis, **(counted if self.counts_tokens else {})}
+        alone = {"lists_alone": True} if self.lists_alone else {}
+        return {"basis": self.basis, **alone, **(counted if self.counts_tokens else {})}
 
     def __getstate__(self) -> dict[str, Any]:
         # Metrics hold functions, so others read them by their names; a plain one goes by itself.

@@ -68,7 +68,8 @@ def for_all(
     """
     runs = every_run(runs)
     criteria = replace(criteria.fitting(dataset, runs, corpus), is_open=False)
-    criteria = criteria.seeing(seen_in_runs(dataset, runs))
+    if criteria.basis is None:  # else they are compared with others, of which it is the basis too
+        criteria = criteria.seeing(seen_in_runs(dataset, runs))
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
         judge, profile = criteria.matcher, criteria.named
         pool = pooled(dataset, runs, match=judge, profile=profile, corpus=corpus)

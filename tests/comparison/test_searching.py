@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kragx import Doc, GoldDataset, Run, Search, Searches, compare, evaluate
+from kragx import Doc, GoldDataset, Run, Search, Searches, UsageError, compare, evaluate
 from kragx.comparison import (
     RetrieverScores,
     check_gates,
@@ -312,3 +312,85 @@ def test_over_runs():
     assert scores.counts["n_never"] == 20
     comparison = compare([evaluation])
     assert comparison.runs["keen"].n == 2
+
+
+def apart(name, *, tokens=100, metrics=METRICS, hands_on=False):
+    """Evaluated by itself: an agent that hands on a list, or not, and says its tokens, or not."""
+    agent = run(
+        name, lambda n: n % 10 < (4 if hands_on else 9), 1 if hands_on else 4, tokens=tokens
+    )
+    if hands_on:
+        results = {
+            query_id: replace(answer, documents=answer.searches[-1].documents, has_list=True)
+            for query_id, answer in agent.results.items()
+        }
+        agent = replace(agent, results=results)
+    return evaluate(GOLD, agent, metrics=metrics, match="exact")
+
+
+PLAIN = Run.from_documents({f"q{n + 1}": [f"answer {n}"] for n in range(N)}, name="plain")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"hands_on": True}, "different lists (first and retrieved)"),
+        ({"tokens": None}, "(stated by searches and counted by the tokenizer "),
+    ],
+)
+def test_agents_evaluated_apart_are_not_compared_where_searches_are_looked_at_differently(
+    options, reason
+):
+    """Another list, or another way to know tokens: refused, and told to whoever compares anyway.
+
+    A list alone stands first in neither's way, nor does it hide that the two others differ.
+    """
+    plain = evaluate(GOLD, PLAIN, metrics=["recall@3"], match="exact")
+    metrics = ["recall@3", *METRICS]
+    keen, other = apart("keen", metrics=metrics), apart("other", metrics=metrics, **options)
+    assert "searches" not in plain.settings
+    for agent in (keen, other):
+        compare([plain, agent])
+        compare([agent, plain])
+    for results in ([keen, other], [plain, keen, other]):
+        with pytest.raises(UsageError, match="'keen' and 'other' cannot be compared") as raised:
+            compare(results)
+        assert reason in str(raised.value)
+        cautions = compare(results, anyway=True).cautions
+        assert any("compared all the same" in each and reason in each for each in cautions)
+
+
+def test_lists_alone_are_the_first_search_and_the_end():
+    """Asked about searches, a list fits either agent, and hides no more that these differ."""
+    metrics = ["recall@3", "evidence_recall"]
+    plain = evaluate(GOLD, PLAIN, metrics=metrics, match="exact")
+    assert plain.settings["searches"] == {"basis": "retrieved", "lists_alone": True}
+    keen, other = apart("keen", metrics=metrics), apart("other", metrics=metrics, hands_on=True)
+    for agent in (keen, other):
+        assert "searches" in agent.settings
+        compare([plain, agent])
+        compare([agent, plain])
+    with pytest.raises(UsageError, match="'keen' and 'other' cannot be compared"):
+        compare([plain, keen, other])
+
+
+def test_nothing_is_said_of_costs_that_are_known_differently():
+    """Four times the tokens are dear; if one's are stated and the other's counted, nobody knows."""
+    keen = evaluate(GOLD, KEEN, metrics=METRICS, match="exact")
+    thrifty = evaluate(GOLD, THRIFTY, metrics=METRICS, match="exact")
+    assert "price" in advice_of(compare([keen, thrifty]))
+    silent = run("thrifty", lambda n: n % 10 < 4, 1, tokens=None)
+    counted = evaluate(GOLD, silent, metrics=METRICS, match="exact")
+    assert "price" not in advice_of(compare([keen, counted], anyway=True))
+
+
+def test_tokens_are_of_no_interest_where_no_metric_asks_for_them():
+    """Whoever compares other metrics of both is not told of tokens."""
+    metrics = ["evidence_recall"]
+    results = [apart("keen", metrics=metrics), apart("other", metrics=metrics, tokens=None)]
+    assert not compare(results).cautions
+
+
+def advice_of(comparison):
+    """The kinds of its recommendations."""
+    return {each.kind for each in comparison.recommendations}

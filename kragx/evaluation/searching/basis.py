@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,6 +28,17 @@ class Seen:
 
     basis: Basis
     says_tokens: bool
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self | None]) -> Self | None:
+        """What several looks show together; None where none showed any search."""
+        searching = [part for part in parts if part is not None]
+        if not searching:
+            return None
+        is_first = any(part.basis == "first" for part in searching)
+        return cls(
+            "first" if is_first else "retrieved", any(part.says_tokens for part in searching)
+        )
 
 
 def seen_in(batches: Iterable[Batch], *, all_of_them: bool) -> Seen | None:
