@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
+from types import FrameType
 from typing import Any, Literal
 
 from kragx.data import Doc
@@ -38,7 +40,8 @@ Objects = tuple[Any, ...]
 Given = tuple[Objects, ...] | None
 """The lists of documents that a step gets; None of a search, which gets words."""
 
-Place = tuple[int, int]
+Place = tuple[int, "asyncio.Task[Any] | None"]
+"""A thread and a task: the task itself, as another may get the number of one that is gone."""
 
 
 def place() -> Place:
@@ -47,7 +50,15 @@ def place() -> Place:
         task = asyncio.current_task()
     except RuntimeError:  # no event loop
         task = None
-    return threading.get_ident(), id(task)
+    return threading.get_ident(), task
+
+
+def frames() -> Iterator[FrameType]:
+    """What runs now in this thread and task, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 @dataclass(eq=False)
@@ -62,6 +73,7 @@ class Call:
         key: of the mapping under which a step stands.
         above: the call that waits for this one.
         place: where it runs; None of one that was logged.
+        frame: what runs as long as it is at work, of one whose end may not be told.
         message: what called for it; what one message calls for runs side by side.
         graph: the step of a graph in which it stands, with the name of the graph.
         started, ended: by a clock that all calls of a question share.
@@ -79,6 +91,7 @@ class Call:
     key: str | None = None
     above: Call | None = None
     place: Place | None = field(default_factory=place)
+    frame: FrameType | None = None
     message: Hashable = None
     graph: Hashable = None
     started: float = field(default_factory=time.perf_counter)
@@ -155,7 +168,12 @@ class CallRecording:
             # Those that hand no callbacks on do not say what waits for a call: it is the last one
             # under way in its thread and task; LangChain says it where one begins these.
             under_way = (prior for prior in reversed(self._calls.values()) if prior.ended == inf)
-            same_place = (prior for prior in under_way if prior.place == call.place)
+            running = {*frames()}
+            same_place = (
+                prior
+                for prior in under_way
+                if prior.place == call.place and (prior.frame is None or prior.frame in running)
+            )
             waiting = (self._calls[parent] for parent in parents if parent in self._calls)
             call.above = next(same_place, next(waiting, None))
             self._calls[key] = call
@@ -167,7 +185,7 @@ class CallRecording:
             call = self._calls.get(key)
             if call is None or not self._is_open or call.ended < inf:
                 return
-            call.ended, call.error = now, None
+            call.ended, call.error, call.frame = now, None, None
             for name, value in result.items():
                 setattr(call, name, value)
 
@@ -179,6 +197,8 @@ class CallRecording:
         """What comes later is not heard."""
         with self._lock:
             self._is_open = False
+            for call in self._calls.values():
+                call.frame = None  # it holds all that its function has
 
     @property
     def calls(self) -> list[Call]:

@@ -20,7 +20,7 @@ from kragx.data import Mender, as_docs
 from kragx.data.answers import is_doc
 from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
+from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects, frames
 from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
 
 _KEY = "map:key:"
@@ -46,7 +46,9 @@ class ChainTrace(BaseCallbackHandler):
 
     def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
         """A retriever begins."""
-        self._begin("retriever", serialized, run, query=query)
+        # LangChain tells no end of a retriever that is cancelled.
+        frame = next((at for at in frames() if at.f_code.co_name in ("invoke", "ainvoke")), None)
+        self._begin("retriever", serialized, run, query=query, frame=frame)
 
     def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
         """A tool begins."""

@@ -13,6 +13,7 @@ from langchain_core.tools import ToolException, create_retriever_tool, tool
 
 import kragx
 from kragx import UsageError, aretrieve, retrieve
+from kragx.evaluation.calls.call import CUT_SHORT
 from tests.evaluation.stages.chains import Fixed
 
 from .test_recorder import brief, handbook, questions
@@ -125,3 +126,32 @@ def test_tools_need_no_mark() -> None:
     """What LangChain hears is not to be marked."""
     with pytest.raises(UsageError, match="StructuredTool is no function; tools and retriev"):
         kragx.searched(careful)
+
+
+class Patient(Fixed):
+    """Takes long for some words."""
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        await asyncio.sleep(60 if query == "slow" else 0)
+        return self._get_relevant_documents(query, run_manager=run_manager)
+
+
+def test_a_retriever_that_is_given_up() -> None:
+    """What follows in the same task is no stage of it, though LangChain tells no end of it."""
+    retriever = Patient(letters="ab", name="bm25")
+
+    async def agent() -> None:
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(retriever.ainvoke("slow"), 0.01)
+        await retriever.ainvoke("x")
+        handbook("y")
+
+    with kragx.record_searches() as searches:
+        asyncio.run(agent())
+    assert [(search.query, search.error, search.stages) for search in searches] == [
+        ("slow", CUT_SHORT, ()),
+        ("slow", CUT_SHORT, ()),
+        ("x", None, ()),
+        ("y", None, ()),
+    ]
