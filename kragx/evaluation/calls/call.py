@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 from types import FrameType
 from typing import Any, Literal
 
 from kragx.data import Doc
+from kragx.evaluation.calls.places import Place, is_at_work, place
 
 CUT_SHORT = "did not end"
 """The error of what was still at work when the answer came, or was given up."""
@@ -39,26 +39,6 @@ Objects = tuple[Any, ...]
 
 Given = tuple[Objects, ...] | None
 """The lists of documents that a step gets; None of a search, which gets words."""
-
-Place = tuple[int, "asyncio.Task[Any] | None"]
-"""A thread and a task: the task itself, as another may get the number of one that is gone."""
-
-
-def place() -> Place:
-    """The thread and the task that run now."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no event loop
-        task = None
-    return threading.get_ident(), task
-
-
-def frames() -> Iterator[FrameType]:
-    """What runs now in this thread and task, the innermost first."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 @dataclass(eq=False)
@@ -106,6 +86,12 @@ class Call:
     def is_search(self) -> bool:
         """Whether it is a search, if nothing else is that waits for it."""
         return self.kind in ("tool", "retriever")
+
+    def may_wait(self) -> bool:
+        """Whether it may be waiting for what begins now."""
+        if self.ended < inf or self.frame is None or self.place is None:
+            return self.ended == inf
+        return is_at_work(self.frame, self.place)
 
     @property
     def is_container(self) -> bool:
@@ -160,22 +146,18 @@ class CallRecording:
         Args:
             key: tells it from others.
             call: it.
-            parents: the keys of what may be waiting for it, the likeliest first.
+            parents: the keys of what may be waiting for it, which stand in one another.
         """
         with self._lock:
             if not self._is_open or key in self._calls:
                 return
             # Those that hand no callbacks on do not say what waits for a call: it is the last one
             # under way in its thread and task; LangChain says it where one begins these.
-            under_way = (prior for prior in reversed(self._calls.values()) if prior.ended == inf)
-            running = {*frames()}
-            same_place = (
-                prior
-                for prior in under_way
-                if prior.place == call.place and (prior.frame is None or prior.frame in running)
-            )
-            waiting = (self._calls[parent] for parent in parents if parent in self._calls)
-            call.above = next(same_place, next(waiting, None))
+            priors = reversed(self._calls.values())
+            same_place = (prior for prior in priors if prior.place == call.place)
+            waiting = [self._calls[parent] for parent in parents if parent in self._calls]
+            waiting.sort(key=lambda parent: -parent.started)
+            call.above = next(filter(Call.may_wait, chain(same_place, waiting)), None)
             self._calls[key] = call
 
     def end(self, key: Hashable, **result: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -20,11 +21,15 @@ from kragx.data import Mender, as_docs
 from kragx.data.answers import is_doc
 from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects, frames
+from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
+from kragx.evaluation.calls.places import frames
 from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
 
 _KEY = "map:key:"
 """How the tag begins by which a `RunnableParallel` says under which key a step stands."""
+
+_AROUND: ContextVar[tuple[UUID, ...]] = ContextVar("kragx_around", default=())
+"""The retrievers that run what runs now; LangChain says so only of those that get callbacks."""
 
 
 class ChainTrace(BaseCallbackHandler):
@@ -49,6 +54,8 @@ class ChainTrace(BaseCallbackHandler):
         # LangChain tells no end of a retriever that is cancelled.
         frame = next((at for at in frames() if at.f_code.co_name in ("invoke", "ainvoke")), None)
         self._begin("retriever", serialized, run, query=query, frame=frame)
+        # Not when it ends: LangChain says that in a task of its own, with other variables.
+        _AROUND.set((run["run_id"], *filter(self._is_under_way, _AROUND.get())))
 
     def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
         """A tool begins."""
@@ -110,11 +117,15 @@ class ChainTrace(BaseCallbackHandler):
         fields |= {"key": next(filter(None, tags), None), "graph": graph_step(run.get("metadata"))}
         for recording in self._recordings:
             call = Call(str(name), kind, **fields)
-            recording.begin(run["run_id"], call, filter(None, (run.get("parent_run_id"),)))
+            recording.begin(run["run_id"], call, (run.get("parent_run_id"), *_AROUND.get()))
 
     def _end(self, run_id: UUID, **result: Any) -> None:
         for recording in self._recordings:
             recording.end(run_id, **result)
+
+    def _is_under_way(self, run_id: UUID) -> bool:
+        calls = [recording.get(run_id) for recording in self._recordings]
+        return any(call is not None and call.ended == inf for call in calls)
 
     def _is_container(self, run_id: UUID) -> bool:
         calls = [recording.get(run_id) for recording in self._recordings]
@@ -154,10 +165,10 @@ def listening(recordings: tuple[CallRecording, ...]) -> Iterator[None]:
         _LISTENING.reset(token)
 
 
-def waiting_run() -> Hashable:
-    """The run of LangChain's that runs what runs now; None without one."""
+def waiting_runs() -> tuple[Hashable, ...]:
+    """The runs of LangChain's that may run what runs now."""
     config = var_child_runnable_config.get() or {}
-    return getattr(config.get("callbacks"), "parent_run_id", None)
+    return getattr(config.get("callbacks"), "parent_run_id", None), *_AROUND.get()
 
 
 def _lists_in(value: object, depth: int = 2) -> Iterator[Objects]:

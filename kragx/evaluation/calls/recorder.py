@@ -320,7 +320,7 @@ def _call(
         yield None
         return
     key, result = object(), dict[str, Any]()
-    parents = [_CALL.get(), _langchain_run()]
+    parents = (_CALL.get(), *_langchain_runs())
     query = words(args, kwargs)
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
@@ -336,12 +336,12 @@ def _call(
             recording.end(key, **result)
 
 
-def _langchain_run() -> Hashable:
+def _langchain_runs() -> tuple[Hashable, ...]:
     if "langchain_core.runnables.config" not in sys.modules:
-        return None
-    from kragx.evaluation.calls.chain import waiting_run
+        return ()
+    from kragx.evaluation.calls.chain import waiting_runs
 
-    return waiting_run()
+    return waiting_runs()
 
 
 def _words_from(

@@ -155,3 +155,47 @@ def test_a_retriever_that_is_given_up() -> None:
         ("x", None, ()),
         ("y", None, ()),
     ]
+
+
+class Around(BaseRetriever):
+    """Calls another without callbacks, and a function; awaited, it does so in a thread."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        handbook(f"{query} z")
+        return Fixed(letters="ab", name="bm25").invoke(query)
+
+
+class AtOnce(Around):
+    """Has tasks of its own."""
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        inner = Fixed(letters="ab", name="bm25")
+        _, docs = await asyncio.gather(asyncio.to_thread(handbook, "z"), inner.ainvoke(query))
+        return docs
+
+
+@pytest.mark.parametrize("retriever", [Around(name="outer"), AtOnce(name="outer")])
+def test_a_retriever_within_a_retriever(retriever: BaseRetriever) -> None:
+    """What a retriever calls is its stages, in threads and tasks of its own as well; what follows
+    it is not, also if it was given up.
+    """
+
+    async def agent() -> None:
+        retriever.invoke("x")
+        await retriever.ainvoke("y")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(Patient(letters="ab", name="patient").ainvoke("slow"), 0.01)
+        await asyncio.gather(retriever.ainvoke("z"))
+        handbook("end")
+
+    with kragx.record_searches() as searches:
+        asyncio.run(agent())
+    assert [
+        (search.tool, search.query, {stage.name for stage in search.stages}) for search in searches
+    ] == [
+        ("outer", "x", {"handbook", "bm25"}),
+        ("outer", "y", {"handbook", "bm25"}),
+        ("patient", "slow", set()),
+        ("outer", "z", {"handbook", "bm25"}),
+        ("handbook", "end", set()),
+    ]
