@@ -134,7 +134,7 @@ class CallRecording:
     def __init__(self) -> None:
         self._calls: dict[Hashable, Call] = {}
         self._lock = threading.Lock()
-        self._is_open = True
+        self.is_open = True
         # A call of which nobody knows whether it is of this question.
         self.has_lost = False
         # Whether what was asked may be at work after the recording, and whether it is no longer.
@@ -149,7 +149,7 @@ class CallRecording:
             parents: the keys of what may be waiting for it, which stand in one another.
         """
         with self._lock:
-            if not self._is_open or key in self._calls:
+            if not self.is_open or key in self._calls:
                 return
             # Those that hand no callbacks on do not say what waits for a call: it is the last one
             # under way in its thread and task; LangChain says it where one begins these.
@@ -165,7 +165,7 @@ class CallRecording:
         now = time.perf_counter()
         with self._lock:
             call = self._calls.get(key)
-            if call is None or not self._is_open or call.ended < inf:
+            if call is None or not self.is_open or call.ended < inf:
                 return
             call.ended, call.error, call.frame = now, None, None
             for name, value in result.items():
@@ -178,9 +178,14 @@ class CallRecording:
     def close(self) -> None:
         """What comes later is not heard."""
         with self._lock:
-            self._is_open = False
+            self.is_open = False
             for call in self._calls.values():
                 call.frame = None  # it holds all that its function has
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether what was asked may be at work still, though the recording is over."""
+        return self.may_last and not self.is_over
 
     @property
     def calls(self) -> list[Call]:

@@ -91,7 +91,7 @@ def recorded(recording: CallRecording, *, listens: bool) -> Iterator[None]:
     finally:
         _RECORDINGS.reset(token)
         recording.close()
-        if recording.is_over or not recording.may_last:
+        if not recording.is_lasting:
             _OPEN.remove(recording)
 
 
@@ -315,7 +315,7 @@ def _call(
     name: str, words: Callable[..., str | None], args: Any, kwargs: Any
 ) -> Iterator[dict[str, Any] | None]:
     """A call, to whose end what is known of it can be added; None where nobody records."""
-    recordings = _RECORDINGS.get() or _OPEN.recordings()
+    recordings = _recordings()
     if not recordings:
         yield None
         return
@@ -334,6 +334,18 @@ def _call(
         _CALL.reset(token)
         for recording in recordings:
             recording.end(key, **result)
+
+
+def _recordings() -> tuple[CallRecording, ...]:
+    """Those that hear of a call that is made here.
+
+    A task that was made for one question may serve the next: where all that it knows are over, it
+    knows as little as a thread without variables.
+    """
+    recordings = _RECORDINGS.get()
+    if any(recording.is_open or recording.is_lasting for recording in recordings):
+        return recordings
+    return _OPEN.recordings()
 
 
 def _langchain_runs() -> tuple[Hashable, ...]:

@@ -399,3 +399,33 @@ def test_stages_of_chains_are_no_searches() -> None:
     run = retrieve(lambda text: str(Fixed(letters="ab").invoke(text)), questions(1))
     assert brief(run["q1"].searches) == [(1, "Fixed", "g0", "ab")]
     assert isinstance(run["q1"].searches[0], Search)
+
+
+class Worker:
+    """Answers in a task that the first question starts."""
+
+    def __init__(self) -> None:
+        self.questions: asyncio.Queue[Any] | None = None
+
+    async def __call__(self, question: str) -> str:
+        """Have the task search."""
+        if self.questions is None:
+            self.questions = asyncio.Queue()
+            self.task = asyncio.create_task(self.work(self.questions))
+        done = asyncio.get_running_loop().create_future()
+        self.questions.put_nowait((question, done))
+        return str(await done)
+
+    async def work(self, questions: asyncio.Queue[Any]) -> None:
+        """Search for each."""
+        while True:
+            question, done = await questions.get()
+            done.set_result(handbook(question))
+
+
+def test_a_task_that_serves_several_questions() -> None:
+    """Its searches are of the question that is asked, also where it began with one before."""
+    run = retrieve(Worker(), questions(3))
+    assert [brief(answer.searches) for answer in run.results.values()] == [
+        [(1, "handbook", f"g{i}", f"g{i}")] for i in range(3)
+    ]
