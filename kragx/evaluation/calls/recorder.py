@@ -377,8 +377,11 @@ def _words_from(
         except TypeError:  # as the call itself will say
             return None
         if query is not None:
-            return words_of({"query": arguments.get(query)})
-        return words_of({key: value for key, value in arguments.items() if _is_plain(value)})
+            arguments = {"query": arguments.get(query)}
+        try:
+            return words_of({key: value for key, value in arguments.items() if _is_plain(value)})
+        except Exception:  # an argument cannot be printed; the function is to work all the same
+            return None
 
     return words
 

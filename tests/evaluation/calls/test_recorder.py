@@ -429,3 +429,26 @@ def test_a_task_that_serves_several_questions() -> None:
     assert [brief(answer.searches) for answer in run.results.values()] == [
         [(1, "handbook", f"g{i}", f"g{i}")] for i in range(3)
     ]
+
+
+class Unprintable:
+    """Says nothing of itself."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_arguments_that_json_cannot_say() -> None:
+    """The function works as it does unrecorded; the words are what can be said of them."""
+
+    @kragx.searched
+    def filtered(filters: Any) -> list[str]:
+        return ["a"]
+
+    with kragx.record_searches() as searches:
+        assert filtered({1: "a", "b": 2}) == ["a"]
+        assert filtered({"deep": [Unprintable()]}) == ["a"]
+    assert brief(searches) == [
+        (1, "filtered", "{'filters': {1: 'a', 'b': 2}}", "a"),
+        (2, "filtered", None, "a"),
+    ]
