@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, TypeVar, overload
 
 from kragx.data import Doc, Mender
@@ -208,7 +209,7 @@ def record_searches() -> Iterator[SearchRecording]:
 
 
 class SearchWarning(UserWarning):
-    """Searches were made that are not recorded."""
+    """Searches were made that are not recorded, or not in full."""
 
 
 @overload
@@ -243,7 +244,8 @@ def searched(
         documents: takes the documents out of what the function returns; it may return None. By
             default these are a list of documents or texts, a mapping with one, or JSON of it.
             Whatever else is returned, nobody knows what the search found.
-        tokens: takes out of it how many tokens the call cost.
+        tokens: takes out of it how many tokens the call cost. Where this fails, or the other, the
+            function does not, and what it takes is unknown, with a warning.
 
     Raises:
         UsageError: it is a generator, which is to return a list, or no function; or it has no such
@@ -282,9 +284,15 @@ def _searched(
     words = _words_from(function, name, query)
 
     def heard(answer: Any) -> dict[str, Any]:
+        def read_documents() -> tuple[Doc, ...] | None:
+            return _known_documents(answer if documents is None else documents(answer))
+
+        def read_tokens() -> int | None:
+            return None if tokens is None else _known_tokens(tokens(answer))
+
         return {
-            "documents": _known_documents(answer if documents is None else documents(answer)),
-            "tokens": None if tokens is None else tokens(answer),
+            "documents": _unless_broken(read_documents, name, "documents"),
+            "tokens": _unless_broken(read_tokens, name, "tokens"),
         }
 
     if inspect.iscoroutinefunction(function):
@@ -403,6 +411,36 @@ def _known_documents(answer: Any) -> tuple[Doc, ...] | None:
         return _documents(answer)
     except DataError:
         return documents_in(answer)
+
+
+def _known_tokens(count: Any) -> int | None:
+    """A number of tokens; None where nobody knows.
+
+    Raises:
+        DataError: it is none.
+    """
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+        raise DataError(f"{count!r} is no number of tokens")
+    return int(count)
+
+
+def _unless_broken(read: Callable[[], Any], name: str, field: str) -> Any:
+    """What is read of an answer; None, with a warning, where that fails: the function did not."""
+    try:
+        return read()
+    except Exception as error:
+        warn(
+            phrase(
+                "{tool}: {field} of what it returned are unknown: {reason}",
+                tool=name,
+                field=field,
+                reason=reason_of(error),
+            ),
+            SearchWarning,
+        )
+        return None
 
 
 def _documents(answer: Any) -> tuple[Doc, ...]:

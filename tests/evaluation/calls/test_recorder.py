@@ -452,3 +452,24 @@ def test_arguments_that_json_cannot_say() -> None:
         (1, "filtered", "{'filters': {1: 'a', 'b': 2}}", "a"),
         (2, "filtered", None, "a"),
     ]
+
+
+@pytest.mark.parametrize("count", [-3, 1.5, "7", True])
+def test_what_is_no_number_of_tokens(count: Any) -> None:
+    """It is unknown, with a warning that names the function."""
+    counted = kragx.searched(tool="web", tokens=lambda docs: count)(lambda query: [query])
+    with kragx.record_searches() as searches, pytest.warns(SearchWarning, match="web: tokens of"):
+        assert counted("a") == ["a"]
+    assert (searches[0].tokens, searches[0].is_measured) == (None, True)
+
+
+def test_an_option_that_fails() -> None:
+    """The function does not, and its search is unmeasured."""
+    rows = kragx.searched(tool="web", documents=lambda rows: rows["x"])(lambda query: {"y": []})
+    assert rows("a") == {"y": []}
+    with (
+        kragx.record_searches() as searches,
+        pytest.warns(SearchWarning, match="web: documents of what it returned .* KeyError: 'x'"),
+    ):
+        assert rows("a") == {"y": []}
+    assert (searches[0].documents, searches[0].error) == (None, None)
