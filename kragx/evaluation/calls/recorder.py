@@ -170,6 +170,10 @@ class SearchRecording(Searches):
     def __repr__(self) -> str:
         return f"<{len(self)} searches>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is what was searched so far; it hears of no more."""
+        return Searches, (self.searches, self.retrieved, self.seconds, self.error)
+
 
 @contextmanager
 def record_searches() -> Iterator[SearchRecording]:

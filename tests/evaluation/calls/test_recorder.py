@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -473,3 +475,19 @@ def test_an_option_that_fails() -> None:
     ):
         assert rows("a") == {"y": []}
     assert (searches[0].documents, searches[0].error) == (None, None)
+
+
+def test_copies_of_a_recording() -> None:
+    """They are the searches so far, which evaluate as the recording does."""
+    with kragx.record_searches() as searches:
+        handbook("x g0")
+        searches.hand_on([{"id": "g0"}])
+        copies = [
+            copy.copy(searches),
+            copy.deepcopy(searches),
+            pickle.loads(pickle.dumps(searches)),
+        ]
+        expected = kragx.Searches(searches.searches, searches.retrieved)
+        handbook("later")
+    assert copies == [expected] * 3
+    assert evaluate(questions(1), {"q1": copies[2]}, match="id", metrics=["mrr@5"])["mrr@5"] == 1
