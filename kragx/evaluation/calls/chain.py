@@ -19,6 +19,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from kragx.data import Mender, as_docs
 from kragx.data.answers import is_doc
+from kragx.data.searches import UNTOLD
 from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
@@ -135,7 +136,7 @@ class ChainTrace(BaseCallbackHandler):
 def _of_tool(output: object) -> dict[str, Any]:
     """What is heard of a tool that has ended."""
     if getattr(output, "status", None) == "error":  # of one that hands its errors on as words
-        return {"error": str(getattr(output, "content", output))}
+        return {"error": str(getattr(output, "content", output)).strip() or UNTOLD}
     artifact = getattr(output, "artifact", None)
     return {"documents": documents_of_tool(getattr(output, "content", output), artifact)}
 

@@ -26,9 +26,9 @@ def careful(query: str) -> str:
 
 
 @tool
-def broken(query: str) -> str:
+def broken(query: str, reason: str = "no index") -> str:
     """Fails, and says so in words."""
-    raise ToolException("no index")
+    raise ToolException(reason)
 
 
 broken.handle_tool_error = True
@@ -53,12 +53,15 @@ def test_a_function_within_a_tool(is_async: bool) -> None:
 
 def test_what_a_tool_gives() -> None:
     """Documents beside its words are its own; of a retriever's tool those of the retriever; an
-    error in words is one.
+    error in words is one, also in none.
     """
     beside = create_retriever_tool(
         Fixed(letters="ab", name="bm25"), "beside", "x", response_format="content_and_artifact"
     )
     words = create_retriever_tool(Fixed(letters="cd", name="bm25"), "words", "x")
+    with kragx.record_searches() as silent:
+        broken.invoke({**call("broken", "r"), "args": {"query": "r", "reason": ""}})
+    assert silent[0].error == "failed without a reason"
     with kragx.record_searches() as searches:
         beside.invoke(call("beside", "p"))
         words.invoke({"query": "q"})
