@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from math import inf
 
 from kragx.data import Doc, Stage, last_stages
@@ -70,17 +70,29 @@ def _search(call: Call, step: int, calls: Iterable[Call]) -> Search:
     documents: tuple[Doc, ...] | None = ()
     if call.error is None:
         documents = _last_documents(stages) if call.documents is None else call.documents
-    tokens = [inner.tokens for inner in within if inner.tokens is not None]
     return Search(
         query=call.query,
         documents=documents,
         tool=call.name,
         step=step,
         seconds=call.seconds,
-        tokens=call.tokens if call.tokens is not None or not tokens else sum(tokens),
+        tokens=_tokens(call, within),
         error=call.error,
         stages=stages,
     )
+
+
+def _tokens(call: Call, within: Iterable[Call]) -> int | None:
+    """What a call cost: what it says, which has that of all within it, or else what these say."""
+
+    def is_counted(inner: Call) -> bool:
+        between = takewhile(lambda above: above is not call, inner.around)
+        return any(above.tokens is not None for above in between)
+
+    if call.tokens is not None:
+        return call.tokens
+    costs = [inner.tokens for inner in within if inner.tokens is not None and not is_counted(inner)]
+    return sum(costs) if costs else None
 
 
 def _last_documents(stages: Sequence[Stage]) -> tuple[Doc, ...] | None:

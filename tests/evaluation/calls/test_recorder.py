@@ -491,3 +491,18 @@ def test_copies_of_a_recording() -> None:
         handbook("later")
     assert copies == [expected] * 3
     assert evaluate(questions(1), {"q1": copies[2]}, match="id", metrics=["mrr@5"])["mrr@5"] == 1
+
+
+def test_tokens_within_tokens() -> None:
+    """What a call cost has what the calls within it did; side by side they add up."""
+    leg = kragx.searched(tool="leg", tokens=lambda docs: 4)(lambda query: [query])
+    middle = kragx.searched(tool="middle", tokens=lambda docs: 10)(leg)
+
+    @kragx.searched
+    def outer(query: str) -> list[str]:
+        return [*middle(query), *leg(query)]
+
+    with kragx.record_searches() as searches:
+        outer("x")
+        middle("y")
+    assert [search.tokens for search in searches] == [10 + 4, 10]
