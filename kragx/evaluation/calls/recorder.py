@@ -16,7 +16,7 @@ from typing import Any, TypeVar, overload
 from kragx.data import Doc, Mender
 from kragx.data.answers import ranked
 from kragx.data.searches import Search, Searches
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording
 from kragx.evaluation.calls.search_calls import searches_made
@@ -138,8 +138,12 @@ class SearchRecording(Searches):
         """Say what of all that came was cited or passed on, in that order: documents, or ids.
 
         Raises:
-            DataError: a document has no id.
+            DataError: a document has no id, or it is a single text.
         """
+        if isinstance(documents, str):
+            raise DataError(
+                f"{shorten(documents)} is no list", field="read", remedy="put it into one"
+            )
         docs = [Doc(doc) if isinstance(doc, str) else _documents([doc])[0] for doc in documents]
         if any(doc.id is None for doc in docs):
             raise DataError("what was read is told by its id", field="read", remedy="give it one")

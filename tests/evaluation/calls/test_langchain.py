@@ -205,3 +205,26 @@ def test_a_retriever_within_a_retriever(retriever: BaseRetriever) -> None:
         ("outer", "z", {"handbook", "bm25"}),
         ("handbook", "end", set()),
     ]
+
+
+def test_an_agent_of_retrievers_that_fails() -> None:
+    """What was searched before counts, where other answers say that somebody searches."""
+
+    def agent(question: str) -> str:
+        Fixed(letters="ab", name="bm25").invoke(question)
+        if question == "g0":
+            raise RuntimeError("too many steps")
+        return "I know."
+
+    expected = [(1, "bm25", "g0", "ab")]
+    run = retrieve(agent, questions(2))
+    assert (brief(run["q1"].searches), run["q1"].error) == (
+        expected,
+        "RuntimeError: too many steps",
+    )
+
+    def chain(question: str) -> list[Document]:
+        docs = Fixed(letters="ab", name="bm25").invoke(question)
+        return docs if question != "g0" else docs / 0
+
+    assert retrieve(chain, questions(2))["q1"].searches == ()

@@ -219,6 +219,8 @@ def test_what_was_read() -> None:
     assert [search.read for search in searches] == [None, ("b", "c")]
     with pytest.raises(kragx.DataError, match="what was read is told by its id"):
         searches.read([{"text": "x"}])
+    with pytest.raises(kragx.DataError, match="'prices' is no list; put it into one"):
+        searches.read("prices")
 
 
 def test_what_is_recorded_is_an_answer() -> None:
