@@ -303,7 +303,7 @@ def _searched(
             "tokens": _unless_broken(read_tokens, name, "tokens"),
         }
 
-    if inspect.iscoroutinefunction(function):
+    if any(map(inspect.iscoroutinefunction, _bodies(function))):
 
         @functools.wraps(function)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
@@ -324,6 +324,11 @@ def _searched(
             return answer
 
     return call
+
+
+def _bodies(function: Any) -> tuple[Any, ...]:
+    """Where the code of a function, a static method or an object that is called may stand."""
+    return function, getattr(function, "__func__", None), type(function).__call__
 
 
 @contextmanager

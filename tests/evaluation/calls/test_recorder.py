@@ -508,3 +508,29 @@ def test_tokens_within_tokens() -> None:
         outer("x")
         middle("y")
     assert [search.tokens for search in searches] == [10 + 4, 10]
+
+
+class Awaited:
+    """Is awaited as an object, and its static method as well."""
+
+    async def __call__(self, query: str) -> list[str]:
+        """Find the words."""
+        return [query]
+
+    @kragx.searched
+    @staticmethod
+    async def still(query: str) -> list[str]:
+        """Find the words."""
+        return [query]
+
+
+def test_what_is_awaited() -> None:
+    """What an object or a static method that is awaited finds is known."""
+
+    async def ask() -> None:
+        assert await kragx.searched(Awaited())("a") == ["a"]
+        assert await Awaited.still("b") == ["b"]
+
+    with kragx.record_searches() as searches:
+        asyncio.run(ask())
+    assert brief(searches) == [(1, "Awaited", "a", "a"), (2, "still", "b", "b")]
