@@ -135,10 +135,23 @@ class ChainTrace(BaseCallbackHandler):
 
 def _of_tool(output: object) -> dict[str, Any]:
     """What is heard of a tool that has ended."""
+    output = _message_in(output)
     if getattr(output, "status", None) == "error":  # of one that hands its errors on as words
         return {"error": str(getattr(output, "content", output)).strip() or UNTOLD}
     artifact = getattr(output, "artifact", None)
     return {"documents": documents_of_tool(getattr(output, "content", output), artifact)}
+
+
+def _message_in(output: object) -> object:
+    """The message of a tool that answers with a command to LangGraph, if it has a single one."""
+    update = getattr(output, "update", None)
+    messages = update.get("messages") if isinstance(update, Mapping) else None
+    answers = [
+        message
+        for message in (messages if isinstance(messages, (list, tuple)) else ())
+        if getattr(message, "type", None) == "tool"
+    ]
+    return answers[0] if len(answers) == 1 else output
 
 
 def _returned(output: object) -> dict[str, Any]:

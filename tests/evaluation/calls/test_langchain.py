@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.messages import ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException, create_retriever_tool, tool
@@ -228,3 +229,31 @@ def test_an_agent_of_retrievers_that_fails() -> None:
         return docs if question != "g0" else docs / 0
 
     assert retrieve(chain, questions(2))["q1"].searches == ()
+
+
+class Command:
+    """As LangGraph has it, of which this needs the update alone."""
+
+    def __init__(self, *messages: Any) -> None:
+        self.update = {"messages": [*messages]}
+
+
+def test_a_tool_that_answers_with_a_command() -> None:
+    """Its documents stand in the message of the command; of several nobody knows."""
+    answer = ToolMessage('[{"id": "a", "text": "t"}]', tool_call_id="1")
+    failed = ToolMessage("no index", tool_call_id="1", status="error")
+
+    @tool
+    def commands(query: str) -> Any:
+        """Hand on a command."""
+        return Command(*{"one": [answer], "two": [answer, answer], "bad": [failed]}[query])
+
+    with kragx.record_searches() as searches:
+        for query in ("one", "two", "bad"):
+            commands.invoke({"query": query})
+    assert brief(searches) == [
+        (1, "commands", "one", "a"),
+        (2, "commands", "two", None),
+        (3, "commands", "bad", ()),
+    ]
+    assert searches[2].error == "no index"
