@@ -133,6 +133,7 @@ class CallRecording:
 
     def __init__(self) -> None:
         self._calls: dict[Hashable, Call] = {}
+        self._under_way: dict[Hashable, Call] = {}
         self._lock = threading.Lock()
         self.is_open = True
         # A call of which nobody knows whether it is of this question.
@@ -153,12 +154,12 @@ class CallRecording:
                 return
             # Those that hand no callbacks on do not say what waits for a call: it is the last one
             # under way in its thread and task; LangChain says it where one begins these.
-            priors = reversed(self._calls.values())
+            priors = reversed(self._under_way.values())
             same_place = (prior for prior in priors if prior.place == call.place)
             waiting = [self._calls[parent] for parent in parents if parent in self._calls]
             waiting.sort(key=lambda parent: -parent.started)
             call.above = next(filter(Call.may_wait, chain(same_place, waiting)), None)
-            self._calls[key] = call
+            self._calls[key] = self._under_way[key] = call
 
     def end(self, key: Hashable, **result: Any) -> None:
         """A call has ended; `result` has fields of `Call`."""
@@ -168,6 +169,7 @@ class CallRecording:
             if call is None or not self.is_open or call.ended < inf:
                 return
             call.ended, call.error, call.frame = now, None, None
+            del self._under_way[key]
             for name, value in result.items():
                 setattr(call, name, value)
 

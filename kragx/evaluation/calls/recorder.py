@@ -112,16 +112,21 @@ class SearchRecording(Searches):
 
     _recording: CallRecording
     _read: tuple[int | str, ...] | None
+    _made: tuple[Search, ...] | None
 
     def __init__(self, recording: CallRecording) -> None:
         super().__init__(())
-        for name, value in {"_recording": recording, "_read": None}.items():
+        for name, value in {"_recording": recording, "_read": None, "_made": None}.items():
             object.__setattr__(self, name, value)  # what it derives from is frozen
 
     @property
     def searches(self) -> tuple[Search, ...]:
         """The searches so far, in steps; one that is under way did not end."""
-        searches = searches_made(self._recording.calls)
+        searches = self._made
+        if searches is None:
+            is_final = not self._recording.is_open  # asked before, as it may end meanwhile
+            searches = searches_made(self._recording.calls)
+            object.__setattr__(self, "_made", searches if is_final else None)
         if self._read is None or not searches:
             return searches
         return (*searches[:-1], replace(searches[-1], read=self._read))

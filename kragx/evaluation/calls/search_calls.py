@@ -24,8 +24,13 @@ def searches_made(calls: Sequence[Call], root: Call | None = None) -> tuple[Sear
         root: as of `outermost`.
     """
     searches = outermost(calls, root)
+    within: dict[Call, list[Call]] = {search: [] for search in searches}
+    for call in calls:
+        for above in call.around:
+            if above in within:
+                within[above].append(call)
     return in_steps(
-        [_search(call, step, calls) for call, step in zip(searches, steps_of(searches))]
+        [_search(call, step, within[call]) for call, step in zip(searches, steps_of(searches))]
     )
 
 
@@ -64,8 +69,7 @@ def outermost(calls: Iterable[Call], root: Call | None = None) -> list[Call]:
     return [call for call in calls if call.is_search and call is not root and not is_within(call)]
 
 
-def _search(call: Call, step: int, calls: Iterable[Call]) -> Search:
-    within = [inner for inner in calls if call in inner.around]
+def _search(call: Call, step: int, within: Sequence[Call]) -> Search:
     stages = stages_of(within)
     documents: tuple[Doc, ...] | None = ()
     if call.error is None:

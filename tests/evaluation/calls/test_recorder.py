@@ -15,6 +15,7 @@ import pytest
 import kragx
 from kragx import GoldDataset, UsageError, aretrieve, evaluate, retrieve
 from kragx.data.searches import Search
+from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.recorder import LOST, SearchWarning
 
 
@@ -534,3 +535,22 @@ def test_what_is_awaited() -> None:
     with kragx.record_searches() as searches:
         asyncio.run(ask())
     assert brief(searches) == [(1, "Awaited", "a", "a"), (2, "still", "b", "b")]
+
+
+def test_many_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call is looked at a few times, however many there are, and once all have ended once."""
+    looks = 0
+    around = Call.around.fget
+
+    def counted(call: Call) -> Any:
+        nonlocal looks
+        looks += 1
+        return around(call)
+
+    with kragx.record_searches() as searches:
+        for i in range(300):
+            handbook(f"a{i}")
+    monkeypatch.setattr(Call, "around", property(counted))
+    assert len(searches) == len([*searches]) == 300
+    assert searches[299].query == "a299"
+    assert looks < 300 * 10
