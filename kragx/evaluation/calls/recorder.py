@@ -190,10 +190,10 @@ def record_searches() -> Iterator[SearchRecording]:
 
     Searches are calls of functions that are `searched`, and of LangChain's tools and retrievers, in
     this thread and task and in those that have its context variables: tasks of asyncio,
-    ``asyncio.to_thread``, LangChain's own threads. A thread without them is heard as long as
-    nothing else is recorded in the process. Calls that overlap in time ran side by side, and those
-    within `SearchRecording.side_by_side`; what is called within a search is a stage of it.
-    Recordings within one another hear of the same calls.
+    ``asyncio.to_thread``, LangChain's own threads. In a thread without them functions are heard
+    as long as nothing else is recorded in the process, and LangChain is not. Calls that overlap in
+    time ran side by side, and those within `SearchRecording.side_by_side`; what is called within a
+    search is a stage of it. Recordings within one another hear of the same calls.
 
     Examples:
         >>> import kragx

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -257,3 +259,12 @@ def test_a_tool_that_answers_with_a_command() -> None:
         (3, "commands", "bad", ()),
     ]
     assert searches[2].error == "no index"
+
+
+def test_tools_in_threads() -> None:
+    """They are heard in a thread that has the context, and in no other."""
+    with kragx.record_searches() as searches, ThreadPoolExecutor(1) as pool:
+        pool.submit(Fixed(letters="ab", name="bm25").invoke, "x").result()
+        known = contextvars.copy_context()
+        pool.submit(known.run, Fixed(letters="ab", name="bm25").invoke, "y").result()
+    assert brief(searches) == [(1, "bm25", "y", "ab")]
