@@ -21,6 +21,9 @@ Order = Literal["turns", "chain"]
 UNKNOWN_DOC = -1
 """Stands for a document that was read, and that no search returned."""
 
+UNTOLD = "failed without a reason"
+"""The error of a search that failed with an empty message: stored, that would be no error."""
+
 Key = tuple[str | None, str | None]
 """What tells the documents of one question apart: id and text."""
 
@@ -132,7 +135,7 @@ def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Searc
     """The searches of a question in the form in which they are compared.
 
     They stand in their steps (`in_steps`), what was read are documents, or ids that none has, and
-    those that failed have no documents.
+    those that failed have no documents, and an error that says something.
 
     Args:
         retrieved: what was handed on in the end.
@@ -143,7 +146,10 @@ def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Searc
             number.
     """
     searches = [
-        search if search.error is None else replace(search, documents=()) for search in searches
+        search
+        if search.error is None
+        else replace(search, documents=(), error=search.error if search.error.strip() else UNTOLD)
+        for search in searches
     ]
     if not any(search.read for search in searches):
         return in_steps(searches)

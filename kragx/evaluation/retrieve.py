@@ -208,6 +208,7 @@ class _Interview:
         has_answered: whether it has without being awaited; then what it has not implemented for
             one question fails that question.
         silent: the ids of questions that were answered without documents, and without a search.
+        failed: by the ids of questions that failed, the searches if it is somebody who searches.
         has_searched: whether searches were made for any question.
     """
 
@@ -219,6 +220,7 @@ class _Interview:
     awaits: bool = False
     has_answered: bool = False
     silent: set[str] = field(default_factory=set)
+    failed: dict[str, tuple[Search, ...]] = field(default_factory=dict)
     has_searched: bool = False
 
     @property
@@ -292,11 +294,7 @@ class _Interview:
             except BaseExceptionGroup as errors:
                 # The error itself, as where one question is asked at a time.
                 raise errors.exceptions[0] from None
-        self.has_searched |= any(answer.searches for answer in answers.values())
-        for query_id in self.silent & answers.keys() if self.has_searched else ():
-            # Somebody who searches found nothing where no search was made.
-            if answers[query_id].error is not None:
-                answers[query_id] = Retrieved(seconds=answers[query_id].seconds, has_list=False)
+        self._settle(answers)
         # The order is that of the questions, whichever answer comes first.
         return Run(
             {query.id: answers[query.id] for query in dataset},
@@ -304,6 +302,17 @@ class _Interview:
             settings={**self.retriever.settings, **self.asking.settings},
             n_replaced_surrogates=n_replaced,
         )
+
+    def _settle(self, answers: dict[str, Retrieved]) -> None:
+        """Say of questions what shows once all are asked: whether somebody searches for them."""
+        failed = {query_id for query_id, answer in answers.items() if answer.error is not None}
+        if any(not answer.has_list for answer in answers.values()):
+            for query_id in self.failed.keys() & failed:
+                answers[query_id] = replace(answers[query_id], searches=self.failed[query_id])
+        self.has_searched |= any(answer.searches for answer in answers.values())
+        for query_id in self.silent & failed if self.has_searched else ():
+            # Somebody who searches found nothing where no search was made.
+            answers[query_id] = Retrieved(seconds=answers[query_id].seconds, has_list=False)
 
     async def answer(self, query: Query) -> tuple[Retrieved, int]:
         """The first answer of those to a question, with their median time.
@@ -344,6 +353,8 @@ class _Interview:
                     return await self.attempt(query, mender)
                 before += time.perf_counter() - started
                 retrieved = self._retrieved(before, recording, mender, error)
+                # If others are answered with no list, its retrievers were searches.
+                self.failed[query.id] = self._searches(recording, Mender(), has_list=False)
                 continue
             seconds = before + took  # whoever asks waits for every attempt
             try:
@@ -488,17 +499,21 @@ class _Interview:
     ) -> Retrieved:
         """What a question got but documents; the reasons of failures as everybody may read them."""
         told = partial(self._told, mender)
-        calls = recording.calls
-        stages = stages_of(calls) if self.asking.stages else ()
-        name = self.retriever.name if self.retriever.is_runnable else None
-        searches = searches_beside(calls, has_list=has_list, name=name)
+        stages = stages_of(recording.calls) if self.asking.stages else ()
         return Retrieved(
             seconds=seconds,
             error=None if error is None else told(reason_of(error)),
             stages=tuple(replace(stage, error=told(stage.error)) for stage in stages),
-            searches=self._as_told(searches, mender),
+            searches=self._searches(recording, mender, has_list=has_list),
             has_list=has_list,
         )
+
+    def _searches(
+        self, recording: CallRecording, mender: Mender, *, has_list: bool
+    ) -> tuple[Search, ...]:
+        name = self.retriever.name if self.retriever.is_runnable else None
+        searches = searches_beside(recording.calls, has_list=has_list, name=name)
+        return self._as_told(searches, mender)
 
 
 def _asking(dataset: GoldDataset, options: Mapping[str, Any]) -> Asking:

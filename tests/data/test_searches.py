@@ -455,6 +455,13 @@ def test_numbers_by_a_slow_reference(
     assert batch.searches.reads == [tuple(order.index(number) for number in places)]
 
 
+def test_a_failure_that_says_nothing() -> None:
+    """It stays one: no empty error is stored, which would be none."""
+    answer = Retrieved(searches=(Search("a", (Doc("x"),), error=" "),))
+    (search,) = answer.searches
+    assert (search.error, search.documents) == ("failed without a reason", ())
+
+
 def test_lists_of_failures() -> None:
     """Searches that all failed gave empty lists; one that is merely unmeasured leaves it open."""
     failed, open_ = Search("a", error="late"), Search("b", None)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
+from types import FrameType
 from typing import Any, Literal
 
 from kragx.data import Doc
+from kragx.evaluation.calls.places import Place, is_at_work, place
 
 CUT_SHORT = "did not end"
 """The error of what was still at work when the answer came, or was given up."""
@@ -38,17 +40,6 @@ Objects = tuple[Any, ...]
 Given = tuple[Objects, ...] | None
 """The lists of documents that a step gets; None of a search, which gets words."""
 
-Place = tuple[int, int]
-
-
-def place() -> Place:
-    """The thread and the task that run now."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no event loop
-        task = None
-    return threading.get_ident(), id(task)
-
 
 @dataclass(eq=False)
 class Call:
@@ -62,6 +53,7 @@ class Call:
         key: of the mapping under which a step stands.
         above: the call that waits for this one.
         place: where it runs; None of one that was logged.
+        frame: what runs as long as it is at work, of one whose end may not be told.
         message: what called for it; what one message calls for runs side by side.
         graph: the step of a graph in which it stands, with the name of the graph.
         started, ended: by a clock that all calls of a question share.
@@ -79,6 +71,7 @@ class Call:
     key: str | None = None
     above: Call | None = None
     place: Place | None = field(default_factory=place)
+    frame: FrameType | None = None
     message: Hashable = None
     graph: Hashable = None
     started: float = field(default_factory=time.perf_counter)
@@ -93,6 +86,12 @@ class Call:
     def is_search(self) -> bool:
         """Whether it is a search, if nothing else is that waits for it."""
         return self.kind in ("tool", "retriever")
+
+    def may_wait(self) -> bool:
+        """Whether it may be waiting for what begins now."""
+        if self.ended < inf or self.frame is None or self.place is None:
+            return self.ended == inf
+        return is_at_work(self.frame, self.place)
 
     @property
     def is_container(self) -> bool:
@@ -134,8 +133,9 @@ class CallRecording:
 
     def __init__(self) -> None:
         self._calls: dict[Hashable, Call] = {}
+        self._under_way: dict[Hashable, Call] = {}
         self._lock = threading.Lock()
-        self._is_open = True
+        self.is_open = True
         # A call of which nobody knows whether it is of this question.
         self.has_lost = False
         # Whether what was asked may be at work after the recording, and whether it is no longer.
@@ -147,27 +147,29 @@ class CallRecording:
         Args:
             key: tells it from others.
             call: it.
-            parents: the keys of what may be waiting for it, the likeliest first.
+            parents: the keys of what may be waiting for it, which stand in one another.
         """
         with self._lock:
-            if not self._is_open or key in self._calls:
+            if not self.is_open or key in self._calls:
                 return
             # Those that hand no callbacks on do not say what waits for a call: it is the last one
             # under way in its thread and task; LangChain says it where one begins these.
-            under_way = (prior for prior in reversed(self._calls.values()) if prior.ended == inf)
-            same_place = (prior for prior in under_way if prior.place == call.place)
-            waiting = (self._calls[parent] for parent in parents if parent in self._calls)
-            call.above = next(same_place, next(waiting, None))
-            self._calls[key] = call
+            priors = reversed(self._under_way.values())
+            same_place = (prior for prior in priors if prior.place == call.place)
+            waiting = [self._calls[parent] for parent in parents if parent in self._calls]
+            waiting.sort(key=lambda parent: -parent.started)
+            call.above = next(filter(Call.may_wait, chain(same_place, waiting)), None)
+            self._calls[key] = self._under_way[key] = call
 
     def end(self, key: Hashable, **result: Any) -> None:
         """A call has ended; `result` has fields of `Call`."""
         now = time.perf_counter()
         with self._lock:
             call = self._calls.get(key)
-            if call is None or not self._is_open or call.ended < inf:
+            if call is None or not self.is_open or call.ended < inf:
                 return
-            call.ended, call.error = now, None
+            call.ended, call.error, call.frame = now, None, None
+            del self._under_way[key]
             for name, value in result.items():
                 setattr(call, name, value)
 
@@ -178,7 +180,14 @@ class CallRecording:
     def close(self) -> None:
         """What comes later is not heard."""
         with self._lock:
-            self._is_open = False
+            self.is_open = False
+            for call in self._calls.values():
+                call.frame = None  # it holds all that its function has
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether what was asked may be at work still, though the recording is over."""
+        return self.may_last and not self.is_over
 
     @property
     def calls(self) -> list[Call]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -18,13 +19,18 @@ from langchain_core.tracers.context import register_configure_hook
 
 from kragx.data import Mender, as_docs
 from kragx.data.answers import is_doc
+from kragx.data.searches import UNTOLD
 from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
+from kragx.evaluation.calls.places import frames
 from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
 
 _KEY = "map:key:"
 """How the tag begins by which a `RunnableParallel` says under which key a step stands."""
+
+_AROUND: ContextVar[tuple[UUID, ...]] = ContextVar("kragx_around", default=())
+"""The retrievers that run what runs now; LangChain says so only of those that get callbacks."""
 
 
 class ChainTrace(BaseCallbackHandler):
@@ -46,7 +52,11 @@ class ChainTrace(BaseCallbackHandler):
 
     def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
         """A retriever begins."""
-        self._begin("retriever", serialized, run, query=query)
+        # LangChain tells no end of a retriever that is cancelled.
+        frame = next((at for at in frames() if at.f_code.co_name in ("invoke", "ainvoke")), None)
+        self._begin("retriever", serialized, run, query=query, frame=frame)
+        # Not when it ends: LangChain says that in a task of its own, with other variables.
+        _AROUND.set((run["run_id"], *filter(self._is_under_way, _AROUND.get())))
 
     def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
         """A tool begins."""
@@ -108,11 +118,15 @@ class ChainTrace(BaseCallbackHandler):
         fields |= {"key": next(filter(None, tags), None), "graph": graph_step(run.get("metadata"))}
         for recording in self._recordings:
             call = Call(str(name), kind, **fields)
-            recording.begin(run["run_id"], call, filter(None, (run.get("parent_run_id"),)))
+            recording.begin(run["run_id"], call, (run.get("parent_run_id"), *_AROUND.get()))
 
     def _end(self, run_id: UUID, **result: Any) -> None:
         for recording in self._recordings:
             recording.end(run_id, **result)
+
+    def _is_under_way(self, run_id: UUID) -> bool:
+        calls = [recording.get(run_id) for recording in self._recordings]
+        return any(call is not None and call.ended == inf for call in calls)
 
     def _is_container(self, run_id: UUID) -> bool:
         calls = [recording.get(run_id) for recording in self._recordings]
@@ -121,10 +135,23 @@ class ChainTrace(BaseCallbackHandler):
 
 def _of_tool(output: object) -> dict[str, Any]:
     """What is heard of a tool that has ended."""
+    output = _message_in(output)
     if getattr(output, "status", None) == "error":  # of one that hands its errors on as words
-        return {"error": str(getattr(output, "content", output))}
+        return {"error": str(getattr(output, "content", output)).strip() or UNTOLD}
     artifact = getattr(output, "artifact", None)
     return {"documents": documents_of_tool(getattr(output, "content", output), artifact)}
+
+
+def _message_in(output: object) -> object:
+    """The message of a tool that answers with a command to LangGraph, if it has a single one."""
+    update = getattr(output, "update", None)
+    messages = update.get("messages") if isinstance(update, Mapping) else None
+    answers = [
+        message
+        for message in (messages if isinstance(messages, (list, tuple)) else ())
+        if getattr(message, "type", None) == "tool"
+    ]
+    return answers[0] if len(answers) == 1 else output
 
 
 def _returned(output: object) -> dict[str, Any]:
@@ -152,10 +179,10 @@ def listening(recordings: tuple[CallRecording, ...]) -> Iterator[None]:
         _LISTENING.reset(token)
 
 
-def waiting_run() -> Hashable:
-    """The run of LangChain's that runs what runs now; None without one."""
+def waiting_runs() -> tuple[Hashable, ...]:
+    """The runs of LangChain's that may run what runs now."""
     config = var_child_runnable_config.get() or {}
-    return getattr(config.get("callbacks"), "parent_run_id", None)
+    return getattr(config.get("callbacks"), "parent_run_id", None), *_AROUND.get()
 
 
 def _lists_in(value: object, depth: int = 2) -> Iterator[Objects]:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, TypeVar, overload
 
 from kragx.data import Doc, Mender
 from kragx.data.answers import ranked
 from kragx.data.searches import Search, Searches
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording
 from kragx.evaluation.calls.search_calls import searches_made
@@ -91,7 +92,7 @@ def recorded(recording: CallRecording, *, listens: bool) -> Iterator[None]:
     finally:
         _RECORDINGS.reset(token)
         recording.close()
-        if recording.is_over or not recording.may_last:
+        if not recording.is_lasting:
             _OPEN.remove(recording)
 
 
@@ -111,16 +112,21 @@ class SearchRecording(Searches):
 
     _recording: CallRecording
     _read: tuple[int | str, ...] | None
+    _made: tuple[Search, ...] | None
 
     def __init__(self, recording: CallRecording) -> None:
         super().__init__(())
-        for name, value in {"_recording": recording, "_read": None}.items():
+        for name, value in {"_recording": recording, "_read": None, "_made": None}.items():
             object.__setattr__(self, name, value)  # what it derives from is frozen
 
     @property
     def searches(self) -> tuple[Search, ...]:
         """The searches so far, in steps; one that is under way did not end."""
-        searches = searches_made(self._recording.calls)
+        searches = self._made
+        if searches is None:
+            is_final = not self._recording.is_open  # asked before, as it may end meanwhile
+            searches = searches_made(self._recording.calls)
+            object.__setattr__(self, "_made", searches if is_final else None)
         if self._read is None or not searches:
             return searches
         return (*searches[:-1], replace(searches[-1], read=self._read))
@@ -137,8 +143,12 @@ class SearchRecording(Searches):
         """Say what of all that came was cited or passed on, in that order: documents, or ids.
 
         Raises:
-            DataError: a document has no id.
+            DataError: a document has no id, or it is a single text.
         """
+        if isinstance(documents, str):
+            raise DataError(
+                f"{shorten(documents)} is no list", field="read", remedy="put it into one"
+            )
         docs = [Doc(doc) if isinstance(doc, str) else _documents([doc])[0] for doc in documents]
         if any(doc.id is None for doc in docs):
             raise DataError("what was read is told by its id", field="read", remedy="give it one")
@@ -169,6 +179,10 @@ class SearchRecording(Searches):
     def __repr__(self) -> str:
         return f"<{len(self)} searches>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is what was searched so far; it hears of no more."""
+        return Searches, (self.searches, self.retrieved, self.seconds, self.error)
+
 
 @contextmanager
 def record_searches() -> Iterator[SearchRecording]:
@@ -176,10 +190,10 @@ def record_searches() -> Iterator[SearchRecording]:
 
     Searches are calls of functions that are `searched`, and of LangChain's tools and retrievers, in
     this thread and task and in those that have its context variables: tasks of asyncio,
-    ``asyncio.to_thread``, LangChain's own threads. A thread without them is heard as long as
-    nothing else is recorded in the process. Calls that overlap in time ran side by side, and those
-    within `SearchRecording.side_by_side`; what is called within a search is a stage of it.
-    Recordings within one another hear of the same calls.
+    ``asyncio.to_thread``, LangChain's own threads. In a thread without them functions are heard
+    as long as nothing else is recorded in the process, and LangChain is not. Calls that overlap in
+    time ran side by side, and those within `SearchRecording.side_by_side`; what is called within a
+    search is a stage of it. Recordings within one another hear of the same calls.
 
     Examples:
         >>> import kragx
@@ -208,7 +222,7 @@ def record_searches() -> Iterator[SearchRecording]:
 
 
 class SearchWarning(UserWarning):
-    """Searches were made that are not recorded."""
+    """Searches were made that are not recorded, or not in full."""
 
 
 @overload
@@ -243,7 +257,8 @@ def searched(
         documents: takes the documents out of what the function returns; it may return None. By
             default these are a list of documents or texts, a mapping with one, or JSON of it.
             Whatever else is returned, nobody knows what the search found.
-        tokens: takes out of it how many tokens the call cost.
+        tokens: takes out of it how many tokens the call cost. Where this fails, or the other, the
+            function does not, and what it takes is unknown, with a warning.
 
     Raises:
         UsageError: it is a generator, which is to return a list, or no function; or it has no such
@@ -282,12 +297,18 @@ def _searched(
     words = _words_from(function, name, query)
 
     def heard(answer: Any) -> dict[str, Any]:
+        def read_documents() -> tuple[Doc, ...] | None:
+            return _known_documents(answer if documents is None else documents(answer))
+
+        def read_tokens() -> int | None:
+            return None if tokens is None else _known_tokens(tokens(answer))
+
         return {
-            "documents": _known_documents(answer if documents is None else documents(answer)),
-            "tokens": None if tokens is None else tokens(answer),
+            "documents": _unless_broken(read_documents, name, "documents"),
+            "tokens": _unless_broken(read_tokens, name, "tokens"),
         }
 
-    if inspect.iscoroutinefunction(function):
+    if any(map(inspect.iscoroutinefunction, _bodies(function))):
 
         @functools.wraps(function)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
@@ -310,17 +331,22 @@ def _searched(
     return call
 
 
+def _bodies(function: Any) -> tuple[Any, ...]:
+    """Where the code of a function, a static method or an object that is called may stand."""
+    return function, getattr(function, "__func__", None), type(function).__call__
+
+
 @contextmanager
 def _call(
     name: str, words: Callable[..., str | None], args: Any, kwargs: Any
 ) -> Iterator[dict[str, Any] | None]:
     """A call, to whose end what is known of it can be added; None where nobody records."""
-    recordings = _RECORDINGS.get() or _OPEN.recordings()
+    recordings = _recordings()
     if not recordings:
         yield None
         return
     key, result = object(), dict[str, Any]()
-    parents = [_CALL.get(), _langchain_run()]
+    parents = (_CALL.get(), *_langchain_runs())
     query = words(args, kwargs)
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
@@ -336,12 +362,24 @@ def _call(
             recording.end(key, **result)
 
 
-def _langchain_run() -> Hashable:
-    if "langchain_core.runnables.config" not in sys.modules:
-        return None
-    from kragx.evaluation.calls.chain import waiting_run
+def _recordings() -> tuple[CallRecording, ...]:
+    """Those that hear of a call that is made here.
 
-    return waiting_run()
+    A task that was made for one question may serve the next: where all that it knows are over, it
+    knows as little as a thread without variables.
+    """
+    recordings = _RECORDINGS.get()
+    if any(recording.is_open or recording.is_lasting for recording in recordings):
+        return recordings
+    return _OPEN.recordings()
+
+
+def _langchain_runs() -> tuple[Hashable, ...]:
+    if "langchain_core.runnables.config" not in sys.modules:
+        return ()
+    from kragx.evaluation.calls.chain import waiting_runs
+
+    return waiting_runs()
 
 
 def _words_from(
@@ -365,8 +403,11 @@ def _words_from(
         except TypeError:  # as the call itself will say
             return None
         if query is not None:
-            return words_of({"query": arguments.get(query)})
-        return words_of({key: value for key, value in arguments.items() if _is_plain(value)})
+            arguments = {"query": arguments.get(query)}
+        try:
+            return words_of({key: value for key, value in arguments.items() if _is_plain(value)})
+        except Exception:  # an argument cannot be printed; the function is to work all the same
+            return None
 
     return words
 
@@ -388,6 +429,36 @@ def _known_documents(answer: Any) -> tuple[Doc, ...] | None:
         return _documents(answer)
     except DataError:
         return documents_in(answer)
+
+
+def _known_tokens(count: Any) -> int | None:
+    """A number of tokens; None where nobody knows.
+
+    Raises:
+        DataError: it is none.
+    """
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+        raise DataError(f"{count!r} is no number of tokens")
+    return int(count)
+
+
+def _unless_broken(read: Callable[[], Any], name: str, field: str) -> Any:
+    """What is read of an answer; None, with a warning, where that fails: the function did not."""
+    try:
+        return read()
+    except Exception as error:
+        warn(
+            phrase(
+                "{tool}: {field} of what it returned are unknown: {reason}",
+                tool=name,
+                field=field,
+                reason=reason_of(error),
+            ),
+            SearchWarning,
+        )
+        return None
 
 
 def _documents(answer: Any) -> tuple[Doc, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from math import inf
 
 from kragx.data import Doc, Stage, last_stages
@@ -24,8 +24,13 @@ def searches_made(calls: Sequence[Call], root: Call | None = None) -> tuple[Sear
         root: as of `outermost`.
     """
     searches = outermost(calls, root)
+    within: dict[Call, list[Call]] = {search: [] for search in searches}
+    for call in calls:
+        for above in call.around:
+            if above in within:
+                within[above].append(call)
     return in_steps(
-        [_search(call, step, calls) for call, step in zip(searches, steps_of(searches))]
+        [_search(call, step, within[call]) for call, step in zip(searches, steps_of(searches))]
     )
 
 
@@ -64,23 +69,34 @@ def outermost(calls: Iterable[Call], root: Call | None = None) -> list[Call]:
     return [call for call in calls if call.is_search and call is not root and not is_within(call)]
 
 
-def _search(call: Call, step: int, calls: Iterable[Call]) -> Search:
-    within = [inner for inner in calls if call in inner.around]
+def _search(call: Call, step: int, within: Sequence[Call]) -> Search:
     stages = stages_of(within)
     documents: tuple[Doc, ...] | None = ()
     if call.error is None:
         documents = _last_documents(stages) if call.documents is None else call.documents
-    tokens = [inner.tokens for inner in within if inner.tokens is not None]
     return Search(
         query=call.query,
         documents=documents,
         tool=call.name,
         step=step,
         seconds=call.seconds,
-        tokens=call.tokens if call.tokens is not None or not tokens else sum(tokens),
+        tokens=_tokens(call, within),
         error=call.error,
         stages=stages,
     )
+
+
+def _tokens(call: Call, within: Iterable[Call]) -> int | None:
+    """What a call cost: what it says, which has that of all within it, or else what these say."""
+
+    def is_counted(inner: Call) -> bool:
+        between = takewhile(lambda above: above is not call, inner.around)
+        return any(above.tokens is not None for above in between)
+
+    if call.tokens is not None:
+        return call.tokens
+    costs = [inner.tokens for inner in within if inner.tokens is not None and not is_counted(inner)]
+    return sum(costs) if costs else None
 
 
 def _last_documents(stages: Sequence[Stage]) -> tuple[Doc, ...] | None:

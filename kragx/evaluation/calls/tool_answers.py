@@ -41,7 +41,11 @@ def words_of(arguments: object) -> str | None:
 
 
 def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    """A value as JSON, the same whatever the order of its keys; what JSON cannot say, as Python."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys of several types, or a cycle
+        return repr(value)
 
 
 def graph_step(metadata: object) -> tuple[str, int] | None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.messages import ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException, create_retriever_tool, tool
 
 import kragx
 from kragx import UsageError, aretrieve, retrieve
+from kragx.evaluation.calls.call import CUT_SHORT
 from tests.evaluation.stages.chains import Fixed
 
 from .test_recorder import brief, handbook, questions
@@ -25,9 +29,9 @@ def careful(query: str) -> str:
 
 
 @tool
-def broken(query: str) -> str:
+def broken(query: str, reason: str = "no index") -> str:
     """Fails, and says so in words."""
-    raise ToolException("no index")
+    raise ToolException(reason)
 
 
 broken.handle_tool_error = True
@@ -52,12 +56,15 @@ def test_a_function_within_a_tool(is_async: bool) -> None:
 
 def test_what_a_tool_gives() -> None:
     """Documents beside its words are its own; of a retriever's tool those of the retriever; an
-    error in words is one.
+    error in words is one, also in none.
     """
     beside = create_retriever_tool(
         Fixed(letters="ab", name="bm25"), "beside", "x", response_format="content_and_artifact"
     )
     words = create_retriever_tool(Fixed(letters="cd", name="bm25"), "words", "x")
+    with kragx.record_searches() as silent:
+        broken.invoke({**call("broken", "r"), "args": {"query": "r", "reason": ""}})
+    assert silent[0].error == "failed without a reason"
     with kragx.record_searches() as searches:
         beside.invoke(call("beside", "p"))
         words.invoke({"query": "q"})
@@ -125,3 +132,139 @@ def test_tools_need_no_mark() -> None:
     """What LangChain hears is not to be marked."""
     with pytest.raises(UsageError, match="StructuredTool is no function; tools and retriev"):
         kragx.searched(careful)
+
+
+class Patient(Fixed):
+    """Takes long for some words."""
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        await asyncio.sleep(60 if query == "slow" else 0)
+        return self._get_relevant_documents(query, run_manager=run_manager)
+
+
+def test_a_retriever_that_is_given_up() -> None:
+    """What follows in the same task is no stage of it, though LangChain tells no end of it."""
+    retriever = Patient(letters="ab", name="bm25")
+
+    async def agent() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(retriever.ainvoke("slow"), 0.01)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await retriever.ainvoke("slow")
+        await retriever.ainvoke("x")
+        handbook("y")
+
+    with kragx.record_searches() as searches:
+        asyncio.run(agent())
+    assert [(search.query, search.error, search.stages) for search in searches] == [
+        ("slow", CUT_SHORT, ()),
+        ("slow", CUT_SHORT, ()),
+        ("x", None, ()),
+        ("y", None, ()),
+    ]
+
+
+class Around(BaseRetriever):
+    """Calls another without callbacks, and a function; awaited, it does so in a thread."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        handbook(f"{query} z")
+        return Fixed(letters="ab", name="bm25").invoke(query)
+
+
+class AtOnce(Around):
+    """Has tasks of its own."""
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        inner = Fixed(letters="ab", name="bm25")
+        _, docs = await asyncio.gather(asyncio.to_thread(handbook, "z"), inner.ainvoke(query))
+        return docs
+
+
+@pytest.mark.parametrize("retriever", [Around(name="outer"), AtOnce(name="outer")])
+def test_a_retriever_within_a_retriever(retriever: BaseRetriever) -> None:
+    """What a retriever calls is its stages, in threads and tasks of its own as well; what follows
+    it is not, also if it was given up.
+    """
+
+    async def agent() -> None:
+        retriever.invoke("x")
+        await retriever.ainvoke("y")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await Patient(letters="ab", name="patient").ainvoke("slow")
+        await asyncio.gather(retriever.ainvoke("z"))
+        handbook("end")
+
+    with kragx.record_searches() as searches:
+        asyncio.run(agent())
+    assert [
+        (search.tool, search.query, {stage.name for stage in search.stages}) for search in searches
+    ] == [
+        ("outer", "x", {"handbook", "bm25"}),
+        ("outer", "y", {"handbook", "bm25"}),
+        ("patient", "slow", set()),
+        ("outer", "z", {"handbook", "bm25"}),
+        ("handbook", "end", set()),
+    ]
+
+
+def test_an_agent_of_retrievers_that_fails() -> None:
+    """What was searched before counts, where other answers say that somebody searches."""
+
+    def agent(question: str) -> str:
+        Fixed(letters="ab", name="bm25").invoke(question)
+        if question == "g0":
+            raise RuntimeError("too many steps")
+        return "I know."
+
+    expected = [(1, "bm25", "g0", "ab")]
+    run = retrieve(agent, questions(2))
+    assert (brief(run["q1"].searches), run["q1"].error) == (
+        expected,
+        "RuntimeError: too many steps",
+    )
+
+    def chain(question: str) -> list[Document]:
+        docs = Fixed(letters="ab", name="bm25").invoke(question)
+        return docs if question != "g0" else docs / 0
+
+    assert retrieve(chain, questions(2))["q1"].searches == ()
+
+
+class Command:
+    """As LangGraph has it, of which this needs the update alone."""
+
+    def __init__(self, *messages: Any) -> None:
+        self.update = {"messages": [*messages]}
+
+
+def test_a_tool_that_answers_with_a_command() -> None:
+    """Its documents stand in the message of the command; of several nobody knows."""
+    answer = ToolMessage('[{"id": "a", "text": "t"}]', tool_call_id="1")
+    failed = ToolMessage("no index", tool_call_id="1", status="error")
+
+    @tool
+    def commands(query: str) -> Any:
+        """Hand on a command."""
+        return Command(*{"one": [answer], "two": [answer, answer], "bad": [failed]}[query])
+
+    with kragx.record_searches() as searches:
+        for query in ("one", "two", "bad"):
+            commands.invoke({"query": query})
+    assert brief(searches) == [
+        (1, "commands", "one", "a"),
+        (2, "commands", "two", None),
+        (3, "commands", "bad", ()),
+    ]
+    assert searches[2].error == "no index"
+
+
+def test_tools_in_threads() -> None:
+    """They are heard in a thread that has the context, and in no other."""
+    with kragx.record_searches() as searches, ThreadPoolExecutor(1) as pool:
+        pool.submit(Fixed(letters="ab", name="bm25").invoke, "x").result()
+        known = contextvars.copy_context()
+        pool.submit(known.run, Fixed(letters="ab", name="bm25").invoke, "y").result()
+    assert brief(searches) == [(1, "bm25", "y", "ab")]

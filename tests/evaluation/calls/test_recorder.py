@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 import kragx
 from kragx import GoldDataset, UsageError, aretrieve, evaluate, retrieve
 from kragx.data.searches import Search
+from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.recorder import LOST, SearchWarning
 
 
@@ -217,6 +220,8 @@ def test_what_was_read() -> None:
     assert [search.read for search in searches] == [None, ("b", "c")]
     with pytest.raises(kragx.DataError, match="what was read is told by its id"):
         searches.read([{"text": "x"}])
+    with pytest.raises(kragx.DataError, match="'prices' is no list; put it into one"):
+        searches.read("prices")
 
 
 def test_what_is_recorded_is_an_answer() -> None:
@@ -399,3 +404,153 @@ def test_stages_of_chains_are_no_searches() -> None:
     run = retrieve(lambda text: str(Fixed(letters="ab").invoke(text)), questions(1))
     assert brief(run["q1"].searches) == [(1, "Fixed", "g0", "ab")]
     assert isinstance(run["q1"].searches[0], Search)
+
+
+class Worker:
+    """Answers in a task that the first question starts."""
+
+    def __init__(self) -> None:
+        self.questions: asyncio.Queue[Any] | None = None
+
+    async def __call__(self, question: str) -> str:
+        """Have the task search."""
+        if self.questions is None:
+            self.questions = asyncio.Queue()
+            self.task = asyncio.create_task(self.work(self.questions))
+        done = asyncio.get_running_loop().create_future()
+        self.questions.put_nowait((question, done))
+        return str(await done)
+
+    async def work(self, questions: asyncio.Queue[Any]) -> None:
+        """Search for each."""
+        while True:
+            question, done = await questions.get()
+            done.set_result(handbook(question))
+
+
+def test_a_task_that_serves_several_questions() -> None:
+    """Its searches are of the question that is asked, also where it began with one before."""
+    run = retrieve(Worker(), questions(3))
+    assert [brief(answer.searches) for answer in run.results.values()] == [
+        [(1, "handbook", f"g{i}", f"g{i}")] for i in range(3)
+    ]
+
+
+class Unprintable:
+    """Says nothing of itself."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_arguments_that_json_cannot_say() -> None:
+    """The function works as it does unrecorded; the words are what can be said of them."""
+
+    @kragx.searched
+    def filtered(filters: Any) -> list[str]:
+        return ["a"]
+
+    with kragx.record_searches() as searches:
+        assert filtered({1: "a", "b": 2}) == ["a"]
+        assert filtered({"deep": [Unprintable()]}) == ["a"]
+    assert brief(searches) == [
+        (1, "filtered", "{'filters': {1: 'a', 'b': 2}}", "a"),
+        (2, "filtered", None, "a"),
+    ]
+
+
+@pytest.mark.parametrize("count", [-3, 1.5, "7", True])
+def test_what_is_no_number_of_tokens(count: Any) -> None:
+    """It is unknown, with a warning that names the function."""
+    counted = kragx.searched(tool="web", tokens=lambda docs: count)(lambda query: [query])
+    with kragx.record_searches() as searches, pytest.warns(SearchWarning, match="web: tokens of"):
+        assert counted("a") == ["a"]
+    assert (searches[0].tokens, searches[0].is_measured) == (None, True)
+
+
+def test_an_option_that_fails() -> None:
+    """The function does not, and its search is unmeasured."""
+    rows = kragx.searched(tool="web", documents=lambda rows: rows["x"])(lambda query: {"y": []})
+    assert rows("a") == {"y": []}
+    with (
+        kragx.record_searches() as searches,
+        pytest.warns(SearchWarning, match="web: documents of what it returned .* KeyError: 'x'"),
+    ):
+        assert rows("a") == {"y": []}
+    assert (searches[0].documents, searches[0].error) == (None, None)
+
+
+def test_copies_of_a_recording() -> None:
+    """They are the searches so far, which evaluate as the recording does."""
+    with kragx.record_searches() as searches:
+        handbook("x g0")
+        searches.hand_on([{"id": "g0"}])
+        copies = [
+            copy.copy(searches),
+            copy.deepcopy(searches),
+            pickle.loads(pickle.dumps(searches)),
+        ]
+        expected = kragx.Searches(searches.searches, searches.retrieved)
+        handbook("later")
+    assert copies == [expected] * 3
+    assert evaluate(questions(1), {"q1": copies[2]}, match="id", metrics=["mrr@5"])["mrr@5"] == 1
+
+
+def test_tokens_within_tokens() -> None:
+    """What a call cost has what the calls within it did; side by side they add up."""
+    leg = kragx.searched(tool="leg", tokens=lambda docs: 4)(lambda query: [query])
+    middle = kragx.searched(tool="middle", tokens=lambda docs: 10)(leg)
+
+    @kragx.searched
+    def outer(query: str) -> list[str]:
+        return [*middle(query), *leg(query)]
+
+    with kragx.record_searches() as searches:
+        outer("x")
+        middle("y")
+    assert [search.tokens for search in searches] == [10 + 4, 10]
+
+
+class Awaited:
+    """Is awaited as an object, and its static method as well."""
+
+    async def __call__(self, query: str) -> list[str]:
+        """Find the words."""
+        return [query]
+
+    @kragx.searched
+    @staticmethod
+    async def still(query: str) -> list[str]:
+        """Find the words."""
+        return [query]
+
+
+def test_what_is_awaited() -> None:
+    """What an object or a static method that is awaited finds is known."""
+
+    async def ask() -> None:
+        assert await kragx.searched(Awaited())("a") == ["a"]
+        assert await Awaited.still("b") == ["b"]
+
+    with kragx.record_searches() as searches:
+        asyncio.run(ask())
+    assert brief(searches) == [(1, "Awaited", "a", "a"), (2, "still", "b", "b")]
+
+
+def test_many_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call is looked at a few times, however many there are, and once all have ended once."""
+    looks = 0
+    around = Call.around.fget
+
+    def counted(call: Call) -> Any:
+        nonlocal looks
+        looks += 1
+        return around(call)
+
+    with kragx.record_searches() as searches:
+        for i in range(300):
+            handbook(f"a{i}")
+    monkeypatch.setattr(Call, "around", property(counted))
+    assert len(searches) == len([*searches]) == 300
+    assert searches[299].query == "a299"
+    assert looks < 300 * 10
