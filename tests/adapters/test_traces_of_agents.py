@@ -301,6 +301,12 @@ def test_asked_again(read: Callable[..., dict[str, Run]]) -> None:
         assert brief(read(spans)["assistant"]["q1"]) == [(1, "search", "1", "")]
 
 
+def test_exported_twice(read: Callable[..., dict[str, Run]]) -> None:
+    """A span that stands twice in a file was done once: no search or stage comes of its copy."""
+    (once,), (twice,) = read(AGENT).values(), read([*AGENT, *AGENT]).values()
+    assert twice.results == once.results
+
+
 def test_spans_in_a_circle(read: Callable[..., dict[str, Run]]) -> None:
     """Broken links are no endless way."""
     spans = [

@@ -53,8 +53,9 @@ class Spans:
     def __init__(
         self, spans: Iterable[TraceSpan], questions: KnownQuestions, query_id: str | None
     ) -> None:
-        self.spans: list[TraceSpan] = sorted(spans, key=lambda span: span.call.started)
-        self._by_place: dict[Place, TraceSpan] = {span.place: span for span in self.spans}
+        # Exporters that try again send a span twice.
+        self._by_place: dict[Place, TraceSpan] = {span.place: span for span in spans}
+        self.spans = sorted(self._by_place.values(), key=lambda span: span.call.started)
         self._link()
         self._by_texts = query_id is None
         self._query_ids: dict[Place, str] = {}
