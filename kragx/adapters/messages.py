@@ -88,7 +88,7 @@ def read_messages(
     remedy = "name where a chat has the id: query_id='metadata.query_id'"
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
     log = _Log(questions, query_id, None if tools is None else frozenset(tools), read)
-    for chat in _longest([*_chats(chats)]):
+    for chat in _longest([*_chats(chats, query_id)]):
         with inside(path=chat.place):
             log.add(chat)
     if not log.results:
@@ -108,19 +108,19 @@ def read_messages(
 
 @dataclass(frozen=True)
 class _Chat:
-    """The messages of a chat, what stands beside them, and where."""
+    """The messages of a chat, the id that it says of its last question, and where it stands."""
 
     messages: Sequence[Any]
-    beside: Mapping[str, Any]
+    query_id: str | None
     place: str
 
 
-def _chats(chats: str | Path | Iterable[object]) -> Iterator[_Chat]:
+def _chats(chats: str | Path | Iterable[object], query_id: str | None) -> Iterator[_Chat]:
     if not isinstance(chats, (str, Path)):
         if isinstance(chats, Mapping):
             raise UsageError("chats is a mapping", remedy="pass a list of chats, or a file")
         for number, chat in enumerate(chats, start=1):
-            yield _chat(chat, f"chat {number}")
+            yield _chat(chat, f"chat {number}", query_id)
         return
     with open_bytes(chats) as file:
         for number, line in enumerate(file, start=1):
@@ -130,10 +130,10 @@ def _chats(chats: str | Path | Iterable[object]) -> Iterator[_Chat]:
                     record = foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
                 except ValueError as error:
                     raise DataError(f"not JSON: {error}", path=place) from None
-                yield _chat(record, place)
+                yield _chat(record, place, query_id)
 
 
-def _chat(record: object, place: str) -> _Chat:
+def _chat(record: object, place: str, query_id: str | None) -> _Chat:
     fields: Mapping[str, Any] = {}
     messages = record
     if isinstance(record, Mapping):
@@ -152,7 +152,13 @@ def _chat(record: object, place: str) -> _Chat:
             path=place,
             remedy='each is a list of messages, or {"messages": [...]}',
         )
-    return _Chat(messages, fields, place)
+    return _Chat(messages, None if query_id is None else _id_in(fields, query_id), place)
+
+
+def _id_in(fields: Mapping[str, Any], query_id: str) -> str | None:
+    with suppress(DataError):  # a chat may be of no question
+        return str(value_at(query_id, fields))
+    return None
 
 
 def _in_response(response: object) -> Sequence[object]:
@@ -171,15 +177,15 @@ def _in_response(response: object) -> Sequence[object]:
 
 
 def _longest(chats: Sequence[_Chat]) -> Iterator[_Chat]:
-    """Those that no later one goes on."""
-    places: dict[tuple[str, ...], int] = {}
+    """Those that no later one goes on; one with another id asks another question."""
+    places: dict[tuple[str | None, tuple[str, ...]], int] = {}
     superseded: set[int] = set()
     for place, chat in enumerate(chats):
         texts = tuple(_canonical(message) for message in chat.messages)
         for length in range(1, len(texts) + 1):
-            if (before := places.pop(texts[:length], None)) is not None:
+            if (before := places.pop((chat.query_id, texts[:length]), None)) is not None:
                 superseded.add(before)
-        places[texts] = place
+        places[chat.query_id, texts] = place
     yield from (chat for place, chat in enumerate(chats) if place not in superseded)
 
 
@@ -241,9 +247,8 @@ class _Log:
             query_id = None
             if self.query_id is None:
                 query_id = self.questions.of_text(text, before)
-            elif number == len(turns):
-                with suppress(DataError):  # a chat may be of no question
-                    query_id = self.questions.of_id(value_at(self.query_id, chat.beside))
+            elif number == len(turns) and chat.query_id is not None:
+                query_id = self.questions.of_id(chat.query_id)
             before.append(text)
             if query_id is None:
                 self.n_others += 1

@@ -99,6 +99,19 @@ def test_logs_of_each_request() -> None:
     assert read_messages(logged, GOLD).results == read_messages([CHAT], GOLD).results
 
 
+def test_logs_of_each_request_with_ids() -> None:
+    """A chat takes the place of one with the same id, and leaves its question to one of another."""
+    logged = [
+        {"id": "q1", "messages": CHAT[:5]},
+        {"id": "q1", "messages": CHAT[:6]},
+        {"id": "q2", "messages": CHAT},
+    ]
+    with pytest.warns(DataWarning) as said:
+        run = read_messages(logged, GOLD, query_id="id")
+    assert run.results == read_messages([CHAT], GOLD).results
+    assert str(said[0].message) == "agent: 1 messages are of other questions"
+
+
 def test_asked_again() -> None:
     """The last chat counts, and questions of nobody are counted; both are said."""
     other = [user("And what else?"), calls("y"), result("y", [])]
