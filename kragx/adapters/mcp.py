@@ -127,7 +127,7 @@ class _Sessions:
             DataError: something is no message.
         """
         mender = Mender()
-        waiting: dict[object, Call] = {}  # ids come again, in other sessions
+        waiting = _Waiting()
         messages = []
         for place, record in _records(log):
             with inside(path=place):
@@ -137,11 +137,10 @@ class _Sessions:
             moment = number if unit is None or seconds is None else seconds
             if message.get("method") == "tools/call":
                 with inside(path=place):
-                    call = self._begin(message, question, moment, unit)
-                if call is not None:
-                    waiting[message.get("id")] = call
-            elif "method" not in message and message.get("id") in waiting:
-                call = waiting.pop(message.get("id"))
+                    waiting.begin(message, self._begin(message, question, moment, unit))
+            elif "method" in message:
+                waiting.others.add(message.get("id"))
+            elif (call := waiting.end(message)) is not None:
                 call.ended = moment
                 self._end(call, message, mender)
 
@@ -186,6 +185,41 @@ class _Sessions:
             if self.read.paths and structured is not None:
                 content = structured
             call.documents = self.read.of(content, structured, mender)
+
+
+@dataclass
+class _Waiting:
+    """What has no answer so far.
+
+    Attributes:
+        calls: those of tools, by id; None of tools that do not search.
+        others: the ids of other requests; those of the server's own are numbered as the client's.
+    """
+
+    calls: dict[object, Call | None] = field(default_factory=dict)
+    others: set[object] = field(default_factory=set)
+
+    def begin(self, message: Mapping[str, Any], call: Call | None) -> None:
+        """A tool was called."""
+        self.calls[message.get("id")] = call
+
+    def end(self, message: Mapping[str, Any]) -> Call | None:
+        """The call that a message answers; None if it answers something else."""
+        number = message.get("id")
+        # While a call waits for what it asked of the client, an error is of that.
+        if number not in self.calls or not _is_of_tool(message, number in self.others):
+            self.others.discard(number)
+            return None
+        return self.calls.pop(number)
+
+
+def _is_of_tool(message: Mapping[str, Any], may_be_others: bool) -> bool:
+    """Whether an answer is of a tool; those to sampling have a role, to elicitation an action."""
+    result = message.get("result")
+    if not isinstance(result, Mapping):
+        return message.get("error") is not None and not may_be_others
+    fields = {"content", "structuredContent", "isError"}
+    return not fields.isdisjoint(result) and {"role", "action"}.isdisjoint(result)
 
 
 def _records(log: str | Path | Iterable[object]) -> Iterator[tuple[str, object]]:

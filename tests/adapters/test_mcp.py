@@ -77,6 +77,26 @@ def test_by_hand() -> None:
     assert (run["q2"].searches, run["q2"].documents) == ((), ())
 
 
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("sampling/createMessage", {"result": {"role": "assistant", "content": {"text": "s"}}}),
+        ("elicitation/create", {"result": {"action": "accept", "content": {"name": "n"}}}),
+        ("roots/list", {"result": {"roots": []}}),
+        ("sampling/createMessage", {"error": {"code": -1, "message": "the user said no"}}),
+    ],
+)
+def test_requests_of_the_server(method: str, answer: dict[str, Any]) -> None:
+    """A server's own requests have numbers of their own: their answers are none of a tool."""
+    log = [
+        request(1, "x"),
+        {"jsonrpc": "2.0", "id": 1, "method": method, "params": {}},
+        {"jsonrpc": "2.0", "id": 1, **answer},
+        result(1, '[{"id": "a"}]'),
+    ]
+    assert brief(read_mcp({"q1": log}, GOLD)["q1"]) == [(1, "x", None, ["a"])]
+
+
 def test_times(tmp_path: Any) -> None:
     """Records of a log may hold when a message came, in seconds, milliseconds, or as a date."""
 
