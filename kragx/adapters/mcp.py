@@ -7,6 +7,7 @@ is not needed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ __all__ = ["read_mcp"]
 _TIMES = ("timestamp", "time", "ts", "@timestamp")
 _MILLISECONDS = 1e11
 """More seconds than this no clock shows by now."""
+_SESSIONS = ("session_id", "sessionId", "session", "mcp-session-id")
 _MESSAGES = ("message", "payload", "data", "jsonrpc_message")
 
 
@@ -48,7 +50,8 @@ def read_mcp(
     requests have the question's id. Calls that were under way at once ran side by side; one that
     failed (``isError``, or an error of JSON-RPC) and is made again in the same words is the same
     step. One without a result is a search of which nobody knows what it found. Times are known
-    where records of the log have a ``timestamp`` (``time``, ``ts``): seconds, or ISO 8601.
+    where records of the log have a ``timestamp`` (``time``, ``ts``): seconds, or ISO 8601. Ids may
+    come again while they wait for an answer where records have a ``session_id``.
 
     What a tool gives are documents as `kragx.adapters.messages.read_messages` says: in
     ``structuredContent``, in JSON within blocks of text (one document each, or all in one), or as
@@ -63,7 +66,8 @@ def read_mcp(
         answer: paths to the documents in a tool's JSON, as for `read_messages`.
 
     Raises:
-        DataError: something is no message of JSON-RPC, or no call is of a question of the gold set.
+        DataError: something is no message of JSON-RPC, two calls of one id wait at once, or no call
+            is of a question of the gold set.
         UsageError: nothing says which question calls are for; or a path is wrong.
     """
     read = tool_documents(answer)
@@ -127,13 +131,14 @@ class _Sessions:
             DataError: something is no message.
         """
         mender = Mender()
-        waiting = _Waiting()
+        sessions: dict[str, _Waiting] = defaultdict(_Waiting)
         messages = []
         for place, record in _records(log):
             with inside(path=place):
-                messages.append((place, *_message(record)))
+                messages.append((place, _session(record), *_message(record)))
         unit = 1.0 if all(seconds is not None for *_, seconds in messages) else None
-        for number, (place, message, seconds) in enumerate(messages):
+        for number, (place, session, message, seconds) in enumerate(messages):
+            waiting = sessions[session]
             moment = number if unit is None or seconds is None else seconds
             if message.get("method") == "tools/call":
                 with inside(path=place):
@@ -200,8 +205,18 @@ class _Waiting:
     others: set[object] = field(default_factory=set)
 
     def begin(self, message: Mapping[str, Any], call: Call | None) -> None:
-        """A tool was called."""
-        self.calls[message.get("id")] = call
+        """A tool was called.
+
+        Raises:
+            DataError: nobody knows which answer would be its.
+        """
+        number = message.get("id")
+        if number in self.calls:
+            raise DataError(
+                f"a call with id {number!r}, while one with this id waits for its answer",
+                remedy="where sessions stand in one log each record needs a session_id",
+            )
+        self.calls[number] = call
 
     def end(self, message: Mapping[str, Any]) -> Call | None:
         """The call that a message answers; None if it answers something else."""
@@ -261,6 +276,11 @@ def _message(record: object) -> tuple[Mapping[str, Any], float | None]:
         f"no message of JSON-RPC: {shorten(record)}",
         remedy='each has "jsonrpc", itself or under "message"',
     )
+
+
+def _session(record: object) -> str:
+    fields = record if isinstance(record, Mapping) else {}
+    return next((str(fields[key]) for key in _SESSIONS if fields.get(key) is not None), "")
 
 
 def _seconds(when: object) -> float | None:

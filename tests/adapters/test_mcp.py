@@ -132,6 +132,24 @@ def test_ids_in_requests() -> None:
     ]
 
 
+def test_sessions_in_one_log() -> None:
+    """Answers are of the call in their session; where none is named, two of one id are an error."""
+    log = [
+        (1, request(1, "x", query_id="q1")),
+        (2, request(1, "y", query_id="q2")),
+        (1, result(1, '[{"id": "a"}]')),
+        (2, result(1, '[{"id": "b"}]')),
+    ]
+    records = [{"session_id": session, "message": message} for session, message in log]
+    run = read_mcp(records, GOLD, query_id="params._meta.query_id")
+    assert [brief(answer) for answer in run.results.values()] == [
+        [(1, "x", None, ["a"])],
+        [(1, "y", None, ["b"])],
+    ]
+    with pytest.raises(DataError, match="message 2: a call with id 1, while one with this id wai"):
+        read_mcp([message for _, message in log], GOLD, query_id="params._meta.query_id")
+
+
 def test_tools_and_paths() -> None:
     """The tools that search can be named, and where the documents of other JSON are."""
     log = {"q1": [request(1, "x"), result(1, json.dumps({"rows": [{"key": 7, "title": "t"}]}))]}
