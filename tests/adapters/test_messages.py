@@ -248,6 +248,72 @@ def test_anthropic_cites() -> None:
     assert [doc.id for doc in answer.searches[-1].read] == ["b"]
 
 
+def assistant(**fields: Any) -> dict[str, Any]:
+    """What a model said."""
+    return {"role": "assistant", **fields}
+
+
+FOUND = '[{"id": "a"}]'
+QUERY = {"query": "x"}
+WEB = [
+    {"type": "server_tool_use", "id": "1", "name": "web", "input": QUERY},
+    {
+        "type": "web_search_tool_result",
+        "tool_use_id": "1",
+        "content": [{"type": "web_search_result", "url": "a", "title": "t"}],
+    },
+]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [
+            assistant(
+                content=[
+                    {"type": "mcp_tool_use", "id": "1", "name": "web", "input": QUERY},
+                    {
+                        "type": "mcp_tool_result",
+                        "tool_use_id": "1",
+                        "content": [{"type": "text", "text": FOUND}],
+                    },
+                ]
+            )
+        ],
+        [
+            assistant(function_call={"name": "web", "arguments": json.dumps(QUERY)}),
+            {"role": "function", "name": "web", "content": FOUND},
+        ],
+        [
+            assistant(
+                tool_calls=[{"id": "1", "type": "custom", "custom": {"name": "web", "input": "x"}}]
+            ),
+            {"role": "tool", "tool_call_id": "1", "content": FOUND},
+        ],
+        [
+            assistant(
+                content=[*WEB, {"type": "tool_use", "id": "2", "name": "sum", "input": {}}],
+                tool_calls=[{"id": "2", "name": "sum", "args": {}}],
+            )
+        ],
+    ],
+)
+def test_kinds_of_calls(messages: list[dict[str, Any]]) -> None:
+    """No call is lost: those to MCP by the API, old functions, custom tools, the API's own."""
+    run = read_messages([[user("When does it open?"), *messages]], GOLD, tools=["web"])
+    assert brief(run["q1"]) == [(1, "x", ["a"])]
+
+
+def test_failed_at_the_api() -> None:
+    """Tools of MCP that failed are failures."""
+    blocks = [
+        {"type": "mcp_tool_use", "id": "1", "name": "web", "input": QUERY},
+        {"type": "mcp_tool_result", "tool_use_id": "1", "is_error": True, "content": "down"},
+    ]
+    run = read_messages([[user("When does it open?"), assistant(content=blocks)]], GOLD)
+    assert [search.error for search in run["q1"].searches] == ["down"]
+
+
 def test_the_clients_of_openai() -> None:
     """Peer: objects of the client, of chats and of Responses with the API's own search."""
     from openai.types.chat import ChatCompletion

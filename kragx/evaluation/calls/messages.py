@@ -16,6 +16,7 @@ from kragx.errors import DataError, shorten
 from kragx.evaluation.calls.tool_answers import documents_of_tool, words_of
 
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
+_USES = ("tool_use", "server_tool_use", "mcp_tool_use")
 _TEXTS = ("text", "input_text", "output_text")
 
 
@@ -83,6 +84,8 @@ def events_of(message: object) -> Iterator[Event]:
     elif fields.get("role") == "tool":
         call_id, content = str(fields.get("tool_call_id")), fields.get("content")
         yield ToolAnswer(call_id, content, _failure(fields), fields.get("artifact"))
+    elif fields.get("role") == "function":  # OpenAI's before there were ids: one call a message
+        yield ToolAnswer(_by_name(fields), fields.get("content"), _failure(fields))
     elif fields.get("role") == "assistant":
         yield from _of_assistant(fields)
     elif fields.get("role") == "user":
@@ -116,9 +119,7 @@ def _of_user(content: object) -> Iterator[Event]:
     words = []
     for block in _blocks(content):
         if block.get("type") == "tool_result":
-            answer = block.get("content")
-            error = _text(answer) or "the tool failed" if block.get("is_error") else None
-            yield ToolAnswer(str(block.get("tool_use_id")), answer, error)
+            yield _result(block)
         elif block.get("type") in _TEXTS:
             words.append(str(block.get("text") or ""))
     if text := "".join(words):
@@ -127,24 +128,46 @@ def _of_user(content: object) -> Iterator[Event]:
 
 def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
     sources: list[str] = []
-    for call in fields.get("tool_calls") or ():
-        function = call.get("function") or {}
-        arguments = function.get("arguments") if function else call.get("args")
-        name = function.get("name") or call.get("name")
-        yield ToolCall(str(call.get("id")), str(name), words_of(arguments))
+    calls = [_tool_call(call) for call in fields.get("tool_calls") or ()]
+    yield from calls
+    if function := fields.get("function_call"):
+        words = words_of(function.get("arguments"))
+        yield ToolCall(_by_name(function), str(function.get("name")), words)
     for block in _blocks(fields.get("content")):
         kind = str(block.get("type"))
-        # LangChain says what a tool was called with once more, as its model has it.
-        if kind in ("tool_use", "server_tool_use") and not fields.get("tool_calls"):
-            yield ToolCall(
+        if kind in _USES:
+            call = ToolCall(
                 str(block.get("id")), str(block.get("name")), words_of(block.get("input"))
             )
+            # LangChain says what a tool was called with once more, as its model has it.
+            if all(call.call_id != before.call_id for before in calls):
+                yield call
+        elif kind == "mcp_tool_result":
+            yield _result(block)
         elif kind.endswith("_tool_result"):
             yield ToolAnswer(str(block.get("tool_use_id")), _web_results(block.get("content")))
         else:
             sources += _sources(block)
     if sources:
         yield Cited(tuple(dict.fromkeys(sources)))
+
+
+def _result(block: Mapping[str, Any]) -> ToolAnswer:
+    answer = block.get("content")
+    error = _text(answer) or "the tool failed" if block.get("is_error") else None
+    return ToolAnswer(str(block.get("tool_use_id")), answer, error)
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall:
+    """A call as OpenAI has it, of a function or a tool of the user's own, or LangChain."""
+    inner = call.get("function") or call.get("custom") or {}
+    arguments = (inner.get("arguments"), inner.get("input"), call.get("args"))
+    words = words_of(next((value for value in arguments if value is not None), None))
+    return ToolCall(str(call.get("id")), str(inner.get("name") or call.get("name")), words)
+
+
+def _by_name(function: Mapping[str, Any]) -> str:
+    return f"function {function.get('name')}"
 
 
 def _sources(block: Mapping[str, Any]) -> Iterator[str]:
