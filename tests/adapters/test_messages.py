@@ -304,8 +304,26 @@ def test_kinds_of_calls(messages: list[dict[str, Any]]) -> None:
     assert brief(run["q1"]) == [(1, "x", ["a"])]
 
 
-def test_failed_at_the_api() -> None:
-    """Tools of MCP that failed are failures."""
+@pytest.mark.parametrize(
+    ("kind", "content", "found", "error"),
+    [
+        ("web_search", [], [], None),
+        ("handbook", [{"type": "text", "text": FOUND}], ["a"], None),
+        ("handbook", [{"type": "text", "text": "plain"}], None, None),
+        ("code", {"type": "code_result", "stdout": "2", "content": []}, None, None),
+        ("web_search", {"error_code": "max_uses_exceeded"}, [], "max_uses_exceeded"),
+    ],
+)
+def test_tools_of_the_api(kind: str, content: Any, found: Any, error: Any) -> None:
+    """Only a search of the web gives addresses; what others give is read, and errors are."""
+    answer = {"type": f"{kind}_tool_result", "tool_use_id": "1", "content": content}
+    chat = [user("When does it open?"), assistant(content=[WEB[0], answer])]
+    (search,) = read_messages([chat], GOLD)["q1"].searches
+    assert (ids(search), search.error) == (found, error)
+
+
+def test_failed_over_mcp() -> None:
+    """A tool of MCP that failed at the API is a failure."""
     blocks = [
         {"type": "mcp_tool_use", "id": "1", "name": "web", "input": QUERY},
         {"type": "mcp_tool_result", "tool_use_id": "1", "is_error": True, "content": "down"},

@@ -142,10 +142,8 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
             # LangChain says what a tool was called with once more, as its model has it.
             if all(call.call_id != before.call_id for before in calls):
                 yield call
-        elif kind == "mcp_tool_result":
-            yield _result(block)
         elif kind.endswith("_tool_result"):
-            yield ToolAnswer(str(block.get("tool_use_id")), _web_results(block.get("content")))
+            yield _of_server(kind, block)
         else:
             sources += _sources(block)
     if sources:
@@ -156,6 +154,17 @@ def _result(block: Mapping[str, Any]) -> ToolAnswer:
     answer = block.get("content")
     error = _text(answer) or "the tool failed" if block.get("is_error") else None
     return ToolAnswer(str(block.get("tool_use_id")), answer, error)
+
+
+def _of_server(kind: str, block: Mapping[str, Any]) -> ToolAnswer:
+    """What one of Anthropic's own tools, or one of MCP, answered."""
+    answer = block.get("content")
+    if isinstance(answer, Mapping) and not block.get("is_error"):  # or pages, or output of code
+        code = answer.get("error_code")
+        return ToolAnswer(str(block.get("tool_use_id")), None, None if code is None else str(code))
+    if kind == "web_search_tool_result":
+        return ToolAnswer(str(block.get("tool_use_id")), _web_results(answer))
+    return _result(block)
 
 
 def _tool_call(call: Mapping[str, Any]) -> ToolCall:
