@@ -55,10 +55,11 @@ def read_messages(
     A question of the gold set is a user's message with its text (NFC, white space collapsed), or
     the last one of a chat that says its id; where several have that text, by what the user said
     before. Calls of tools from there to the user's next message are its searches; those of one
-    message are one step. A call that failed (``is_error``) and is made again in the same words is
-    the same step. A chat that goes on an earlier one, as logs of each request hold it, takes its
-    place, and of a question that was asked again the last chat counts; a warning says how many
-    were, and how many questions are others.
+    message are one step. Words beside answers of tools are a message only if a question has them. A
+    call that failed (``is_error``) and is made again in the same words is the same step. A chat
+    that goes on an earlier one, as logs of each request hold it, takes its place, and of a question
+    that was asked again the last chat counts; a warning says how many were, and how many questions
+    are others.
 
     What a tool answers are documents where it is JSON of a list of documents, or of an object with
     one such list (``[{"id": ..., "text": ...}]``; ``page_content`` and ``content`` are texts as
@@ -198,11 +199,15 @@ def _canonical(message: object) -> str:
     return json.dumps(fields, sort_keys=True, default=str)
 
 
-def _turns(messages: Iterable[object]) -> Iterator[tuple[str, list[Event]]]:
+def _turns(
+    messages: Iterable[object], questions: KnownQuestions
+) -> Iterator[tuple[str, list[Event]]]:
     """What a user said, each time with what happened behind it."""
     turn: tuple[str, list[Event]] | None = None
     for event in (event for message in messages for event in events_of(message)):
         if isinstance(event, UserWords):
+            if event.beside_answers and not questions.has_text(event.text):
+                continue  # a reminder
             if turn is not None:
                 yield turn
             turn = event.text, []
@@ -242,7 +247,7 @@ class _Log:
             DataError: a message is none.
         """
         before: list[str] = []
-        turns = [*_turns(chat.messages)]
+        turns = [*_turns(chat.messages, self.questions)]
         for number, (text, events) in enumerate(turns, start=1):
             query_id = None
             if self.query_id is None:

@@ -332,6 +332,29 @@ def test_failed_over_mcp() -> None:
     assert [search.error for search in run["q1"].searches] == ["down"]
 
 
+@pytest.mark.parametrize("words", ["<reminder>Go on.</reminder>", "And in winter?"])
+def test_words_beside_answers(words: str) -> None:
+    """What stands beside a tool's answer is a reminder, but for a question of the gold set."""
+    answers = [
+        {"type": "tool_result", "tool_use_id": name, "content": json.dumps([{"id": name}])}
+        for name in "ab"
+    ]
+    uses = [{"type": "tool_use", "id": name, "name": "web", "input": QUERY} for name in "ab"]
+    chat = [
+        user("When does it open?"),
+        assistant(content=uses[:1]),
+        {"role": "user", "content": [{"type": "text", "text": words}, answers[0]]},
+        assistant(content=uses[1:]),
+        {"role": "user", "content": answers[1:]},
+    ]
+    steps = [[ids(search) for search in answer.searches] for answer in _results(chat)]
+    assert steps == ([[["a"]], [["b"]]] if words == "And in winter?" else [[["a"], ["b"]]])
+
+
+def _results(chat: list[dict[str, Any]]) -> Any:
+    return read_messages([chat], GOLD).results.values()
+
+
 def test_the_clients_of_openai() -> None:
     """Peer: objects of the client, of chats and of Responses with the API's own search."""
     from openai.types.chat import ChatCompletion

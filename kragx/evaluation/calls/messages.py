@@ -22,9 +22,15 @@ _TEXTS = ("text", "input_text", "output_text")
 
 @dataclass(frozen=True)
 class UserWords:
-    """What a user said."""
+    """What a user said.
+
+    Attributes:
+        text: the words.
+        beside_answers: whether they stand in a message with answers of tools, as reminders do.
+    """
 
     text: str
+    beside_answers: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,14 +122,15 @@ def _fields(message: object) -> Mapping[str, Any]:
 
 
 def _of_user(content: object) -> Iterator[Event]:
-    words = []
+    words, has_answers = [], False
     for block in _blocks(content):
         if block.get("type") == "tool_result":
+            has_answers = True
             yield _result(block)
         elif block.get("type") in _TEXTS:
             words.append(str(block.get("text") or ""))
     if text := "".join(words):
-        yield UserWords(text)
+        yield UserWords(text, has_answers)
 
 
 def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
@@ -159,7 +166,7 @@ def _result(block: Mapping[str, Any]) -> ToolAnswer:
 def _of_server(kind: str, block: Mapping[str, Any]) -> ToolAnswer:
     """What one of Anthropic's own tools, or one of MCP, answered."""
     answer = block.get("content")
-    if isinstance(answer, Mapping) and not block.get("is_error"):  # or pages, or output of code
+    if isinstance(answer, Mapping) and not block.get("is_error"):  # a page, output of code, error
         code = answer.get("error_code")
         return ToolAnswer(str(block.get("tool_use_id")), None, None if code is None else str(code))
     if kind == "web_search_tool_result":
