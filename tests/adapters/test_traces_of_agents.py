@@ -301,6 +301,34 @@ def test_asked_again(read: Callable[..., dict[str, Run]]) -> None:
         assert brief(read(spans)["assistant"]["q1"]) == [(1, "search", "1", "")]
 
 
+@pytest.mark.parametrize("name", ["helper", "assistant"])
+def test_agents_that_ask_agents(read: Callable[..., dict[str, Run]], name: str) -> None:
+    """What an agent asks another is of its own question, though the words be those of one."""
+    spans = [
+        span("assistant", "AGENT", 0, 9, **ASKED),
+        span(name, "AGENT", 1, 5, "assistant 0", input__value="What does it cost?"),
+        span("search", "TOOL", 2, 3, f"{name} 1", input__value="x", output__value="[]"),
+    ]
+    (run,) = read(spans).values()
+    assert {query_id: brief(answer) for query_id, answer in run.results.items()} == {
+        "q1": [(1, "search", "x", "")]
+    }
+
+
+def test_a_session_that_says_its_first_question(read: Callable[..., dict[str, Run]]) -> None:
+    """Turns within are those of their questions, as an agent of that name answers several."""
+    spans = [
+        span("session", "CHAIN", 0, 9, **ASKED),
+        span("assistant", "AGENT", 1, 3, "session 0", **ASKED),
+        span("search", "TOOL", 1, 2, "assistant 1", input__value="x", output__value="[]"),
+        span("assistant", "AGENT", 4, 6, "session 0", input__value="What does it cost?"),
+        span("search", "TOOL", 4, 5, "assistant 4", input__value="y", output__value="[]"),
+    ]
+    runs = read(spans)
+    assert brief(runs["session"]["q1"]) == [(1, "search", "x", "")]
+    assert brief(runs["assistant"]["q2"]) == [(1, "search", "y", "")]
+
+
 def test_exported_twice(read: Callable[..., dict[str, Run]]) -> None:
     """A span that stands twice in a file was done once: no search or stage comes of its copy."""
     (once,), (twice,) = read(AGENT).values(), read([*AGENT, *AGENT]).values()
