@@ -329,6 +329,15 @@ def test_a_session_that_says_its_first_question(read: Callable[..., dict[str, Ru
     assert brief(runs["assistant"]["q2"]) == [(1, "search", "y", "")]
 
 
+def test_a_span_was_lost(read: Callable[..., dict[str, Run]]) -> None:
+    """What stood within it stays the agent's, if its trace has one root."""
+    spans = [entry for entry in AGENT if entry["name"] != "handbook"]
+    (run,) = read(spans).values()
+    assert brief(run["q1"])[0] == (1, "bm25", "hours", "xya")
+    roots = [*spans, span("other", "CHAIN", 0, 9)]
+    assert [*read(roots)] == ["assistant", "bm25"]
+
+
 def test_exported_twice(read: Callable[..., dict[str, Run]]) -> None:
     """A span that stands twice in a file was done once: no search or stage comes of its copy."""
     (once,), (twice,) = read(AGENT).values(), read([*AGENT, *AGENT]).values()

@@ -56,6 +56,10 @@ class Spans:
         # Exporters that try again send a span twice.
         self._by_place: dict[Place, TraceSpan] = {span.place: span for span in spans}
         self.spans = sorted(self._by_place.values(), key=lambda span: span.call.started)
+        self._roots: dict[str, list[TraceSpan]] = defaultdict(list)
+        for span in self.spans:
+            if not span.around[1]:
+                self._roots[span.place[0]].append(span)
         self._link()
         self._by_texts = query_id is None
         self._query_ids: dict[Place, str] = {}
@@ -76,13 +80,19 @@ class Spans:
         """Say of each call what waits for it, and which message called for it."""
         messages: dict[tuple[str, str], Place] = {}
         for span in self.spans:
-            above = self._by_place.get(span.around)
+            above = self._above(span)
             if above is not None and not self._is_within(above, span):
                 span.call.above = above.call
             for call_id in span.calls_for:
                 messages[span.place[0], call_id] = span.place
             if span.called_by_id is not None:
                 span.call.message = messages.get((span.place[0], span.called_by_id))
+
+    def _above(self, span: TraceSpan) -> TraceSpan | None:
+        """The span around one; where that was lost, the only root of its trace."""
+        outer = self._by_place.get(span.around)
+        roots = self._roots.get(span.place[0], ())
+        return roots[0] if outer is None and span.around[1] and len(roots) == 1 else outer
 
     def _is_within(self, span: TraceSpan, outer: TraceSpan) -> bool:
         """Whether one stands within another, should they go round in a circle."""
@@ -107,7 +117,7 @@ class Spans:
     def around(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """The spans in which one stands, the innermost first."""
         seen = {span.place}
-        while (outer := self._by_place.get(span.around)) is not None and outer.place not in seen:
+        while (outer := self._above(span)) is not None and outer.place not in seen:
             seen.add(outer.place)
             yield outer
             span = outer
