@@ -19,6 +19,7 @@ from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.messages import text_of
 from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_answers import words_of
 from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
@@ -183,8 +184,7 @@ class _Sessions:
         elif isinstance(result, Mapping):
             content = result.get("content")
             if result.get("isError"):
-                texts = [str(block.get("text", "")) for block in content or ()]
-                call.error = "".join(texts) or "the tool failed"
+                call.error = text_of(content) or "the tool failed"
                 return
             structured = result.get("structuredContent")
             if self.read.paths and structured is not None:
@@ -262,16 +262,25 @@ def _message(record: object) -> tuple[Mapping[str, Any], float | None]:
     Raises:
         DataError: it is none.
     """
+    message, when = _logged(record)
+    if isinstance(message.get("id"), (Mapping, list)):
+        raise DataError(
+            f"an id that is {shorten(message['id'])}", remedy="ids are numbers or texts"
+        )
+    return message, _seconds(when)
+
+
+def _logged(record: object) -> tuple[Mapping[str, Any], object]:
     if isinstance(record, Mapping):
         when = next((record[key] for key in _TIMES if record.get(key) is not None), None)
         if "jsonrpc" in record:
-            return record, _seconds(when)
+            return record, when
         for key in _MESSAGES:
             inner = record.get(key)
             if isinstance(inner, str) and '"jsonrpc"' in inner:
                 inner = foreign_json(inner, strict=False)
             if isinstance(inner, Mapping) and "jsonrpc" in inner:
-                return inner, _seconds(when)
+                return inner, when
     raise DataError(
         f"no message of JSON-RPC: {shorten(record)}",
         remedy='each has "jsonrpc", itself or under "message"',

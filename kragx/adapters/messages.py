@@ -7,7 +7,6 @@ messages, too. No package of these is needed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from kragx.evaluation.calls.messages import (
 )
 from kragx.evaluation.calls.questions import KnownQuestions
 from kragx.evaluation.calls.search_calls import searches_made
+from kragx.evaluation.calls.tool_answers import compact
 from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
 from kragx.evaluation.services.answer_path import steps_of, value_at
 from kragx.printing import joined, phrase
@@ -171,7 +171,8 @@ def _in_response(response: object) -> Sequence[object]:
     if not isinstance(fields, Mapping):
         return ()
     if isinstance(fields.get("choices"), list):
-        return [choice["message"] for choice in fields["choices"][:1]]
+        first = next(iter(fields["choices"]), None)
+        return [first["message"]] if isinstance(first, Mapping) and "message" in first else ()
     if isinstance(fields.get("output"), list):
         return [*fields["output"]]
     return [fields] if "role" in fields else ()
@@ -196,7 +197,7 @@ def _canonical(message: object) -> str:
     fields = dump() if callable(dump) else message
     if isinstance(fields, Mapping):
         fields = {key: value for key, value in fields.items() if value not in (None, [], {})}
-    return json.dumps(fields, sort_keys=True, default=str)
+    return compact(fields)
 
 
 def _turns(

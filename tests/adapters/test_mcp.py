@@ -97,6 +97,23 @@ def test_requests_of_the_server(method: str, answer: dict[str, Any]) -> None:
     assert brief(read_mcp({"q1": log}, GOLD)["q1"]) == [(1, "x", None, ["a"])]
 
 
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("down", "down"),
+        ([{"type": "text", "text": "do"}, {"type": "text", "text": "wn"}], "down"),
+        (["down"], "the tool failed"),
+        (None, "the tool failed"),
+        ({"type": "text", "text": "down"}, "the tool failed"),
+    ],
+)
+def test_why_a_tool_failed(content: Any, error: str) -> None:
+    """What a tool says of its failure is read where it is a text or blocks."""
+    log = [request(1, "x"), {"jsonrpc": "2.0", "id": 1, "result": {"isError": True}}]
+    log[1]["result"]["content"] = content
+    assert brief(read_mcp({"q1": log}, GOLD)["q1"]) == [(1, "x", error, [])]
+
+
 def test_times(tmp_path: Any) -> None:
     """Records of a log may hold when a message came, in seconds, milliseconds, or as a date."""
 
@@ -168,5 +185,9 @@ def test_wrong_use() -> None:
     with pytest.raises(DataError, match="none of its 1 calls of tools is of a question"):
         read_mcp({"q9": [request(1, "x")]}, GOLD)
     nameless = request(1, "x") | {"params": {}}
+    with pytest.raises(
+        DataError, match=r"message 1: an id that is \[1\]; ids are numbers or texts"
+    ):
+        read_mcp({"q1": [request(1, "x") | {"id": [1]}]}, GOLD)
     with pytest.raises(DataError, match="a call of a tool without its name"):
         read_mcp({"q1": [nameless]}, GOLD)

@@ -203,6 +203,8 @@ def test_paths() -> None:
         ),
         ([{"type": "resource", "resource": {"uri": "f", "text": "x"}}], ["f"]),
         ([{"type": "image", "data": "..."}], None),
+        ([{"type": {"odd": 1}, "text": "x"}], [None]),
+        ('[{"text": "x", "metadata": "m", "url": "u"}]', None),
     ],
 )
 def test_what_are_documents(content: Any, expected: Any) -> None:
@@ -398,6 +400,15 @@ def test_the_clients_of_openai() -> None:
         ([[3]], "chat 1: a message of a chat is expected, not 3"),
         ([[{"content": "x"}]], "chat 1: a message has a role, and this one has none"),
         (["text"], "no chat: 'text'"),
+        *(
+            ([[user("And in winter?"), message]], "chat 1: not a message as an API has it: {")
+            for message in (
+                assistant(tool_calls=[None]),
+                assistant(tool_calls=[{"id": "1", "function": "h"}]),
+                assistant(content=[{"type": "text", "text": "x", "citations": [None]}]),
+                assistant(content=[WEB[1] | {"content": ["x"]}]),
+            )
+        ),
     ],
 )
 def test_no_chats(chats: Any, said: str) -> None:
@@ -405,3 +416,10 @@ def test_no_chats(chats: Any, said: str) -> None:
     with pytest.raises(DataError) as raised:
         read_messages(chats, GOLD)
     assert said in str(raised.value)
+
+
+def test_arguments_that_are_no_json() -> None:
+    """Keys of several types, as Python has them, are words as well."""
+    call = {"id": "1", "name": "web", "args": {1: "x", "k": "y"}}
+    run = read_messages([[user("When does it open?"), assistant(tool_calls=[call])]], GOLD)
+    assert brief(run["q1"]) == [(1, "{1: 'x', 'k': 'y'}", None)]

@@ -82,6 +82,16 @@ def events_of(message: object) -> Iterator[Event]:
         DataError: it is no message.
     """
     fields = _fields(message)
+    try:
+        yield from _events(fields)
+    except (AttributeError, TypeError, ValueError):
+        raise DataError(
+            f"not a message as an API has it: {shorten(fields)}",
+            remedy="log messages as the API takes and gives them",
+        ) from None
+
+
+def _events(fields: Mapping[str, Any]) -> Iterator[Event]:
     kind = str(fields.get("type") or "")
     if kind.endswith("_call_output"):  # OpenAI's Responses
         yield ToolAnswer(str(fields.get("call_id")), fields.get("output"), _failure(fields))
@@ -159,7 +169,7 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
 
 def _result(block: Mapping[str, Any]) -> ToolAnswer:
     answer = block.get("content")
-    error = _text(answer) or "the tool failed" if block.get("is_error") else None
+    error = text_of(answer) or "the tool failed" if block.get("is_error") else None
     return ToolAnswer(str(block.get("tool_use_id")), answer, error)
 
 
@@ -211,9 +221,9 @@ def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
 
 def _failure(fields: Mapping[str, Any]) -> str | None:
     if error := fields.get("error"):
-        return _text(error) or json.dumps(error, ensure_ascii=False, default=str)
+        return text_of(error) or json.dumps(error, ensure_ascii=False, default=str)
     if fields.get("status") in ("error", "failed"):
-        return _text(fields.get("content")) or _text(fields.get("output")) or "the tool failed"
+        return text_of(fields.get("content")) or text_of(fields.get("output")) or "the tool failed"
     return None
 
 
@@ -250,7 +260,8 @@ def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
         yield from (block for block in content if isinstance(block, Mapping))
 
 
-def _text(content: object) -> str:
+def text_of(content: object) -> str:
+    """The words in blocks of content, or in one text."""
     return "".join(str(b.get("text") or "") for b in _blocks(content) if b.get("type") in _TEXTS)
 
 

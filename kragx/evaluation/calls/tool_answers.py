@@ -31,17 +31,21 @@ def words_of(arguments: object) -> str | None:
     if arguments is None or arguments == {}:
         return None
     if not isinstance(arguments, Mapping):
-        return _compact(arguments)
+        return compact(arguments)
     named = (arguments.get(name) for name in _WORDS)
     texts = [text for text in arguments.values() if isinstance(text, str)]
     words = next((text for text in named if isinstance(text, str)), None)
     if words is None and len(texts) == 1:
         words = texts[0]
-    return _compact(arguments) if words is None else words
+    return compact(arguments) if words is None else words
 
 
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+def compact(value: object) -> str:
+    """A value as JSON with its keys in order; of what is none the form that Python has for it."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (TypeError, ValueError):  # keys of several types, or circles
+        return repr(value)
 
 
 def graph_step(metadata: object) -> tuple[str, int] | None:
@@ -118,6 +122,8 @@ def _document(entry: object) -> object:
         named.add("type")
     rest = {key: inner for key, inner in value.items() if key not in named}
     metadata = fields.pop("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise DataError("no document")
     return {**fields, "text": value[name], "metadata": {**rest, **metadata}}
 
 
@@ -125,7 +131,7 @@ def _document(entry: object) -> object:
 
 
 def _is_block(entry: object) -> bool:
-    return isinstance(entry, Mapping) and entry.get("type") in _BLOCKS
+    return isinstance(entry, Mapping) and str(entry.get("type")) in _BLOCKS
 
 
 def _in_blocks(blocks: Sequence[Mapping[str, Any]]) -> tuple[Doc, ...] | None:
