@@ -81,14 +81,14 @@ def read_mcp(
             remedy="name where requests have its id (params._meta.query_id), or pass a log for "
             "each question, by its id",
         )
-    logs = log if isinstance(log, Mapping) else {"": log}
+    logs = {str(key): of_key for key, of_key in log.items()} if isinstance(log, Mapping) else None
     sessions = _Sessions(None if tools is None else frozenset(tools), query_id, read)
-    for question, messages in logs.items():
+    for question, messages in ({"": log} if logs is None else logs).items():
         sessions.add(messages, question)
     known = {query.id for query in gold}
     calls = {question: calls for question, calls in sessions.calls.items() if question in known}
-    if isinstance(log, Mapping):  # an agent that called for nothing found nothing
-        calls |= {question: [] for question in log if question in known and question not in calls}
+    if logs is not None:  # an agent that called for nothing found nothing
+        calls |= {question: [] for question in logs if question in known and question not in calls}
     if not calls:
         raise DataError(
             f"none of its {sum(map(len, sessions.calls.values()))} calls of tools is of a question "

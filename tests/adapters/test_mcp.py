@@ -167,6 +167,14 @@ def test_sessions_in_one_log() -> None:
         read_mcp([message for _, message in log], GOLD, query_id="params._meta.query_id")
 
 
+def test_ids_that_are_numbers() -> None:
+    """Questions may be called 1 and 2, as gold sets name theirs."""
+    gold = GoldDataset.from_documents({1: [{"id": "a"}], 2: [{"id": "b"}]})
+    logs: dict[Any, Any] = {1: [request(1, "x"), result(1, '[{"id": "a"}]')], 2: []}
+    run = read_mcp(logs, gold)
+    assert (brief(run["1"]), run["2"].searches) == ([(1, "x", None, ["a"])], ())
+
+
 def test_tools_and_paths() -> None:
     """The tools that search can be named, and where the documents of other JSON are."""
     log = {"q1": [request(1, "x"), result(1, json.dumps({"rows": [{"key": 7, "title": "t"}]}))]}
