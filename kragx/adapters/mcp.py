@@ -19,7 +19,7 @@ from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call
-from kragx.evaluation.calls.messages import text_of
+from kragx.evaluation.calls.messages import why_failed
 from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_answers import words_of
 from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
@@ -178,13 +178,12 @@ class _Sessions:
     def _end(self, call: Call, message: Mapping[str, Any], mender: Mender) -> None:
         error, result = message.get("error"), message.get("result")
         if error is not None:
-            call.error = (
-                str(error.get("message", error)) if isinstance(error, Mapping) else str(error)
-            )
+            words = error.get("message") if isinstance(error, Mapping) else error
+            call.error = why_failed(words, f"an error of JSON-RPC: {shorten(error)}")
         elif isinstance(result, Mapping):
             content = result.get("content")
             if result.get("isError"):
-                call.error = text_of(content) or "the tool failed"
+                call.error = why_failed(content)
                 return
             structured = result.get("structuredContent")
             if self.read.paths and structured is not None:

@@ -101,6 +101,7 @@ def test_requests_of_the_server(method: str, answer: dict[str, Any]) -> None:
     ("content", "error"),
     [
         ("down", "down"),
+        ("  ", "the tool failed"),
         ([{"type": "text", "text": "do"}, {"type": "text", "text": "wn"}], "down"),
         (["down"], "the tool failed"),
         (None, "the tool failed"),
@@ -112,6 +113,16 @@ def test_why_a_tool_failed(content: Any, error: str) -> None:
     log = [request(1, "x"), {"jsonrpc": "2.0", "id": 1, "result": {"isError": True}}]
     log[1]["result"]["content"] = content
     assert brief(read_mcp({"q1": log}, GOLD)["q1"]) == [(1, "x", error, [])]
+
+
+@pytest.mark.parametrize("words", ["", " ", None])
+def test_errors_without_words(words: str | None) -> None:
+    """A failure of which nothing is said is a failure."""
+    error = {"code": 1, "message": words}
+    (search,) = read_mcp(
+        {"q1": [request(1, "x"), {"jsonrpc": "2.0", "id": 1, "error": error}]}, GOLD
+    )["q1"].searches
+    assert search.error == f"an error of JSON-RPC: {error}"
 
 
 def test_times(tmp_path: Any) -> None:

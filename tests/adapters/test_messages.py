@@ -324,14 +324,15 @@ def test_tools_of_the_api(kind: str, content: Any, found: Any, error: Any) -> No
     assert (ids(search), search.error) == (found, error)
 
 
-def test_failed_over_mcp() -> None:
-    """A tool of MCP that failed at the API is a failure."""
+@pytest.mark.parametrize(("words", "error"), [("down", "down"), (" ", "the tool failed")])
+def test_failed_over_mcp(words: str, error: str) -> None:
+    """A tool of MCP that failed at the API is a failure, whatever it says of it."""
     blocks = [
         {"type": "mcp_tool_use", "id": "1", "name": "web", "input": QUERY},
-        {"type": "mcp_tool_result", "tool_use_id": "1", "is_error": True, "content": "down"},
+        {"type": "mcp_tool_result", "tool_use_id": "1", "is_error": True, "content": words},
     ]
     run = read_messages([[user("When does it open?"), assistant(content=blocks)]], GOLD)
-    assert [search.error for search in run["q1"].searches] == ["down"]
+    assert [search.error for search in run["q1"].searches] == [error]
 
 
 @pytest.mark.parametrize("words", ["<reminder>Go on.</reminder>", "And in winter?"])

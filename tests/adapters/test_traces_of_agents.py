@@ -278,6 +278,14 @@ def test_an_agent_that_failed_or_did_not_search(read: Callable[..., dict[str, Ru
     assert [search.error for search in run["q3"].searches] == ["down"]
 
 
+@pytest.mark.parametrize("words", ["", "  "])
+def test_errors_without_words(read: Callable[..., dict[str, Run]], words: str) -> None:
+    """A search whose error has no words has failed."""
+    failed = span("search", "TOOL", 1, 2, "assistant 0", input__value="x", error=words)
+    (search,) = read([AGENT[0], failed])["assistant"]["q1"].searches
+    assert search.error == "the span ended in an error"
+
+
 def test_asked_again(read: Callable[..., dict[str, Run]]) -> None:
     """The last of several runs for one question counts, whole."""
     spans = [

@@ -6,14 +6,13 @@ answers, what was cited. All calls of one assistant's message ran side by side.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kragx.data import Doc
 from kragx.errors import DataError, shorten
-from kragx.evaluation.calls.tool_answers import documents_of_tool, words_of
+from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, words_of
 
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
 _USES = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -169,7 +168,7 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
 
 def _result(block: Mapping[str, Any]) -> ToolAnswer:
     answer = block.get("content")
-    error = text_of(answer) or "the tool failed" if block.get("is_error") else None
+    error = why_failed(answer) if block.get("is_error") else None
     return ToolAnswer(str(block.get("tool_use_id")), answer, error)
 
 
@@ -221,10 +220,16 @@ def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
 
 def _failure(fields: Mapping[str, Any]) -> str | None:
     if error := fields.get("error"):
-        return text_of(error) or json.dumps(error, ensure_ascii=False, default=str)
+        return why_failed(error, compact(error).strip(' "'))
     if fields.get("status") in ("error", "failed"):
-        return text_of(fields.get("content")) or text_of(fields.get("output")) or "the tool failed"
+        return why_failed(fields.get("content"), _text(fields.get("output")))
     return None
+
+
+def why_failed(content: object, otherwise: str = "") -> str:
+    """What a tool says of its failure, and if that is blank something else that is not."""
+    texts = (_text(content), otherwise)
+    return next((text for text in texts if text.strip()), "the tool failed")
 
 
 def _file_results(results: object) -> object:
@@ -260,8 +265,7 @@ def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
         yield from (block for block in content if isinstance(block, Mapping))
 
 
-def text_of(content: object) -> str:
-    """The words in blocks of content, or in one text."""
+def _text(content: object) -> str:
     return "".join(str(b.get("text") or "") for b in _blocks(content) if b.get("type") in _TEXTS)
 
 
