@@ -30,8 +30,9 @@ from kragx.warned import warn
 __all__ = ["read_mcp"]
 
 _TIMES = ("timestamp", "time", "ts", "@timestamp")
-_MILLISECONDS = 1e11
-"""More seconds than this no clock shows by now."""
+_MOST_SECONDS = 1e11
+"""More than this no clock shows by now: it is milli-, micro-, or nanoseconds."""
+_UNITS = (1, 10**3, 10**6, 10**9)
 _SESSIONS = ("session_id", "sessionId", "session", "mcp-session-id")
 _MESSAGES = ("message", "payload", "data", "jsonrpc_message")
 
@@ -51,8 +52,9 @@ def read_mcp(
     requests have the question's id. Calls that were under way at once ran side by side; one that
     failed (``isError``, or an error of JSON-RPC) and is made again in the same words is the same
     step. One without a result is a search of which nobody knows what it found. Times are known
-    where records of the log have a ``timestamp`` (``time``, ``ts``): seconds, or ISO 8601. Ids may
-    come again while they wait for an answer where records have a ``session_id``.
+    where records of the log have a ``timestamp`` (``time``, ``ts``): seconds (or milli-, micro-,
+    nanoseconds), or ISO 8601. Ids may come again while they wait for an answer where records have a
+    ``session_id``.
 
     What a tool gives are documents as `kragx.adapters.messages.read_messages` says: in
     ``structuredContent``, in JSON within blocks of text (one document each, or all in one), or as
@@ -147,7 +149,9 @@ class _Sessions:
             elif "method" in message:
                 waiting.others.add(message.get("id"))
             elif (call := waiting.end(message)) is not None:
-                call.ended = moment
+                if moment < call.started:  # by clocks that do not agree
+                    call.unit = None
+                call.ended = max(moment, call.started)
                 self._end(call, message, mender)
 
     def _begin(
@@ -293,7 +297,8 @@ def _session(record: object) -> str:
 
 def _seconds(when: object) -> float | None:
     if isinstance(when, (int, float)) and not isinstance(when, bool):
-        return float(when) / (1000 if when > _MILLISECONDS else 1)
+        unit = next((unit for unit in _UNITS if 0 <= when < _MOST_SECONDS * unit), None)
+        return None if unit is None else when / unit
     if isinstance(when, str):
         try:
             moment = datetime.fromisoformat(when)

@@ -126,7 +126,9 @@ def test_errors_without_words(words: str | None) -> None:
 
 
 def test_times(tmp_path: Any) -> None:
-    """Records of a log may hold when a message came, in seconds, milliseconds, or as a date."""
+    """Records of a log may hold when a message came, in seconds or parts of them, or as a date;
+    how long took what ended before it began, or at no time, nobody knows.
+    """
 
     def seconds(*times: Any) -> float | None:
         messages = (request(1, "x"), result(1, "[]"))
@@ -139,7 +141,11 @@ def test_times(tmp_path: Any) -> None:
     assert seconds(10.25, 10.75) == 0.5
     assert seconds(1_700_000_000_000, 1_700_000_000_500) == 0.5
     assert seconds("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.500+00:00") == 0.5
+    assert seconds(1_700_000_000_000_000, 1_700_000_000_500_000) == 0.5
+    assert seconds(1_700_000_000_000_000_000, 1_700_000_000_500_000_000) == 0.5
     assert seconds("2026-01-01T00:00:00Z", None) is None
+    for odd in (9, -1, float("nan"), float("inf"), 10**400):
+        assert seconds(10, odd) is None
 
 
 def test_ids_in_requests() -> None:
