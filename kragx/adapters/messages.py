@@ -266,12 +266,13 @@ class _Log:
         """What a question got, by what happened behind it."""
         calls: list[Call] = []
         by_id: dict[str, Call] = {}
-        cited: tuple[str, ...] | None = None
+        cited: tuple[str, ...] = ()
         mender, step, before = Mender(), 0, None
         for event in events:
             match event:
                 case ToolCall(call_id, name, query):
                     step += not isinstance(before, ToolCall)
+                    cited = ()  # by an earlier message
                     by_id[call_id] = Call(name, "tool", query, message=step, **_timeless(step))
                     if self.tools is None or name in self.tools:
                         calls.append(by_id[call_id])
@@ -282,9 +283,10 @@ class _Log:
                         call.documents = self.read.of(content, artifact, mender)
                 case Cited(sources):
                     cited = sources
+                    continue  # words between calls are no step
             before = event
         searches = [*searches_made(calls)]
-        if cited is not None and searches:
+        if cited and searches:
             searches[-1] = replace(searches[-1], read=cited)
         return Retrieved(searches=tuple(searches), has_list=False)
 

@@ -221,7 +221,7 @@ def test_what_are_documents(content: Any, expected: Any) -> None:
 
 
 def test_anthropic_cites() -> None:
-    """What an answer cites was read; a failed call that is made again is one step."""
+    """What the last message cites was read; a failed call that is made again is one step."""
     use = {"type": "tool_use", "name": "search", "input": {"query": "x"}}
     documents = [
         {
@@ -248,6 +248,8 @@ def test_anthropic_cites() -> None:
     answer = read_messages([chat], GOLD)["q1"]
     assert [(search.step, search.error) for search in answer.searches] == [(1, "down"), (1, None)]
     assert [doc.id for doc in answer.searches[-1].read] == ["b"]
+    answer = read_messages([[*chat, {"role": "assistant", "content": "So: b."}]], GOLD)["q1"]
+    assert answer.searches[-1].read is None
 
 
 def assistant(**fields: Any) -> dict[str, Any]:

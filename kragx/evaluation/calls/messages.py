@@ -66,7 +66,7 @@ class ToolAnswer:
 
 @dataclass(frozen=True)
 class Cited:
-    """What an answer cites: the ids of documents."""
+    """What a model's words cite: the ids of documents, if any."""
 
     sources: tuple[str, ...]
 
@@ -162,7 +162,7 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
             yield _of_server(kind, block)
         else:
             sources += _sources(block)
-    if sources:
+    if sources or _text(fields.get("content")):
         yield Cited(tuple(dict.fromkeys(sources)))
 
 
