@@ -186,6 +186,16 @@ def test_paths() -> None:
         ("{}", None),
         ("[]", []),
         ('{"results": []}', []),
+        ('{"hits": [], "facets": []}', []),
+        ('{"hits": [], "facets": ["x"]}', []),
+        ('{"hits": [], "documents": [1]}', None),
+        ('{"facets": [], "tags": []}', None),
+        (
+            '[{"id": "a", "text": 5, "score": "0.5"}, {"id": "b", "text": 0.5, "url": "u"}]',
+            list("ab"),
+        ),
+        ('[{"id": "a", "text": "x", "score": "high"}]', None),
+        ('[{"id": "a", "text": true}]', None),
         ('[{"id": 3}]', ["3"]),
         (
             '[{"page_content": "x", "id": null, "metadata": {"page": 3}, "type": "Document"}]',
