@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -281,7 +282,8 @@ def _logged(record: object) -> tuple[Mapping[str, Any], object]:
         for key in _MESSAGES:
             inner = record.get(key)
             if isinstance(inner, str) and '"jsonrpc"' in inner:
-                inner = foreign_json(inner, strict=False)
+                with suppress(ValueError):
+                    inner = foreign_json(inner, strict=False)
             if isinstance(inner, Mapping) and "jsonrpc" in inner:
                 return inner, when
     raise DataError(

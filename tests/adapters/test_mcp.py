@@ -207,6 +207,8 @@ def test_wrong_use() -> None:
         read_mcp([request(1, "x")], GOLD)
     with pytest.raises(DataError, match=r"message 1: no message of JSON-RPC: \{'id': 3\}"):
         read_mcp({"q1": [{"id": 3}]}, GOLD)
+    with pytest.raises(DataError, match="message 1: no message of JSON-RPC"):
+        read_mcp({"q1": [{"message": '{"jsonrpc": cut'}]}, GOLD)
     with pytest.raises(DataError, match="none of its 1 calls of tools is of a question"):
         read_mcp({"q9": [request(1, "x")]}, GOLD)
     nameless = request(1, "x") | {"params": {}}
