@@ -7,7 +7,6 @@ messages, too. No package of these is needed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from kragx.evaluation.calls.messages import (
 )
 from kragx.evaluation.calls.questions import KnownQuestions
 from kragx.evaluation.calls.search_calls import searches_made
+from kragx.evaluation.calls.tool_answers import compact
 from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
 from kragx.evaluation.services.answer_path import steps_of, value_at
 from kragx.printing import joined, phrase
@@ -55,10 +55,11 @@ def read_messages(
     A question of the gold set is a user's message with its text (NFC, white space collapsed), or
     the last one of a chat that says its id; where several have that text, by what the user said
     before. Calls of tools from there to the user's next message are its searches; those of one
-    message are one step. A call that failed (``is_error``) and is made again in the same words is
-    the same step. A chat that goes on an earlier one, as logs of each request hold it, takes its
-    place, and of a question that was asked again the last chat counts; a warning says how many
-    were, and how many questions are others.
+    message are one step. Words beside answers of tools are a message only if a question has them. A
+    call that failed (``is_error``) and is made again in the same words is the same step. A chat
+    that goes on an earlier one, as logs of each request hold it, takes its place, and of a question
+    that was asked again the last chat counts; a warning says how many were, and how many questions
+    are others.
 
     What a tool answers are documents where it is JSON of a list of documents, or of an object with
     one such list (``[{"id": ..., "text": ...}]``; ``page_content`` and ``content`` are texts as
@@ -88,7 +89,7 @@ def read_messages(
     remedy = "name where a chat has the id: query_id='metadata.query_id'"
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
     log = _Log(questions, query_id, None if tools is None else frozenset(tools), read)
-    for chat in _longest([*_chats(chats)]):
+    for chat in _longest([*_chats(chats, query_id)]):
         with inside(path=chat.place):
             log.add(chat)
     if not log.results:
@@ -108,19 +109,19 @@ def read_messages(
 
 @dataclass(frozen=True)
 class _Chat:
-    """The messages of a chat, what stands beside them, and where."""
+    """The messages of a chat, the id that it says of its last question, and where it stands."""
 
     messages: Sequence[Any]
-    beside: Mapping[str, Any]
+    query_id: str | None
     place: str
 
 
-def _chats(chats: str | Path | Iterable[object]) -> Iterator[_Chat]:
+def _chats(chats: str | Path | Iterable[object], query_id: str | None) -> Iterator[_Chat]:
     if not isinstance(chats, (str, Path)):
         if isinstance(chats, Mapping):
             raise UsageError("chats is a mapping", remedy="pass a list of chats, or a file")
         for number, chat in enumerate(chats, start=1):
-            yield _chat(chat, f"chat {number}")
+            yield _chat(chat, f"chat {number}", query_id)
         return
     with open_bytes(chats) as file:
         for number, line in enumerate(file, start=1):
@@ -130,10 +131,10 @@ def _chats(chats: str | Path | Iterable[object]) -> Iterator[_Chat]:
                     record = foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
                 except ValueError as error:
                     raise DataError(f"not JSON: {error}", path=place) from None
-                yield _chat(record, place)
+                yield _chat(record, place, query_id)
 
 
-def _chat(record: object, place: str) -> _Chat:
+def _chat(record: object, place: str, query_id: str | None) -> _Chat:
     fields: Mapping[str, Any] = {}
     messages = record
     if isinstance(record, Mapping):
@@ -152,7 +153,13 @@ def _chat(record: object, place: str) -> _Chat:
             path=place,
             remedy='each is a list of messages, or {"messages": [...]}',
         )
-    return _Chat(messages, fields, place)
+    return _Chat(messages, None if query_id is None else _id_in(fields, query_id), place)
+
+
+def _id_in(fields: Mapping[str, Any], query_id: str) -> str | None:
+    with suppress(DataError):  # a chat may be of no question
+        return str(value_at(query_id, fields))
+    return None
 
 
 def _in_response(response: object) -> Sequence[object]:
@@ -164,22 +171,23 @@ def _in_response(response: object) -> Sequence[object]:
     if not isinstance(fields, Mapping):
         return ()
     if isinstance(fields.get("choices"), list):
-        return [choice["message"] for choice in fields["choices"][:1]]
+        first = next(iter(fields["choices"]), None)
+        return [first["message"]] if isinstance(first, Mapping) and "message" in first else ()
     if isinstance(fields.get("output"), list):
         return [*fields["output"]]
     return [fields] if "role" in fields else ()
 
 
 def _longest(chats: Sequence[_Chat]) -> Iterator[_Chat]:
-    """Those that no later one goes on."""
-    places: dict[tuple[str, ...], int] = {}
+    """Those that no later one goes on; one with another id asks another question."""
+    places: dict[tuple[str | None, tuple[str, ...]], int] = {}
     superseded: set[int] = set()
     for place, chat in enumerate(chats):
         texts = tuple(_canonical(message) for message in chat.messages)
         for length in range(1, len(texts) + 1):
-            if (before := places.pop(texts[:length], None)) is not None:
+            if (before := places.pop((chat.query_id, texts[:length]), None)) is not None:
                 superseded.add(before)
-        places[texts] = place
+        places[chat.query_id, texts] = place
     yield from (chat for place, chat in enumerate(chats) if place not in superseded)
 
 
@@ -189,14 +197,18 @@ def _canonical(message: object) -> str:
     fields = dump() if callable(dump) else message
     if isinstance(fields, Mapping):
         fields = {key: value for key, value in fields.items() if value not in (None, [], {})}
-    return json.dumps(fields, sort_keys=True, default=str)
+    return compact(fields)
 
 
-def _turns(messages: Iterable[object]) -> Iterator[tuple[str, list[Event]]]:
+def _turns(
+    messages: Iterable[object], questions: KnownQuestions
+) -> Iterator[tuple[str, list[Event]]]:
     """What a user said, each time with what happened behind it."""
     turn: tuple[str, list[Event]] | None = None
     for event in (event for message in messages for event in events_of(message)):
         if isinstance(event, UserWords):
+            if event.beside_answers and not questions.has_text(event.text):
+                continue  # a reminder
             if turn is not None:
                 yield turn
             turn = event.text, []
@@ -236,14 +248,13 @@ class _Log:
             DataError: a message is none.
         """
         before: list[str] = []
-        turns = [*_turns(chat.messages)]
+        turns = [*_turns(chat.messages, self.questions)]
         for number, (text, events) in enumerate(turns, start=1):
             query_id = None
             if self.query_id is None:
                 query_id = self.questions.of_text(text, before)
-            elif number == len(turns):
-                with suppress(DataError):  # a chat may be of no question
-                    query_id = self.questions.of_id(value_at(self.query_id, chat.beside))
+            elif number == len(turns) and chat.query_id is not None:
+                query_id = self.questions.of_id(chat.query_id)
             before.append(text)
             if query_id is None:
                 self.n_others += 1
@@ -255,12 +266,13 @@ class _Log:
         """What a question got, by what happened behind it."""
         calls: list[Call] = []
         by_id: dict[str, Call] = {}
-        cited: tuple[str, ...] | None = None
+        cited: tuple[str, ...] = ()
         mender, step, before = Mender(), 0, None
         for event in events:
             match event:
                 case ToolCall(call_id, name, query):
                     step += not isinstance(before, ToolCall)
+                    cited = ()  # by an earlier message
                     by_id[call_id] = Call(name, "tool", query, message=step, **_timeless(step))
                     if self.tools is None or name in self.tools:
                         calls.append(by_id[call_id])
@@ -271,9 +283,10 @@ class _Log:
                         call.documents = self.read.of(content, artifact, mender)
                 case Cited(sources):
                     cited = sources
+                    continue  # words between calls are no step
             before = event
         searches = [*searches_made(calls)]
-        if cited is not None and searches:
+        if cited and searches:
             searches[-1] = replace(searches[-1], read=cited)
         return Retrieved(searches=tuple(searches), has_list=False)
 

@@ -77,8 +77,58 @@ def test_by_hand() -> None:
     assert (run["q2"].searches, run["q2"].documents) == ((), ())
 
 
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("sampling/createMessage", {"result": {"role": "assistant", "content": {"text": "s"}}}),
+        ("elicitation/create", {"result": {"action": "accept", "content": {"name": "n"}}}),
+        ("roots/list", {"result": {"roots": []}}),
+        ("sampling/createMessage", {"error": {"code": -1, "message": "the user said no"}}),
+    ],
+)
+def test_requests_of_the_server(method: str, answer: dict[str, Any]) -> None:
+    """A server's own requests have numbers of their own: their answers are none of a tool."""
+    log = [
+        request(1, "x"),
+        {"jsonrpc": "2.0", "id": 1, "method": method, "params": {}},
+        {"jsonrpc": "2.0", "id": 1, **answer},
+        result(1, '[{"id": "a"}]'),
+    ]
+    assert brief(read_mcp({"q1": log}, GOLD)["q1"]) == [(1, "x", None, ["a"])]
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("down", "down"),
+        ("  ", "the tool failed"),
+        ([{"type": "text", "text": "do"}, {"type": "text", "text": "wn"}], "down"),
+        (["down"], "the tool failed"),
+        (None, "the tool failed"),
+        ({"type": "text", "text": "down"}, "the tool failed"),
+    ],
+)
+def test_why_a_tool_failed(content: Any, error: str) -> None:
+    """What a tool says of its failure is read where it is a text or blocks."""
+    log = [request(1, "x"), {"jsonrpc": "2.0", "id": 1, "result": {"isError": True}}]
+    log[1]["result"]["content"] = content
+    assert brief(read_mcp({"q1": log}, GOLD)["q1"]) == [(1, "x", error, [])]
+
+
+@pytest.mark.parametrize("words", ["", " ", None])
+def test_errors_without_words(words: str | None) -> None:
+    """A failure of which nothing is said is a failure."""
+    error = {"code": 1, "message": words}
+    (search,) = read_mcp(
+        {"q1": [request(1, "x"), {"jsonrpc": "2.0", "id": 1, "error": error}]}, GOLD
+    )["q1"].searches
+    assert search.error == f"an error of JSON-RPC: {error}"
+
+
 def test_times(tmp_path: Any) -> None:
-    """Records of a log may hold when a message came, in seconds, milliseconds, or as a date."""
+    """Records of a log may hold when a message came, in seconds or parts of them, or as a date;
+    how long took what ended before it began, or at no time, nobody knows.
+    """
 
     def seconds(*times: Any) -> float | None:
         messages = (request(1, "x"), result(1, "[]"))
@@ -91,7 +141,11 @@ def test_times(tmp_path: Any) -> None:
     assert seconds(10.25, 10.75) == 0.5
     assert seconds(1_700_000_000_000, 1_700_000_000_500) == 0.5
     assert seconds("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.500+00:00") == 0.5
+    assert seconds(1_700_000_000_000_000, 1_700_000_000_500_000) == 0.5
+    assert seconds(1_700_000_000_000_000_000, 1_700_000_000_500_000_000) == 0.5
     assert seconds("2026-01-01T00:00:00Z", None) is None
+    for odd in (9, -1, float("nan"), float("inf"), 10**400):
+        assert seconds(10, odd) is None
 
 
 def test_ids_in_requests() -> None:
@@ -112,6 +166,32 @@ def test_ids_in_requests() -> None:
     ]
 
 
+def test_sessions_in_one_log() -> None:
+    """Answers are of the call in their session; where none is named, two of one id are an error."""
+    log = [
+        (1, request(1, "x", query_id="q1")),
+        (2, request(1, "y", query_id="q2")),
+        (1, result(1, '[{"id": "a"}]')),
+        (2, result(1, '[{"id": "b"}]')),
+    ]
+    records = [{"session_id": session, "message": message} for session, message in log]
+    run = read_mcp(records, GOLD, query_id="params._meta.query_id")
+    assert [brief(answer) for answer in run.results.values()] == [
+        [(1, "x", None, ["a"])],
+        [(1, "y", None, ["b"])],
+    ]
+    with pytest.raises(DataError, match="message 2: a call with id 1, while one with this id wai"):
+        read_mcp([message for _, message in log], GOLD, query_id="params._meta.query_id")
+
+
+def test_ids_that_are_numbers() -> None:
+    """Questions may be called 1 and 2, as gold sets name theirs."""
+    gold = GoldDataset.from_documents({1: [{"id": "a"}], 2: [{"id": "b"}]})
+    logs: dict[Any, Any] = {1: [request(1, "x"), result(1, '[{"id": "a"}]')], 2: []}
+    run = read_mcp(logs, gold)
+    assert (brief(run["1"]), run["2"].searches) == ([(1, "x", None, ["a"])], ())
+
+
 def test_tools_and_paths() -> None:
     """The tools that search can be named, and where the documents of other JSON are."""
     log = {"q1": [request(1, "x"), result(1, json.dumps({"rows": [{"key": 7, "title": "t"}]}))]}
@@ -127,8 +207,14 @@ def test_wrong_use() -> None:
         read_mcp([request(1, "x")], GOLD)
     with pytest.raises(DataError, match=r"message 1: no message of JSON-RPC: \{'id': 3\}"):
         read_mcp({"q1": [{"id": 3}]}, GOLD)
+    with pytest.raises(DataError, match="message 1: no message of JSON-RPC"):
+        read_mcp({"q1": [{"message": '{"jsonrpc": cut'}]}, GOLD)
     with pytest.raises(DataError, match="none of its 1 calls of tools is of a question"):
         read_mcp({"q9": [request(1, "x")]}, GOLD)
     nameless = request(1, "x") | {"params": {}}
+    with pytest.raises(
+        DataError, match=r"message 1: an id that is \[1\]; ids are numbers or texts"
+    ):
+        read_mcp({"q1": [request(1, "x") | {"id": [1]}]}, GOLD)
     with pytest.raises(DataError, match="a call of a tool without its name"):
         read_mcp({"q1": [nameless]}, GOLD)

@@ -99,6 +99,19 @@ def test_logs_of_each_request() -> None:
     assert read_messages(logged, GOLD).results == read_messages([CHAT], GOLD).results
 
 
+def test_logs_of_each_request_with_ids() -> None:
+    """A chat takes the place of one with the same id, and leaves its question to one of another."""
+    logged = [
+        {"id": "q1", "messages": CHAT[:5]},
+        {"id": "q1", "messages": CHAT[:6]},
+        {"id": "q2", "messages": CHAT},
+    ]
+    with pytest.warns(DataWarning) as said:
+        run = read_messages(logged, GOLD, query_id="id")
+    assert run.results == read_messages([CHAT], GOLD).results
+    assert str(said[0].message) == "agent: 1 messages are of other questions"
+
+
 def test_asked_again() -> None:
     """The last chat counts, and questions of nobody are counted; both are said."""
     other = [user("And what else?"), calls("y"), result("y", [])]
@@ -173,6 +186,16 @@ def test_paths() -> None:
         ("{}", None),
         ("[]", []),
         ('{"results": []}', []),
+        ('{"hits": [], "facets": []}', []),
+        ('{"hits": [], "facets": ["x"]}', []),
+        ('{"hits": [], "documents": [1]}', None),
+        ('{"facets": [], "tags": []}', None),
+        (
+            '[{"id": "a", "text": 5, "score": "0.5"}, {"id": "b", "text": 0.5, "url": "u"}]',
+            list("ab"),
+        ),
+        ('[{"id": "a", "text": "x", "score": "high"}]', None),
+        ('[{"id": "a", "text": true}]', None),
         ('[{"id": 3}]', ["3"]),
         (
             '[{"page_content": "x", "id": null, "metadata": {"page": 3}, "type": "Document"}]',
@@ -190,6 +213,8 @@ def test_paths() -> None:
         ),
         ([{"type": "resource", "resource": {"uri": "f", "text": "x"}}], ["f"]),
         ([{"type": "image", "data": "..."}], None),
+        ([{"type": {"odd": 1}, "text": "x"}], [None]),
+        ('[{"text": "x", "metadata": "m", "url": "u"}]', None),
     ],
 )
 def test_what_are_documents(content: Any, expected: Any) -> None:
@@ -206,7 +231,7 @@ def test_what_are_documents(content: Any, expected: Any) -> None:
 
 
 def test_anthropic_cites() -> None:
-    """What an answer cites was read; a failed call that is made again is one step."""
+    """What the last message cites was read; a failed call that is made again is one step."""
     use = {"type": "tool_use", "name": "search", "input": {"query": "x"}}
     documents = [
         {
@@ -233,6 +258,116 @@ def test_anthropic_cites() -> None:
     answer = read_messages([chat], GOLD)["q1"]
     assert [(search.step, search.error) for search in answer.searches] == [(1, "down"), (1, None)]
     assert [doc.id for doc in answer.searches[-1].read] == ["b"]
+    answer = read_messages([[*chat, {"role": "assistant", "content": "So: b."}]], GOLD)["q1"]
+    assert answer.searches[-1].read is None
+
+
+def assistant(**fields: Any) -> dict[str, Any]:
+    """What a model said."""
+    return {"role": "assistant", **fields}
+
+
+FOUND = '[{"id": "a"}]'
+QUERY = {"query": "x"}
+WEB = [
+    {"type": "server_tool_use", "id": "1", "name": "web", "input": QUERY},
+    {
+        "type": "web_search_tool_result",
+        "tool_use_id": "1",
+        "content": [{"type": "web_search_result", "url": "a", "title": "t"}],
+    },
+]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [
+            assistant(
+                content=[
+                    {"type": "mcp_tool_use", "id": "1", "name": "web", "input": QUERY},
+                    {
+                        "type": "mcp_tool_result",
+                        "tool_use_id": "1",
+                        "content": [{"type": "text", "text": FOUND}],
+                    },
+                ]
+            )
+        ],
+        [
+            assistant(function_call={"name": "web", "arguments": json.dumps(QUERY)}),
+            {"role": "function", "name": "web", "content": FOUND},
+        ],
+        [
+            assistant(
+                tool_calls=[{"id": "1", "type": "custom", "custom": {"name": "web", "input": "x"}}]
+            ),
+            {"role": "tool", "tool_call_id": "1", "content": FOUND},
+        ],
+        [
+            assistant(
+                content=[*WEB, {"type": "tool_use", "id": "2", "name": "sum", "input": {}}],
+                tool_calls=[{"id": "2", "name": "sum", "args": {}}],
+            )
+        ],
+    ],
+)
+def test_kinds_of_calls(messages: list[dict[str, Any]]) -> None:
+    """No call is lost: those to MCP by the API, old functions, custom tools, the API's own."""
+    run = read_messages([[user("When does it open?"), *messages]], GOLD, tools=["web"])
+    assert brief(run["q1"]) == [(1, "x", ["a"])]
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "found", "error"),
+    [
+        ("web_search", [], [], None),
+        ("handbook", [{"type": "text", "text": FOUND}], ["a"], None),
+        ("handbook", [{"type": "text", "text": "plain"}], None, None),
+        ("code", {"type": "code_result", "stdout": "2", "content": []}, None, None),
+        ("web_search", {"error_code": "max_uses_exceeded"}, [], "max_uses_exceeded"),
+    ],
+)
+def test_tools_of_the_api(kind: str, content: Any, found: Any, error: Any) -> None:
+    """Only a search of the web gives addresses; what others give is read, and errors are."""
+    answer = {"type": f"{kind}_tool_result", "tool_use_id": "1", "content": content}
+    chat = [user("When does it open?"), assistant(content=[WEB[0], answer])]
+    (search,) = read_messages([chat], GOLD)["q1"].searches
+    assert (ids(search), search.error) == (found, error)
+
+
+@pytest.mark.parametrize(("words", "error"), [("down", "down"), (" ", "the tool failed")])
+def test_failed_over_mcp(words: str, error: str) -> None:
+    """A tool of MCP that failed at the API is a failure, whatever it says of it."""
+    blocks = [
+        {"type": "mcp_tool_use", "id": "1", "name": "web", "input": QUERY},
+        {"type": "mcp_tool_result", "tool_use_id": "1", "is_error": True, "content": words},
+    ]
+    run = read_messages([[user("When does it open?"), assistant(content=blocks)]], GOLD)
+    assert [search.error for search in run["q1"].searches] == [error]
+
+
+@pytest.mark.parametrize("words", ["<reminder>Go on.</reminder>", "And in winter?"])
+def test_words_beside_answers(words: str) -> None:
+    """What stands beside a tool's answer is a reminder, but for a question of the gold set."""
+    answers = [
+        {"type": "tool_result", "tool_use_id": name, "content": json.dumps([{"id": name}])}
+        for name in "ab"
+    ]
+    uses = [{"type": "tool_use", "id": name, "name": "web", "input": QUERY} for name in "ab"]
+    chat = [
+        user("When does it open?"),
+        assistant(content=uses[:1]),
+        {"role": "user", "content": [{"type": "text", "text": words}, answers[0]]},
+        assistant(content=uses[1:]),
+        {"role": "user", "content": answers[1:]},
+    ]
+    steps = [[ids(search) for search in answer.searches] for answer in _results(chat)]
+    assert steps == ([[["a"]], [["b"]]] if words == "And in winter?" else [[["a"], ["b"]]])
+
+
+def _results(chat: list[dict[str, Any]]) -> Any:
+    return read_messages([chat], GOLD).results.values()
 
 
 def test_the_clients_of_openai() -> None:
@@ -278,6 +413,15 @@ def test_the_clients_of_openai() -> None:
         ([[3]], "chat 1: a message of a chat is expected, not 3"),
         ([[{"content": "x"}]], "chat 1: a message has a role, and this one has none"),
         (["text"], "no chat: 'text'"),
+        *(
+            ([[user("And in winter?"), message]], "chat 1: not a message as an API has it: {")
+            for message in (
+                assistant(tool_calls=[None]),
+                assistant(tool_calls=[{"id": "1", "function": "h"}]),
+                assistant(content=[{"type": "text", "text": "x", "citations": [None]}]),
+                assistant(content=[WEB[1] | {"content": ["x"]}]),
+            )
+        ),
     ],
 )
 def test_no_chats(chats: Any, said: str) -> None:
@@ -285,3 +429,10 @@ def test_no_chats(chats: Any, said: str) -> None:
     with pytest.raises(DataError) as raised:
         read_messages(chats, GOLD)
     assert said in str(raised.value)
+
+
+def test_arguments_that_are_no_json() -> None:
+    """Keys of several types, as Python has them, are words as well."""
+    call = {"id": "1", "name": "web", "args": {1: "x", "k": "y"}}
+    run = read_messages([[user("When does it open?"), assistant(tool_calls=[call])]], GOLD)
+    assert brief(run["q1"]) == [(1, "{1: 'x', 'k': 'y'}", None)]

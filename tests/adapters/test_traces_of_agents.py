@@ -278,6 +278,14 @@ def test_an_agent_that_failed_or_did_not_search(read: Callable[..., dict[str, Ru
     assert [search.error for search in run["q3"].searches] == ["down"]
 
 
+@pytest.mark.parametrize("words", ["", "  "])
+def test_errors_without_words(read: Callable[..., dict[str, Run]], words: str) -> None:
+    """A search whose error has no words has failed."""
+    failed = span("search", "TOOL", 1, 2, "assistant 0", input__value="x", error=words)
+    (search,) = read([AGENT[0], failed])["assistant"]["q1"].searches
+    assert search.error == "the span ended in an error"
+
+
 def test_asked_again(read: Callable[..., dict[str, Run]]) -> None:
     """The last of several runs for one question counts, whole."""
     spans = [
@@ -299,6 +307,49 @@ def test_asked_again(read: Callable[..., dict[str, Run]]) -> None:
     ]
     with pytest.warns(DataWarning, match="1 questions were asked again; the last answer counts"):
         assert brief(read(spans)["assistant"]["q1"]) == [(1, "search", "1", "")]
+
+
+@pytest.mark.parametrize("name", ["helper", "assistant"])
+def test_agents_that_ask_agents(read: Callable[..., dict[str, Run]], name: str) -> None:
+    """What an agent asks another is of its own question, though the words be those of one."""
+    spans = [
+        span("assistant", "AGENT", 0, 9, **ASKED),
+        span(name, "AGENT", 1, 5, "assistant 0", input__value="What does it cost?"),
+        span("search", "TOOL", 2, 3, f"{name} 1", input__value="x", output__value="[]"),
+    ]
+    (run,) = read(spans).values()
+    assert {query_id: brief(answer) for query_id, answer in run.results.items()} == {
+        "q1": [(1, "search", "x", "")]
+    }
+
+
+def test_a_session_that_says_its_first_question(read: Callable[..., dict[str, Run]]) -> None:
+    """Turns within are those of their questions, as an agent of that name answers several."""
+    spans = [
+        span("session", "CHAIN", 0, 9, **ASKED),
+        span("assistant", "AGENT", 1, 3, "session 0", **ASKED),
+        span("search", "TOOL", 1, 2, "assistant 1", input__value="x", output__value="[]"),
+        span("assistant", "AGENT", 4, 6, "session 0", input__value="What does it cost?"),
+        span("search", "TOOL", 4, 5, "assistant 4", input__value="y", output__value="[]"),
+    ]
+    runs = read(spans)
+    assert brief(runs["session"]["q1"]) == [(1, "search", "x", "")]
+    assert brief(runs["assistant"]["q2"]) == [(1, "search", "y", "")]
+
+
+def test_a_span_was_lost(read: Callable[..., dict[str, Run]]) -> None:
+    """What stood within it stays the agent's, if its trace has one root."""
+    spans = [entry for entry in AGENT if entry["name"] != "handbook"]
+    (run,) = read(spans).values()
+    assert brief(run["q1"])[0] == (1, "bm25", "hours", "xya")
+    roots = [*spans, span("other", "CHAIN", 0, 9)]
+    assert [*read(roots)] == ["assistant", "bm25"]
+
+
+def test_exported_twice(read: Callable[..., dict[str, Run]]) -> None:
+    """A span that stands twice in a file was done once: no search or stage comes of its copy."""
+    (once,), (twice,) = read(AGENT).values(), read([*AGENT, *AGENT]).values()
+    assert twice.results == once.results
 
 
 def test_spans_in_a_circle(read: Callable[..., dict[str, Run]]) -> None:

@@ -118,7 +118,8 @@ class SpanReader:
         )
         status = record.get("status") or {}
         if status.get("code") in _ERROR:
-            call.error = str(status.get("message") or "the span ended in an error")
+            words = str(status.get("message") or "")
+            call.error = words if words.strip() else "the span ended in an error"
         texts: tuple[str, ...] = ()
         if kind == "retriever":
             texts = (self._retriever(call, record, attributes),)

@@ -53,12 +53,18 @@ class Spans:
     def __init__(
         self, spans: Iterable[TraceSpan], questions: KnownQuestions, query_id: str | None
     ) -> None:
-        self.spans: list[TraceSpan] = sorted(spans, key=lambda span: span.call.started)
-        self._by_place: dict[Place, TraceSpan] = {span.place: span for span in self.spans}
+        # Exporters that try again send a span twice.
+        self._by_place: dict[Place, TraceSpan] = {span.place: span for span in spans}
+        self.spans = sorted(self._by_place.values(), key=lambda span: span.call.started)
+        self._roots: dict[str, list[TraceSpan]] = defaultdict(list)
+        for span in self.spans:
+            if not span.around[1]:
+                self._roots[span.place[0]].append(span)
         self._link()
         self._by_texts = query_id is None
         self._query_ids: dict[Place, str] = {}
         self.of_trace: dict[str, set[str]] = defaultdict(set)
+        self._saying: dict[tuple[str, str, str], set[Place]] = defaultdict(set)
         before: dict[Place, list[str]] = defaultdict(list)
         for span in self.spans:
             if query_id is not None:
@@ -68,18 +74,25 @@ class Spans:
             if question is not None:
                 self._query_ids[span.place] = question
                 self.of_trace[span.place[0]].add(question)
+                self._saying[span.place[0], span.name, question].add(span.place)
 
     def _link(self) -> None:
         """Say of each call what waits for it, and which message called for it."""
         messages: dict[tuple[str, str], Place] = {}
         for span in self.spans:
-            above = self._by_place.get(span.around)
+            above = self._above(span)
             if above is not None and not self._is_within(above, span):
                 span.call.above = above.call
             for call_id in span.calls_for:
                 messages[span.place[0], call_id] = span.place
             if span.called_by_id is not None:
                 span.call.message = messages.get((span.place[0], span.called_by_id))
+
+    def _above(self, span: TraceSpan) -> TraceSpan | None:
+        """The span around one; where that was lost, the only root of its trace."""
+        outer = self._by_place.get(span.around)
+        roots = self._roots.get(span.place[0], ())
+        return roots[0] if outer is None and span.around[1] and len(roots) == 1 else outer
 
     def _is_within(self, span: TraceSpan, outer: TraceSpan) -> bool:
         """Whether one stands within another, should they go round in a circle."""
@@ -104,7 +117,7 @@ class Spans:
     def around(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """The spans in which one stands, the innermost first."""
         seen = {span.place}
-        while (outer := self._by_place.get(span.around)) is not None and outer.place not in seen:
+        while (outer := self._above(span)) is not None and outer.place not in seen:
             seen.add(outer.place)
             yield outer
             span = outer
@@ -136,8 +149,7 @@ class Spans:
         is_agents = span.call.kind == "tool" or span.call.graph is not None
         is_agents = is_agents or any(place.is_agent for place in outer)
         trace = span.place[0]
-        questions = [self._query_ids[s.place] for s in outer if s.place in self._query_ids]
-        query_id = next(iter(questions), None)
+        query_id = self._asked_around(outer, is_agents)
         if query_id is None or not is_agents:  # what a retriever says itself comes first
             query_id = self._query_ids.get(span.place) or query_id
         # An agent that was asked something is asked by whoever asks it, and not by a neighbour.
@@ -151,6 +163,22 @@ class Spans:
         root = around or (outer[-1] if outer else span)
         return TracedTurn(root.name if is_agents else span.name, query_id, trace, around, is_agents)
 
+    def _asked_around(self, outer: Sequence[TraceSpan], is_agents: bool) -> str | None:
+        """The question of what stands within some spans, the innermost of which comes first."""
+        asked = [span for span in outer if span.place in self._query_ids]
+        if not asked:
+            return None
+        if not (is_agents and self._by_texts):
+            return self._query_ids[asked[0].place]
+        # What an agent asks another may be a question of the gold set by its words, and is still a
+        # part of its own work. In a session it is none: such spans answer the other question, too.
+        question = self._query_ids[asked[-1].place]
+        places = {span.place for span in outer}
+        for span in reversed(asked):
+            if self._saying[span.place[0], span.name, question] - places:
+                question = self._query_ids[span.place]
+        return question
+
     def _only_one(self, trace: str) -> str | None:
         of_trace = self.of_trace[trace]
         return min(of_trace) if len(of_trace) == 1 else None
@@ -161,6 +189,7 @@ class Spans:
             query_id = self._query_ids.get(span.place)
             if query_id is None or span.name not in names or span.call.is_search:
                 continue
-            outer: Sequence[TraceSpan] = [*self.around(span)]
-            if all(self._query_ids.get(place.place) != query_id for place in outer):
+            outer = [*self.around(span)]
+            is_outermost = all(self._query_ids.get(place.place) != query_id for place in outer)
+            if is_outermost and self._asked_around([span, *outer], True) == query_id:
                 yield TracedTurn(span.name, query_id, span.place[0], span, True)

@@ -6,24 +6,30 @@ answers, what was cited. All calls of one assistant's message ran side by side.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kragx.data import Doc
 from kragx.errors import DataError, shorten
-from kragx.evaluation.calls.tool_answers import documents_of_tool, words_of
+from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, words_of
 
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
+_USES = ("tool_use", "server_tool_use", "mcp_tool_use")
 _TEXTS = ("text", "input_text", "output_text")
 
 
 @dataclass(frozen=True)
 class UserWords:
-    """What a user said."""
+    """What a user said.
+
+    Attributes:
+        text: the words.
+        beside_answers: whether they stand in a message with answers of tools, as reminders do.
+    """
 
     text: str
+    beside_answers: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class ToolAnswer:
 
 @dataclass(frozen=True)
 class Cited:
-    """What an answer cites: the ids of documents."""
+    """What a model's words cite: the ids of documents, if any."""
 
     sources: tuple[str, ...]
 
@@ -75,6 +81,16 @@ def events_of(message: object) -> Iterator[Event]:
         DataError: it is no message.
     """
     fields = _fields(message)
+    try:
+        yield from _events(fields)
+    except (AttributeError, TypeError, ValueError):
+        raise DataError(
+            f"not a message as an API has it: {shorten(fields)}",
+            remedy="log messages as the API takes and gives them",
+        ) from None
+
+
+def _events(fields: Mapping[str, Any]) -> Iterator[Event]:
     kind = str(fields.get("type") or "")
     if kind.endswith("_call_output"):  # OpenAI's Responses
         yield ToolAnswer(str(fields.get("call_id")), fields.get("output"), _failure(fields))
@@ -83,6 +99,8 @@ def events_of(message: object) -> Iterator[Event]:
     elif fields.get("role") == "tool":
         call_id, content = str(fields.get("tool_call_id")), fields.get("content")
         yield ToolAnswer(call_id, content, _failure(fields), fields.get("artifact"))
+    elif fields.get("role") == "function":  # OpenAI's before there were ids: one call a message
+        yield ToolAnswer(_by_name(fields), fields.get("content"), _failure(fields))
     elif fields.get("role") == "assistant":
         yield from _of_assistant(fields)
     elif fields.get("role") == "user":
@@ -113,38 +131,68 @@ def _fields(message: object) -> Mapping[str, Any]:
 
 
 def _of_user(content: object) -> Iterator[Event]:
-    words = []
+    words, has_answers = [], False
     for block in _blocks(content):
         if block.get("type") == "tool_result":
-            answer = block.get("content")
-            error = _text(answer) or "the tool failed" if block.get("is_error") else None
-            yield ToolAnswer(str(block.get("tool_use_id")), answer, error)
+            has_answers = True
+            yield _result(block)
         elif block.get("type") in _TEXTS:
             words.append(str(block.get("text") or ""))
     if text := "".join(words):
-        yield UserWords(text)
+        yield UserWords(text, has_answers)
 
 
 def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
     sources: list[str] = []
-    for call in fields.get("tool_calls") or ():
-        function = call.get("function") or {}
-        arguments = function.get("arguments") if function else call.get("args")
-        name = function.get("name") or call.get("name")
-        yield ToolCall(str(call.get("id")), str(name), words_of(arguments))
+    calls = [_tool_call(call) for call in fields.get("tool_calls") or ()]
+    yield from calls
+    if function := fields.get("function_call"):
+        words = words_of(function.get("arguments"))
+        yield ToolCall(_by_name(function), str(function.get("name")), words)
     for block in _blocks(fields.get("content")):
         kind = str(block.get("type"))
-        # LangChain says what a tool was called with once more, as its model has it.
-        if kind in ("tool_use", "server_tool_use") and not fields.get("tool_calls"):
-            yield ToolCall(
+        if kind in _USES:
+            call = ToolCall(
                 str(block.get("id")), str(block.get("name")), words_of(block.get("input"))
             )
+            # LangChain says what a tool was called with once more, as its model has it.
+            if all(call.call_id != before.call_id for before in calls):
+                yield call
         elif kind.endswith("_tool_result"):
-            yield ToolAnswer(str(block.get("tool_use_id")), _web_results(block.get("content")))
+            yield _of_server(kind, block)
         else:
             sources += _sources(block)
-    if sources:
+    if sources or _text(fields.get("content")):
         yield Cited(tuple(dict.fromkeys(sources)))
+
+
+def _result(block: Mapping[str, Any]) -> ToolAnswer:
+    answer = block.get("content")
+    error = why_failed(answer) if block.get("is_error") else None
+    return ToolAnswer(str(block.get("tool_use_id")), answer, error)
+
+
+def _of_server(kind: str, block: Mapping[str, Any]) -> ToolAnswer:
+    """What one of Anthropic's own tools, or one of MCP, answered."""
+    answer = block.get("content")
+    if isinstance(answer, Mapping) and not block.get("is_error"):  # a page, output of code, error
+        code = answer.get("error_code")
+        return ToolAnswer(str(block.get("tool_use_id")), None, None if code is None else str(code))
+    if kind == "web_search_tool_result":
+        return ToolAnswer(str(block.get("tool_use_id")), _web_results(answer))
+    return _result(block)
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall:
+    """A call as OpenAI has it, of a function or a tool of the user's own, or LangChain."""
+    inner = call.get("function") or call.get("custom") or {}
+    arguments = (inner.get("arguments"), inner.get("input"), call.get("args"))
+    words = words_of(next((value for value in arguments if value is not None), None))
+    return ToolCall(str(call.get("id")), str(inner.get("name") or call.get("name")), words)
+
+
+def _by_name(function: Mapping[str, Any]) -> str:
+    return f"function {function.get('name')}"
 
 
 def _sources(block: Mapping[str, Any]) -> Iterator[str]:
@@ -172,10 +220,16 @@ def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
 
 def _failure(fields: Mapping[str, Any]) -> str | None:
     if error := fields.get("error"):
-        return _text(error) or json.dumps(error, ensure_ascii=False, default=str)
+        return why_failed(error, compact(error).strip(' "'))
     if fields.get("status") in ("error", "failed"):
-        return _text(fields.get("content")) or _text(fields.get("output")) or "the tool failed"
+        return why_failed(fields.get("content"), _text(fields.get("output")))
     return None
+
+
+def why_failed(content: object, otherwise: str = "") -> str:
+    """What a tool says of its failure, and if that is blank something else that is not."""
+    texts = (_text(content), otherwise)
+    return next((text for text in texts if text.strip()), "the tool failed")
 
 
 def _file_results(results: object) -> object:

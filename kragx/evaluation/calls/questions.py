@@ -39,6 +39,10 @@ class KnownQuestions:
         """The question with an id."""
         return str(query_id) if str(query_id) in self._ids else None
 
+    def has_text(self, text: str) -> bool:
+        """Whether a question has a text, whatever was said before."""
+        return normalise(text) in self._by_text
+
     def of_text(self, text: str, before: Iterable[str] = ()) -> str | None:
         """The question with a text; of several the one before which a user had said the same.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kragx.data import Doc, Mender, as_docs
@@ -13,6 +14,20 @@ from kragx.errors import DataError
 
 _WORDS = ("query", "question", "q", "input", "text", "search", "search_query", "keywords")
 """What the argument with the words is called, the likeliest first."""
+
+_LISTS = (
+    "documents",
+    "docs",
+    "results",
+    "search_results",
+    "hits",
+    "matches",
+    "passages",
+    "chunks",
+    "nodes",
+)
+"""What the list of documents is called: one that is empty is a search that found nothing, whatever
+other lists stand beside it."""
 
 _PLAIN = {"id", *TEXT_FIELDS, "score", "metadata"}
 
@@ -31,20 +46,20 @@ def words_of(arguments: object) -> str | None:
     if arguments is None or arguments == {}:
         return None
     if not isinstance(arguments, Mapping):
-        return _compact(arguments)
+        return compact(arguments)
     named = (arguments.get(name) for name in _WORDS)
     texts = [text for text in arguments.values() if isinstance(text, str)]
     words = next((text for text in named if isinstance(text, str)), None)
     if words is None and len(texts) == 1:
         words = texts[0]
-    return _compact(arguments) if words is None else words
+    return compact(arguments) if words is None else words
 
 
-def _compact(value: object) -> str:
-    """A value as JSON, the same whatever the order of its keys; what JSON cannot say, as Python."""
+def compact(value: object) -> str:
+    """A value as JSON with its keys in order; of what is none the form that Python has for it."""
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    except (TypeError, ValueError, RecursionError):  # keys of several types, or a cycle
+    except (TypeError, ValueError, RecursionError):  # keys of several types, or circles
         return repr(value)
 
 
@@ -68,7 +83,8 @@ def documents_in(answer: object) -> tuple[Doc, ...] | None:
     Documents are a list of them; a mapping in which one list holds documents; JSON of these; and
     blocks of content that are search results, or JSON. An entry of a list is a document if it has a
     text, under ``text``, ``page_content`` or ``content``, or nothing but what documents have. What
-    else it has is metadata. An empty list is a search that found nothing.
+    else it has is metadata. An empty list is a search that found nothing, beside other lists if
+    its name is one of lists of documents (``hits``, ``results``, ...).
 
     Args:
         answer: a text, what JSON holds, or documents of other libraries.
@@ -90,7 +106,9 @@ def _in_mapping(answer: Mapping[str, Any]) -> tuple[Doc, ...] | None:
     lists = [value for value in answer.values() if isinstance(value, (list, tuple))]
     documents = [docs for value in lists if (docs := _in_list(value)) is not None]
     if not any(documents):
-        return documents[0] if documents and len(lists) == 1 else None
+        named = [answer[name] for name in _LISTS if isinstance(answer.get(name), (list, tuple))]
+        meant = named or (lists if len(lists) == 1 else ())
+        return () if meant and not any(meant) else None
     several = [docs for docs in documents if docs]
     return several[0] if len(several) == 1 else None
 
@@ -111,8 +129,11 @@ def _document(entry: object) -> object:
     value = entry[0] if is_pair(entry) else entry
     if not is_doc(value):
         raise DataError("no document")
-    if not isinstance(value, Mapping) or value.keys() <= _PLAIN:
+    if not isinstance(value, Mapping):
         return entry
+    value = {key: _read_as(key, inner) for key, inner in value.items()}
+    if value.keys() <= _PLAIN:
+        return (value, entry[1]) if is_pair(entry) else value
     name = next((name for name in TEXT_FIELDS if isinstance(value.get(name), str)), None)
     if name is None:
         raise DataError("no document")
@@ -122,14 +143,26 @@ def _document(entry: object) -> object:
         named.add("type")
     rest = {key: inner for key, inner in value.items() if key not in named}
     metadata = fields.pop("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise DataError("no document")
     return {**fields, "text": value[name], "metadata": {**rest, **metadata}}
+
+
+def _read_as(key: object, value: object) -> object:
+    """A text that is a number, and a score that is a text, as what they are meant to be."""
+    if key in TEXT_FIELDS and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    if key == "score" and isinstance(value, str):
+        with suppress(ValueError):
+            return float(value)
+    return value
 
 
 # -- blocks of content, as models and MCP have them ----------------------------------------------
 
 
 def _is_block(entry: object) -> bool:
-    return isinstance(entry, Mapping) and entry.get("type") in _BLOCKS
+    return isinstance(entry, Mapping) and str(entry.get("type")) in _BLOCKS
 
 
 def _in_blocks(blocks: Sequence[Mapping[str, Any]]) -> tuple[Doc, ...] | None:
