@@ -160,6 +160,46 @@ def test_difference_to_the_baseline():
     assert never.value is None
 
 
+def costly(name, tokens):
+    """A run in which each answer is found at once, for so many tokens; None says none."""
+    return Run.from_documents(
+        {f"q{n + 1}": searches(n, True, 1, tokens=tokens(n)) for n in range(N)}, name=name
+    )
+
+
+def test_difference_over_the_questions_of_both():
+    """Who counts no tokens on dear questions is no cheaper: 120 to 124 against 100 to 102."""
+    base = costly("base", lambda n: 100 + n % 3 if n < 20 else 1000)
+    silent = costly("silent", lambda n: 120 + n % 5 if n < 20 else None)
+    gold = GoldDataset(tuple(replace(query, query_type="all") for query in GOLD))
+    comparison = (
+        evaluate(gold, {"base": base, "silent": silent}, metrics=METRICS, match="exact")
+        .compared(slices=["query_type"])
+        .comparison
+    )
+    for view in (comparison.overall, *comparison.slices):
+        per_gold = view.difference("tokens_per_gold", "silent")
+        # 7 times 100 and 101, 6 times 102; 4 times each of 120 to 124.
+        assert per_gold.value == pytest.approx(122 - (700 + 707 + 612) / 20)
+        assert (per_gold.n, per_gold.verdict) == (20, "untested")
+        assert per_gold.low < per_gold.value < per_gold.high
+        percentile = view.difference("tokens_to_evidence", "silent")
+        assert (percentile.value, percentile.n) == (122 - 101, 20)
+    gates = parse_gates({"tokens_per_gold": "no worse than baseline by 5"}, [])
+    (result,) = check_gates(gates, [comparison])
+    assert not result.passed
+
+
+def test_no_question_of_both():
+    """Of costs on other questions there is no difference."""
+    early = costly("early", lambda n: 100 if n < 20 else None)
+    late = costly("late", lambda n: 200 if n >= 20 else None)
+    comparison = compared(METRICS, early, late).comparison
+    for metric in ("tokens_per_gold", "tokens_to_evidence"):
+        difference = comparison.overall.difference(metric, "late")
+        assert (difference.value, difference.n) == (None, 0)
+
+
 def test_json_and_csv():
     """Costs have their ends in both; what is infinite is null in one, and never in the other."""
     results = compared(METRICS, KEEN, THRIFTY)
