@@ -109,6 +109,28 @@ def test_gates_on_costs_are_sure_by_their_interval():
         assert why in problem
 
 
+def test_gates_against_never():
+    """Never is no worse than never, worse than any number, and no number is worse than it."""
+    lost = run("lost", lambda n: n % 10 < 3, 1)
+
+    def result(metric, first, second, condition="no worse than baseline"):
+        gates = parse_gates({metric: condition}, [])
+        (found,) = check_gates(gates, [compared(METRICS, first, second).comparison])
+        return found.passed, found.value, found.said
+
+    metric = "tokens_to_evidence"
+    assert result(metric, THRIFTY, lost) == (True, 0, "never, and baseline never")
+    assert result(metric, THRIFTY, KEEN) == (True, None, "400, and baseline never")
+    assert result(metric, KEEN, THRIFTY) == (False, None, "never, and baseline 400")
+    nothing = run("nothing", lambda n: False, 1)
+    assert result("tokens_per_gold", nothing, KEEN)[:2] == (True, None)
+    passed, _, said = result(
+        "tokens_per_gold", nothing, KEEN, "surely no worse than baseline by 10"
+    )
+    assert not passed
+    assert said.startswith("444, and baseline never; nothing is sure of it")
+
+
 def test_what_that_buys():
     """The best costs 1.8 times as much, by more than noise; the sentence says both."""
     values = advice(compared(METRICS, KEEN, THRIFTY))["price"].values
