@@ -8,6 +8,7 @@ from typing import Any
 
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
+from kragx.evaluation.runs import RUNS
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.metrics.registry import split
@@ -131,10 +132,15 @@ def unequal_documents(
 
 
 def _documents(score: RetrieverScores) -> float | None:
-    n_questions = int(score.counts.get("n_queries", 0)) - score.n_failed
-    if score.n_documents is None or n_questions <= 0:
+    n_questions, runs = int(score.counts.get("n_queries", 0)), score.counts.get(RUNS)
+    n_answers = n_questions - score.n_failed
+    n_runs = 1
+    if runs is not None and "n_documents" in runs:  # a question may fail in some runs alone
+        n_runs = int(runs["n"])
+        n_answers = n_runs * n_questions - int(runs["n_failed"])
+    if score.n_documents is None or n_answers <= 0:
         return None
-    return score.n_documents / n_questions
+    return score.n_documents * n_runs / n_answers
 
 
 def looks_at_as_many(comparison: Comparison) -> bool:

@@ -17,7 +17,7 @@ from kragx.comparison import (
     gate_problems,
     parse_gates,
 )
-from kragx.comparison.searching import counts_all
+from kragx.comparison.searching import counts_all, unequal_documents
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect
@@ -277,6 +277,22 @@ def test_with_as_many():
     equal = compared(["recall@3(of=all)", "evidence_recall"], KEEN, THRIFTY).comparison
     assert not equal.recommendations[0].cautions
     assert not any("documents a question" in line for line in equal.cautions)
+
+
+def test_documents_of_runs_some_of_which_failed():
+    """Half of the answers of a second run failed: 12 documents an answer are not 18."""
+    again = Run.from_documents(
+        {
+            f"q{n + 1}": Searches([], error="down") if n % 2 else searches(n, n % 10 < 9, 4)
+            for n in range(N)
+        },
+        name="keen",
+    )
+    keen = evaluate(GOLD, Run.repeated([KEEN, again]), metrics=METRICS, match="exact")
+    thrifty = evaluate(GOLD, THRIFTY, metrics=METRICS, match="exact")
+    scores = [RetrieverScores.of(evaluation) for evaluation in (keen, thrifty)]
+    comparison = compared(METRICS, KEEN, THRIFTY).comparison
+    assert unequal_documents(comparison, scores)[1] == {"keen": 12, "thrifty": 3}
 
 
 def test_no_line_where_all_bring_as_many():
