@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import comb, isfinite
 from typing import Any
 
@@ -101,19 +101,30 @@ def unequal_documents(
     """That one brings more documents than another, and a metric counts all of them.
 
     More documents find more, whoever brings them. Nothing is said of metrics that look at as many
-    of each, and nothing where it is not known how many there are.
+    of each, nor of those in which neither the leader nor one that ties with it brings more than
+    another; nothing where that is the first metric, or it is not known how many there are.
 
     Returns:
         A sentence, empty without one, and how many documents a question each brings.
     """
     counts = {score.name: _documents(score) for score in scores}
     known = {name: n for name, n in counts.items() if n is not None}
-    unequal = [metric for metric in comparison.metrics if counts_all(metric)]
-    if not unequal or len(known) < len(counts) or len(known) < 2:
+    if len(known) < len(counts) or len(known) < 2:
         return "", {}
-    most, least = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
-    if known[most] < _RATIO * max(known[least], 1e-9):
+    least = min(known, key=known.__getitem__)
+    most_of = {
+        metric: max(_ahead(comparison, metric, counts), key=known.__getitem__)
+        for metric in comparison.metrics
+        if counts_all(metric)
+    }
+    unequal = [
+        metric
+        for metric, name in most_of.items()
+        if known[name] >= _RATIO * max(known[least], 1e-9)
+    ]
+    if not unequal or (comparison.primary in most_of and comparison.primary not in unequal):
         return "", {}
+    most = most_of[unequal[0]]
     compared = [metric for metric in comparison.metrics if _is_at_equal(metric)]
     text = phrase(
         "{most} brings {n:.1f} documents a question and {least} {n_least:.1f}, and more documents "
@@ -129,6 +140,12 @@ def unequal_documents(
         equal=listed(compared or AT_EQUAL),
     )
     return text, known
+
+
+def _ahead(comparison: Comparison, metric: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The leader in a metric and those that tie with it; all where nobody is known to lead."""
+    leader = comparison.overall.leaders.get(metric)
+    return tuple(names) if leader is None else (leader.best, *leader.tied)
 
 
 def _documents(score: RetrieverScores) -> float | None:

@@ -279,6 +279,21 @@ def test_with_as_many():
     assert not any("documents a question" in line for line in equal.cautions)
 
 
+def test_more_documents_that_did_not_help():
+    """Nothing is said where who brings more loses; of three it is the leader that is named."""
+    wordy = run("wordy", lambda n: n % 10 < 1, 6)
+    lost = compared(["evidence_recall"], wordy, THRIFTY).comparison
+    assert lost.best == "thrifty"
+    assert not lost.recommendations[0].cautions
+    three = compared(["evidence_recall"], wordy, KEEN, THRIFTY).comparison
+    (caution,) = three.recommendations[0].cautions
+    assert caution.text.startswith("keen brings 12.0 documents a question and thrifty 3.0")
+    alike = run("alike", lambda n: n % 10 < 4, 2)
+    tied = compared(["evidence_recall"], THRIFTY, alike).comparison
+    (caution,) = tied.recommendations[0].cautions
+    assert caution.text.startswith("alike brings 6.0 documents a question and thrifty 3.0")
+
+
 def test_documents_of_runs_some_of_which_failed():
     """Half of the answers of a second run failed: 12 documents an answer are not 18."""
     again = Run.from_documents(
