@@ -25,14 +25,20 @@ _RATIO = 1.1
 """Who costs, or brings, less than so many times as much is no dearer, and brings no more."""
 
 
-def cost_metric(comparison: Comparison) -> str | None:
-    """The cost that is told: of those compared the first that all have a value of; None without."""
+def cost_metric(comparison: Comparison, best: str, rivals: Sequence[str]) -> str | None:
+    """The cost that is told: of those compared the first that is known of the best and its rivals.
+
+    Of a rival that found nothing the cost is infinite, which is known, too; of the best, and of one
+    rival at least, it has to be a number. None without such a cost.
+    """
     for name in COSTS:
         for metric in comparison.metrics:
             definition = known_metric(metric)
-            values = [means[metric].value for means in comparison.overall.means.values()]
-            has_values = all(value is not None and isfinite(value) for value in values)
-            if definition is not None and definition.name == name and has_values:
+            if definition is None or definition.name != name:
+                continue
+            costs = {name: comparison.overall.means[name][metric].value for name in (best, *rivals)}
+            finite = [name for name, cost in costs.items() if cost is not None and isfinite(cost)]
+            if None not in costs.values() and best in finite and len(finite) > 1:
                 return metric
     return None
 
@@ -46,13 +52,16 @@ def price(comparison: Comparison, scores: Sequence[RetrieverScores]) -> dict[str
     Returns:
         The best, the other, what each costs by which metric, whether they tie, and the ratio.
     """
-    leader, metric = comparison.leader, cost_metric(comparison)
-    if leader is None or metric is None or _is_cost(comparison.primary):
+    leader, means = comparison.leader, comparison.overall.means
+    if leader is None or _is_cost(comparison.primary):
         return {}
-    best, means = leader.best, comparison.overall.means
+    best = leader.best
     rivals = leader.tied or tuple(name for name in comparison.retrievers if name != best)
-    costs = {name: means[name][metric].value or 0.0 for name in comparison.retrievers}
-    cheapest = min(rivals, key=costs.__getitem__)
+    metric = cost_metric(comparison, best, rivals)
+    if metric is None:
+        return {}
+    costs = {name: means[name][metric].value or 0.0 for name in (best, *rivals)}
+    cheapest = min(rivals, key=costs.__getitem__)  # what is infinite is never that
     low, high = sorted((costs[best], costs[cheapest]))
     dear, cheap = (best, cheapest) if costs[best] == high else (cheapest, best)
     # Of those that tie, it is of interest who is cheaper, not that the best is.

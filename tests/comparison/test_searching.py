@@ -150,6 +150,19 @@ def test_tied():
     assert "thrifty costs less for each gold item found" in said.text
 
 
+def test_price_beside_who_finds_nothing():
+    """A third that finds no gold, or is no rival and says no tokens, hides no price."""
+    nothing = run("nothing", lambda n: False, 1)
+    wordy = run("wordy", lambda n: n % 10 < 9, 8)
+    values = advice(compared(METRICS, nothing, wordy, THRIFTY))["price"].values
+    assert values == advice(compared(METRICS, wordy, THRIFTY))["price"].values
+    dear = run("dear", lambda n: n % 10 < 4, 1, tokens=300)
+    silent = run("silent", lambda n: False, 1, tokens=None)
+    tied = advice(compared(METRICS, silent, dear, THRIFTY))["price"].values
+    assert {tied["best"], tied["other"]} == {"dear", "thrifty"}
+    assert "price" not in advice(compared(METRICS, KEEN, nothing))
+
+
 def test_noise_is_no_price():
     """Costs that differ by what a few questions cost are none; nor is a cost that is not known."""
     alike = [run(name, lambda n: n % 2, 2) for name in ("one", "other")]
