@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import inf
 
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
@@ -343,6 +344,8 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         value, passed, text = _at_worst(gate, limit, means)
     else:
         value = None if measured is None else measured.value
+        if isinstance(measured, Difference) and value is None and inf in measured.values:
+            return _of_never(gate, limit, measured)
         passed, text = value is not None and limit.holds(value), _text(gate, value)
     if measured is None or value is None:
         return _no(phrase("no value: it could not be computed for any query here"))
@@ -351,6 +354,22 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         if gate.surely
         else (value, passed, text)
     )
+
+
+def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
+    """A gate held against a difference from what is never, or of that: nothing takes longer."""
+    value, rival = difference.values
+    if value is None or rival is None or limit.upwards:
+        return _no(phrase("no value: it could not be computed for any query here"))
+    than = _NAMES.get(gate.than or "", gate.than or "")
+    text = phrase(
+        "{value}, and {than} {rival}", value=number(value), than=than, rival=number(rival)
+    )
+    if gate.surely:
+        return _no(joined("; ", [text, _NO_EVIDENCE]))
+    if value == rival:
+        return 0.0, limit.holds(0.0), text
+    return None, rival == inf, text
 
 
 def _text(gate: Gate, value: float | None) -> str:

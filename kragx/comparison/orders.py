@@ -31,7 +31,7 @@ class Order(Result):
         metric: by which they are ordered.
         chosen: the threshold of the evaluations.
         low, high: the ends of the plateau; both were looked at.
-        tiers: the retrievers, the best first, those that are equal together.
+        tiers: the retrievers with a value, the best first, those that are equal together.
         leader: which is best at the chosen threshold; None if several are.
         led_by: what leads elsewhere, with the threshold nearest to the chosen one where it does.
         swapped: pairs (better, worse at the chosen threshold) whose order is reversed elsewhere,
@@ -133,6 +133,8 @@ def orders_of(
 ) -> dict[str, Order]:
     """The order of several retrievers in each metric that all have and that has a direction.
 
+    Nothing of a metric of which fewer than two have a value at `threshold`.
+
     Args:
         values: of each retriever.
         better: the metrics' directions.
@@ -141,18 +143,21 @@ def orders_of(
     """
     if len(values) < 2 or threshold not in thresholds:
         return {}
+    place = thresholds.index(threshold)
     return {
         metric: _order(metric, list(values), rows, way == "higher", thresholds, threshold)
         for metric, way in better.items()
         if way != "neither" and all(metric in means for means in values.values())
         for rows in [np.array([means[metric] for means in values.values()], np.float64)]
+        if (~np.isnan(rows[:, place])).sum() > 1
     }
 
 
 def leads_of(rows: Floats, *, is_higher: bool) -> Bools:
     """(r, r, t) who is ahead of whom, of (r, t) means, NaN for none: that is ahead of nobody."""
     scores = rows if is_higher else -rows
-    leads: Bools = scores[:, None] - scores > _EQUAL
+    with np.errstate(invalid="ignore"):  # never is as good as never
+        leads: Bools = scores[:, None] - scores > _EQUAL
     return leads
 
 
@@ -192,13 +197,17 @@ def _order(
         if leads_by[leader, leaders[0], column]:
             led_by.setdefault(names[leader], thresholds[nearest[column]])
     trails_by = leads_by.swapaxes(0, 1)
+    # Who has no value is behind nobody, and yet not the best.
+    measured = np.flatnonzero(~np.isnan(rows[:, place])).tolist()
     reversed_pairs = np.argwhere(leads_by[..., 0] & trails_by.any(axis=2)).tolist()
     return Order(
         metric=metric,
         chosen=threshold,
         low=thresholds[low],
         high=thresholds[high],
-        tiers=tiers_of(names, leads[..., place]),
+        tiers=tiers_of(
+            [names[row] for row in measured], leads[np.ix_(measured, measured)][..., place]
+        ),
         leader=names[leaders[0]] if is_single else None,
         led_by=led_by,
         swapped=tuple(

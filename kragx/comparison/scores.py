@@ -129,7 +129,7 @@ class RetrieverScores:
                 name: _values(row, name, queries) if tables is None else tables.values(name)
                 for name in row["mean"]
             },
-            means={name: _mean(row, name) for name in row["mean"]},
+            means={name: mean_in(row, name) for name in row["mean"]},
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             bounds={name: (low, high) for name, (low, high) in row.get("bounds", {}).items()},
@@ -213,8 +213,8 @@ def _n_never(row: Mapping[str, Any], metric: str) -> int:
     return n
 
 
-def _mean(row: Mapping[str, Any], metric: str) -> float | None:
-    """A number of a row; infinity where most never found anything."""
+def mean_in(row: Mapping[str, Any], metric: str) -> float | None:
+    """A number of a row of report.json; infinity, which JSON has as null, where it is never."""
     value: float | None = row["mean"][metric]
     is_open = metric in row.get("bounds", {})
     return inf if value is None and not is_open and _n_never(row, metric) else value

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import comb, isfinite
 from typing import Any
 
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.search_settings import search_alike
+from kragx.evaluation.runs import RUNS
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.metrics.registry import split
@@ -25,14 +26,20 @@ _RATIO = 1.1
 """Who costs, or brings, less than so many times as much is no dearer, and brings no more."""
 
 
-def cost_metric(comparison: Comparison) -> str | None:
-    """The cost that is told: of those compared the first that all have a value of; None without."""
+def cost_metric(comparison: Comparison, best: str, rivals: Sequence[str]) -> str | None:
+    """The cost that is told: of those compared the first that is known of the best and its rivals.
+
+    Of a rival that found nothing the cost is infinite, which is known, too; of the best, and of one
+    rival at least, it has to be a number. None without such a cost.
+    """
     for name in COSTS:
         for metric in comparison.metrics:
             definition = known_metric(metric)
-            values = [means[metric].value for means in comparison.overall.means.values()]
-            has_values = all(value is not None and isfinite(value) for value in values)
-            if definition is not None and definition.name == name and has_values:
+            if definition is None or definition.name != name:
+                continue
+            costs = {name: comparison.overall.means[name][metric].value for name in (best, *rivals)}
+            finite = [name for name, cost in costs.items() if cost is not None and isfinite(cost)]
+            if None not in costs.values() and best in finite and len(finite) > 1:
                 return metric
     return None
 
@@ -47,15 +54,18 @@ def price(comparison: Comparison, scores: Sequence[RetrieverScores]) -> dict[str
     Returns:
         The best, the other, what each costs by which metric, whether they tie, and the ratio.
     """
-    leader, metric = comparison.leader, cost_metric(comparison)
-    if leader is None or metric is None or _is_cost(comparison.primary):
+    leader, means = comparison.leader, comparison.overall.means
+    if leader is None or _is_cost(comparison.primary):
         return {}
     if not search_alike([score.settings for score in scores]):
         return {}
-    best, means = leader.best, comparison.overall.means
+    best = leader.best
     rivals = leader.tied or tuple(name for name in comparison.retrievers if name != best)
-    costs = {name: means[name][metric].value or 0.0 for name in comparison.retrievers}
-    cheapest = min(rivals, key=costs.__getitem__)
+    metric = cost_metric(comparison, best, rivals)
+    if metric is None:
+        return {}
+    costs = {name: means[name][metric].value or 0.0 for name in (best, *rivals)}
+    cheapest = min(rivals, key=costs.__getitem__)  # what is infinite is never that
     low, high = sorted((costs[best], costs[cheapest]))
     dear, cheap = (best, cheapest) if costs[best] == high else (cheapest, best)
     # Of those that tie, it is of interest who is cheaper, not that the best is.
@@ -104,19 +114,30 @@ def unequal_documents(
     """That one brings more documents than another, and a metric counts all of them.
 
     More documents find more, whoever brings them. Nothing is said of metrics that look at as many
-    of each, and nothing where it is not known how many there are.
+    of each, nor of those in which neither the leader nor one that ties with it brings more than
+    another; nothing where that is the first metric, or it is not known how many there are.
 
     Returns:
         A sentence, empty without one, and how many documents a question each brings.
     """
     counts = {score.name: _documents(score) for score in scores}
     known = {name: n for name, n in counts.items() if n is not None}
-    unequal = [metric for metric in comparison.metrics if counts_all(metric)]
-    if not unequal or len(known) < len(counts) or len(known) < 2:
+    if len(known) < len(counts) or len(known) < 2:
         return "", {}
-    most, least = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
-    if known[most] < _RATIO * max(known[least], 1e-9):
+    least = min(known, key=known.__getitem__)
+    most_of = {
+        metric: max(_ahead(comparison, metric, counts), key=known.__getitem__)
+        for metric in comparison.metrics
+        if counts_all(metric)
+    }
+    unequal = [
+        metric
+        for metric, name in most_of.items()
+        if known[name] >= _RATIO * max(known[least], 1e-9)
+    ]
+    if not unequal or (comparison.primary in most_of and comparison.primary not in unequal):
         return "", {}
+    most = most_of[unequal[0]]
     compared = [metric for metric in comparison.metrics if _is_at_equal(metric)]
     text = phrase(
         "{most} brings {n:.1f} documents a question and {least} {n_least:.1f}, and more documents "
@@ -134,11 +155,22 @@ def unequal_documents(
     return text, known
 
 
+def _ahead(comparison: Comparison, metric: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The leader in a metric and those that tie with it; all where nobody is known to lead."""
+    leader = comparison.overall.leaders.get(metric)
+    return tuple(names) if leader is None else (leader.best, *leader.tied)
+
+
 def _documents(score: RetrieverScores) -> float | None:
-    n_questions = int(score.counts.get("n_queries", 0)) - score.n_failed
-    if score.n_documents is None or n_questions <= 0:
+    n_questions, runs = int(score.counts.get("n_queries", 0)), score.counts.get(RUNS)
+    n_answers = n_questions - score.n_failed
+    n_runs = 1
+    if runs is not None and "n_documents" in runs:  # a question may fail in some runs alone
+        n_runs = int(runs["n"])
+        n_answers = n_runs * n_questions - int(runs["n_failed"])
+    if score.n_documents is None or n_answers <= 0:
         return None
-    return score.n_documents / n_questions
+    return score.n_documents * n_runs / n_answers
 
 
 def looks_at_as_many(comparison: Comparison) -> bool:

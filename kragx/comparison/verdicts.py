@@ -270,19 +270,44 @@ class Aligned:
         against: str,
         estimates: Mapping[str, Mapping[str, Estimate]],
     ) -> Difference:
-        """Two numbers of runs, compared as they stand; of sums over sums with an interval."""
-        estimate, rival = estimates[retriever][metric], estimates[against][metric]
-        values = estimate.value, rival.value
+        """Two numbers of runs, over the questions of both; of sums over sums with an interval."""
+        pair, ends = (retriever, against), None
+        estimate, rival = (estimates[name][metric] for name in pair)
+        ratio, rival_ratio = (self.ratios.get((metric, name)) for name in pair)
+        if ratio is None or rival_ratio is None:
+            values, n = self._of_both(metric, pair, (estimate, rival))
+        else:
+            shared, settings = ratio.counts & rival_ratio.counts, self.settings
+            values, n = (ratio.of(shared).value, rival_ratio.of(shared).value), int(shared.sum())
+            resampling = settings.confidence, settings.resamples, settings.seed
+            ends = ratio_difference_interval(ratio, rival_ratio, *resampling)
         known = [value for value in values if value is not None and isfinite(value)]
         value = _difference(known[0] - known[1]) if len(known) == len(values) else None
-        n, ends = min(estimate.n, rival.n), None
-        ratios = [self.ratios.get((metric, name)) for name in (retriever, against)]
-        if value is not None and ratios[0] is not None and ratios[1] is not None:
-            settings = self.settings
-            resampling = settings.confidence, settings.resamples, settings.seed
-            ends = ratio_difference_interval(ratios[0], ratios[1], *resampling)
         low, high = ends or (None, None)
-        return Difference(metric, retriever, against, value, low, high, low, high, n=n)
+        return Difference(metric, *pair, value, low, high, low, high, n=n, values=values)
+
+    def _of_both(
+        self, metric: str, pair: tuple[str, str], estimates: tuple[Estimate, Estimate]
+    ) -> tuple[tuple[float | None, float | None], int]:
+        """What two have over the questions where both have a value, and how many these are.
+
+        As their estimates say where that is all of either, or a run's number is not made of values
+        that are at hand.
+        """
+        as_estimated = estimates[0].value, estimates[1].value
+        columns = self.columns[metric, pair[0]], self.columns[metric, pair[1]]
+        present, rival_present = ~np.isnan(columns[0]), ~np.isnan(columns[1])
+        shared = present & rival_present
+        is_kept = present.any() and rival_present.any() and None not in as_estimated
+        n = min(estimate.n for estimate in estimates)
+        if not is_kept or (present == rival_present).all():
+            return as_estimated, n
+        if not shared.any():
+            return (None, None), 0
+        value, rival_value = (self._number(metric, column[shared]) for column in columns)
+        if value is None or rival_value is None:
+            return as_estimated, n
+        return (value, rival_value), int(shared.sum())
 
     def finite(self, column: Column) -> Floats:
         """(q) the values that can be averaged: what was never found cannot."""

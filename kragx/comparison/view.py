@@ -95,7 +95,8 @@ class Difference:
     Attributes:
         metric, retriever, against: of what; `against` is the baseline, or the one that the leader
             is set against.
-        value: the mean of the differences (of a run's own number: the difference).
+        value: the mean of the differences (of a run's own number: the difference over these
+            queries).
         low, high: its interval over queries; None where nothing was tested, with fewer than three
             queries, and where all differ by the same.
         sure_low, sure_high: as of an `Estimate`.
@@ -109,6 +110,7 @@ class Difference:
             interval, where there is one, leaves 0 out; ``different`` then for a metric without a
             direction;
             ``undecided`` where the data does not say; ``untested`` for a run's own number.
+        values: of a run's own number what both have over these queries, infinity for never.
     """
 
     metric: str
@@ -127,6 +129,9 @@ class Difference:
     ties: int = 0
     losses: int = 0
     verdict: Verdict = "untested"
+    values: tuple[float | None, float | None] = field(
+        default=(None, None), repr=False, metadata=HIDDEN
+    )
 
     @property
     def decided(self) -> bool:

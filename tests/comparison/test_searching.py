@@ -17,7 +17,7 @@ from kragx.comparison import (
     gate_problems,
     parse_gates,
 )
-from kragx.comparison.searching import counts_all
+from kragx.comparison.searching import counts_all, unequal_documents
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect
@@ -109,6 +109,28 @@ def test_gates_on_costs_are_sure_by_their_interval():
         assert why in problem
 
 
+def test_gates_against_never():
+    """Never is no worse than never, worse than any number, and no number is worse than it."""
+    lost = run("lost", lambda n: n % 10 < 3, 1)
+
+    def result(metric, first, second, condition="no worse than baseline"):
+        gates = parse_gates({metric: condition}, [])
+        (found,) = check_gates(gates, [compared(METRICS, first, second).comparison])
+        return found.passed, found.value, found.said
+
+    metric = "tokens_to_evidence"
+    assert result(metric, THRIFTY, lost) == (True, 0, "never, and baseline never")
+    assert result(metric, THRIFTY, KEEN) == (True, None, "400, and baseline never")
+    assert result(metric, KEEN, THRIFTY) == (False, None, "never, and baseline 400")
+    nothing = run("nothing", lambda n: False, 1)
+    assert result("tokens_per_gold", nothing, KEEN)[:2] == (True, None)
+    passed, _, said = result(
+        "tokens_per_gold", nothing, KEEN, "surely no worse than baseline by 10"
+    )
+    assert not passed
+    assert said.startswith("444, and baseline never; nothing is sure of it")
+
+
 def test_what_that_buys():
     """The best costs 1.8 times as much, by more than noise; the sentence says both."""
     values = advice(compared(METRICS, KEEN, THRIFTY))["price"].values
@@ -126,6 +148,19 @@ def test_tied():
     said = advice(compared(METRICS, dear, THRIFTY))["price"]
     assert said.values["tied"]
     assert "thrifty costs less for each gold item found" in said.text
+
+
+def test_price_beside_who_finds_nothing():
+    """A third that finds no gold, or is no rival and says no tokens, hides no price."""
+    nothing = run("nothing", lambda n: False, 1)
+    wordy = run("wordy", lambda n: n % 10 < 9, 8)
+    values = advice(compared(METRICS, nothing, wordy, THRIFTY))["price"].values
+    assert values == advice(compared(METRICS, wordy, THRIFTY))["price"].values
+    dear = run("dear", lambda n: n % 10 < 4, 1, tokens=300)
+    silent = run("silent", lambda n: False, 1, tokens=None)
+    tied = advice(compared(METRICS, silent, dear, THRIFTY))["price"].values
+    assert {tied["best"], tied["other"]} == {"dear", "thrifty"}
+    assert "price" not in advice(compared(METRICS, KEEN, nothing))
 
 
 def test_noise_is_no_price():
@@ -158,6 +193,46 @@ def test_difference_to_the_baseline():
     assert (difference.p, difference.verdict) == (None, "untested")
     never = next(d for d in comparison.overall.differences if d.metric == "tokens_to_evidence")
     assert never.value is None
+
+
+def costly(name, tokens):
+    """A run in which each answer is found at once, for so many tokens; None says none."""
+    return Run.from_documents(
+        {f"q{n + 1}": searches(n, True, 1, tokens=tokens(n)) for n in range(N)}, name=name
+    )
+
+
+def test_difference_over_the_questions_of_both():
+    """Who counts no tokens on dear questions is no cheaper: 120 to 124 against 100 to 102."""
+    base = costly("base", lambda n: 100 + n % 3 if n < 20 else 1000)
+    silent = costly("silent", lambda n: 120 + n % 5 if n < 20 else None)
+    gold = GoldDataset(tuple(replace(query, query_type="all") for query in GOLD))
+    comparison = (
+        evaluate(gold, {"base": base, "silent": silent}, metrics=METRICS, match="exact")
+        .compared(slices=["query_type"])
+        .comparison
+    )
+    for view in (comparison.overall, *comparison.slices):
+        per_gold = view.difference("tokens_per_gold", "silent")
+        # 7 times 100 and 101, 6 times 102; 4 times each of 120 to 124.
+        assert per_gold.value == pytest.approx(122 - (700 + 707 + 612) / 20)
+        assert (per_gold.n, per_gold.verdict) == (20, "untested")
+        assert per_gold.low < per_gold.value < per_gold.high
+        percentile = view.difference("tokens_to_evidence", "silent")
+        assert (percentile.value, percentile.n) == (122 - 101, 20)
+    gates = parse_gates({"tokens_per_gold": "no worse than baseline by 5"}, [])
+    (result,) = check_gates(gates, [comparison])
+    assert not result.passed
+
+
+def test_no_question_of_both():
+    """Of costs on other questions there is no difference."""
+    early = costly("early", lambda n: 100 if n < 20 else None)
+    late = costly("late", lambda n: 200 if n >= 20 else None)
+    comparison = compared(METRICS, early, late).comparison
+    for metric in ("tokens_per_gold", "tokens_to_evidence"):
+        difference = comparison.overall.difference(metric, "late")
+        assert (difference.value, difference.n) == (None, 0)
 
 
 def test_json_and_csv():
@@ -215,6 +290,37 @@ def test_with_as_many():
     equal = compared(["recall@3(of=all)", "evidence_recall"], KEEN, THRIFTY).comparison
     assert not equal.recommendations[0].cautions
     assert not any("documents a question" in line for line in equal.cautions)
+
+
+def test_more_documents_that_did_not_help():
+    """Nothing is said where who brings more loses; of three it is the leader that is named."""
+    wordy = run("wordy", lambda n: n % 10 < 1, 6)
+    lost = compared(["evidence_recall"], wordy, THRIFTY).comparison
+    assert lost.best == "thrifty"
+    assert not lost.recommendations[0].cautions
+    three = compared(["evidence_recall"], wordy, KEEN, THRIFTY).comparison
+    (caution,) = three.recommendations[0].cautions
+    assert caution.text.startswith("keen brings 12.0 documents a question and thrifty 3.0")
+    alike = run("alike", lambda n: n % 10 < 4, 2)
+    tied = compared(["evidence_recall"], THRIFTY, alike).comparison
+    (caution,) = tied.recommendations[0].cautions
+    assert caution.text.startswith("alike brings 6.0 documents a question and thrifty 3.0")
+
+
+def test_documents_of_runs_some_of_which_failed():
+    """Half of the answers of a second run failed: 12 documents an answer are not 18."""
+    again = Run.from_documents(
+        {
+            f"q{n + 1}": Searches([], error="down") if n % 2 else searches(n, n % 10 < 9, 4)
+            for n in range(N)
+        },
+        name="keen",
+    )
+    keen = evaluate(GOLD, Run.repeated([KEEN, again]), metrics=METRICS, match="exact")
+    thrifty = evaluate(GOLD, THRIFTY, metrics=METRICS, match="exact")
+    scores = [RetrieverScores.of(evaluation) for evaluation in (keen, thrifty)]
+    comparison = compared(METRICS, KEEN, THRIFTY).comparison
+    assert unequal_documents(comparison, scores)[1] == {"keen": 12, "thrifty": 3}
 
 
 def test_no_line_where_all_bring_as_many():

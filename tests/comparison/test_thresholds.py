@@ -14,7 +14,7 @@ from hypothesis import given as drawn, strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, sweep
 from kragx.comparison import RetrieverScores, orders_warning
-from kragx.comparison.orders import Order, orders_near
+from kragx.comparison.orders import Order, orders_near, orders_of
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
@@ -177,6 +177,23 @@ def test_where_everything_matches_is_no_plateau_of_an_order():
     a, b = given(["0.9"], ["0.9"], name="a"), given(["0.9"], ["0.3"], name="b")
     plateau = order(a, b)
     assert (plateau.low, plateau.high) == (0.31, 0.9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_who_has_no_value_is_in_no_order():
+    """No value is no rank, never is as good as never and behind all, and one alone is no order."""
+    inf = float("inf")
+    costs = {
+        "none": {"cost": [None, None], "alone": [None, 1.0]},
+        "slow": {"cost": [inf, inf], "alone": [None, 2.0]},
+        "lost": {"cost": [inf, 9.0], "alone": [1.0, 3.0]},
+        "fast": {"cost": [4.0, 5.0], "alone": [None, 4.0]},
+    }
+    orders = orders_of(costs, {"cost": "lower", "alone": "higher"}, [0.25, 0.5], 0.25)
+    assert [*orders] == ["cost"]
+    assert orders["cost"].tiers == (("fast",), ("slow", "lost"))
+    assert orders["cost"].leader == "fast"
+    assert orders["cost"].swapped == ()
 
 
 def test_what_is_merely_saturated_is_no_order():

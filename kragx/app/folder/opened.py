@@ -16,6 +16,7 @@ from kragx.app.folder.scores import RecordedScores
 from kragx.app.folder.sealed import MANIFEST, Sealed, reading
 from kragx.comparison import Results
 from kragx.comparison.report_fields import check_report
+from kragx.comparison.scores import mean_in
 from kragx.data import (
     NO_CORPUS,
     Corpus,
@@ -168,9 +169,9 @@ class Opened:
                 for row in self.report["evaluations"]
             }
             means = {
-                (row["retriever"], row["match"], metric): value
+                (row["retriever"], row["match"], metric): mean_in(row, metric)
                 for row in self.report["evaluations"]
-                for metric, value in row["mean"].items()
+                for metric in row["mean"]
             }
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise self._broken(error) from None
@@ -223,7 +224,7 @@ def _is_same(before: object, now: float | None) -> bool:
     """Whether two means are the same, but for the last digits."""
     if isinstance(before, int | float) and now is not None and abs(before) < 1e300:
         return isclose(before, now, rel_tol=1e-9, abs_tol=1e-9)
-    return before is now
+    return before == now
 
 
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")

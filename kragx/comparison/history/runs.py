@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, ClassVar, Self
 
 from kragx.comparison.scores import Results, RetrieverScores
@@ -60,11 +61,22 @@ class PastScore:
         return cls(
             scores,
             {
-                metric: Estimate(**intervals.get(metric) or {"value": mean, **bare})
+                metric: _unbounded(
+                    Estimate(**intervals.get(metric) or {"value": mean, **bare}), mean
+                )
                 for metric, mean in scores.means.items()
             },
             failures.get(scores.name, ""),
         )
+
+
+def _unbounded(estimate: Estimate, mean: float | None) -> Estimate:
+    """An estimate with the infinities that JSON has as null: of never, and of open upper ends."""
+    if estimate.value is None and mean == inf:
+        return replace(estimate, value=mean)
+    if estimate.low is None or estimate.high is not None:
+        return estimate
+    return replace(estimate, high=inf, sure_high=inf)
 
 
 @dataclass(frozen=True)

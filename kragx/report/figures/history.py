@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite, isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,10 @@ def history_figure(
                     values = [estimate.value or 0.0 for _, estimate in points]
                     [line] = panel.plot(runs, values, marker=marker(number), gid=gid, **look)
                     low, high = (
-                        [value if end is None else end for end, value in zip(ends, values)]
+                        [
+                            value if end is None or isinf(end) else end
+                            for end, value in zip(ends, values)
+                        ]
                         for ends in zip(*((point.low, point.high) for _, point in points))
                     )
                     panel.fill_between(runs, low, high, color=look["color"], alpha=0.12, lw=0)
@@ -91,12 +95,12 @@ def history_figure(
 
 
 def _pieces(series: Series, metric: str) -> list[list[tuple[int, Estimate]]]:
-    """The runs that have a value, in pieces whose numbers mean the same."""
+    """The runs that have a finite value, in pieces whose numbers mean the same."""
     pieces: list[list[tuple[int, Estimate]]] = [[]]
     for run, (point, step) in enumerate(zip(series.points, series.steps, strict=True)):
         if step is not None and not step.joined:
             pieces.append([])
         estimate = None if point is None or point.failed else point.estimates.get(metric)
-        if estimate is not None and estimate.value is not None:
+        if estimate is not None and estimate.value is not None and isfinite(estimate.value):
             pieces[-1].append((run, estimate))
     return [piece for piece in pieces if piece]

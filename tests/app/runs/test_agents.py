@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
+
+from kragx.comparison.history import PastRun
 
 AGENTS = '''
 import kragx
@@ -101,3 +104,37 @@ def test_answers_with_searches(agents, kragx):
         ("g2", True, None, None),
     ]
     assert searches("limited")[1] == [("x", True, None, None)]
+
+
+def test_never_stays_never(here, jsonl, kragx, recwarn):
+    """What is never is so when a folder is reported again, without a warning, and over time."""
+    gold = [{"query_id": f"q{i}", "query": f"g{i}", "gold": [{"id": f"g{i}"}]} for i in range(9)]
+    jsonl(*gold, name="gold.jsonl")
+    found = [
+        {"query": "x", "retrieved": [{"id": "g0" if i else "no"}], "tokens": 9 + i, "seconds": 1}
+        for i in range(9)
+    ]
+    found[1]["retrieved"] = [{"id": "g1"}]
+    jsonl(*({**row, "searches": [one]} for row, one in zip(gold, found)), name="agent.jsonl")
+    config = {
+        "dataset": "gold.jsonl",
+        "retrievers": {"agent": "agent.jsonl"},
+        "match": "id",
+        "metrics": ["seconds_to_evidence_p90", "tokens_per_gold"],
+        "html": False,
+    }
+    Path("kragx.yaml").write_text(json.dumps(config))
+    assert kragx("run", "kragx.yaml", "-o", "results/out").code == 0
+    again = kragx("report", "results/out")
+    assert again.code == 0
+    assert "when it was written" not in again.err + again.out
+    assert not any("when it was written" in str(warning.message) for warning in recwarn)
+    (run,) = Path("results").iterdir()
+    past = PastRun.read("out", json.loads((run / "report.json").read_text()))
+    (score,) = past.scores
+    assert score.estimates["seconds_to_evidence_p90"].value == math.inf
+    per_gold = score.estimates["tokens_per_gold"]
+    assert per_gold.value == sum(range(9, 18))
+    assert per_gold.low > 0
+    assert (per_gold.high, per_gold.sure_high) == (math.inf, math.inf)
+    assert "never" in kragx("history", "results").out
