@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 
 from kragx.data.searches import ListName, Order
-from kragx.errors import DataError, UsageError
+from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
@@ -298,7 +299,7 @@ def _score_metrics(
         assert from_view is not None  # only those come here
         uncut_view = view(uncut["rel"])
         values = from_view(uncut_view, uncut)
-        values = _apply_no_gold(values, uncut_view.empty & ~left_out, table, uncut, profile)
+        values = with_no_gold(values, uncut_view.empty & ~left_out, table, uncut, profile)
         if left_out.any():
             values = np.where(left_out, np.nan, values)
         return values, means(values)
@@ -363,29 +364,3 @@ def means(values: Floats) -> list[float | None]:
         return [float(mean) for mean in values.mean(axis=1)]
     scored = [defined(row) for row in values]
     return [float(row.mean()) if row.size else None for row in scored]
-
-
-def _apply_no_gold(
-    values: Floats, empty: Bools, table: MatchTable, spec: MetricSpec, profile: Profile
-) -> Floats:
-    """(c, q) what becomes of queries without gold; what a view keeps is not written into."""
-    if not empty.any():
-        return values
-    match profile.no_gold:
-        case "error" if (forgotten := empty & ~table.unanswerable).any():
-            n, (first, *_) = int(forgotten.sum()), np.flatnonzero(forgotten).tolist()
-            raise DataError(
-                f"{spec}: {n} {'query has' if n == 1 else 'queries have'} no gold (the first is "
-                f"number {first + 1}); add gold, mark those that nothing "
-                "answers with answerable: false, or choose no_gold: skip"
-            )
-        case "skip" | "error":
-            return np.where(empty, np.nan, values)
-        case "zero":
-            # Every metric is 0 without gold, or undefined without a relevant document.
-            if profile.no_gold_hits and spec["need"] == "all":
-                return np.where(empty, 1.0, values)
-        case "abstain":
-            abstained = table.answered & (table.n_docs == 0)
-            return np.where(empty & ~np.isnan(values), abstained, values)
-    return values
