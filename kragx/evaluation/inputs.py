@@ -46,6 +46,7 @@ from kragx.evaluation.searching import (
     SEARCHES,
     Searching,
     Seen,
+    n_came,
     search_counts,
     seen_in,
     seen_in_records,
@@ -125,9 +126,10 @@ def table_counts(
     whatever came, that were answered with nothing, and that have no gold: probes.
 
     Where nothing answers any of the questions, these are counted: those answered with an empty
-    list, and those not answered at all; and the documents.
+    list, and by no search either, and those not answered at all; and the documents.
     """
     rows, n_docs = table.unanswerable, table.n_docs
+    n_came = n_docs if searches is None else searches.table.n_docs
     looked_at = table.judged[~np.repeat(rows, n_docs)]
     counts = {
         "n_queries": table.n_queries,
@@ -140,9 +142,9 @@ def table_counts(
     if rows.any():
         flags = {
             "n_queries": rows,
-            "n_empty": rows & table.answered & (n_docs == 0),
+            "n_empty": rows & table.answered & (n_came == 0),
             "n_unanswered": rows & ~table.answered,
-            "n_documents": n_docs[rows],
+            "n_documents": n_came[rows],
         }
         counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in flags.items()}
     counts |= {} if searches is None else search_counts(searches)
@@ -227,7 +229,7 @@ class Passed:
         has_answers: whether anything says what was retrieved.
         statuses: how many were answered, missing and failed.
         orders: of lists that a profile ranks by score, down how many scores rise, and do not.
-        n_empty: how many were answered with nothing.
+        n_empty: how many were answered with nothing, by no search either.
         seconds: how long each answer took; NaN where nobody says.
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
@@ -288,7 +290,7 @@ class Passed:
             self.failures |= {
                 batch.query_ids[position]: error for position, error in batch.errors.items()
             }
-            self.n_empty += int((batch.answered & (batch.docs.texts.n_texts == 0)).sum())
+            self.n_empty += int((batch.answered & (n_came(batch) == 0)).sum())
             self.seconds.extend([nan if second is None else second for second in batch.seconds])
             if self.hashes is not None:
                 self.hashes += batch.hashes()

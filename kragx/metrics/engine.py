@@ -134,7 +134,9 @@ def _computed(
     """
     of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
     left_out = probes_of(evidence) | is_unknown
-    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out)))
+    searches = None if evidence is None else evidence.searches
+    whole = table if searches is None else searches.table
+    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out, whole)))
     if evidence is not None:
         judged = [spec for spec in specs if spec.metric.from_relevance is not None]
         if judged:
@@ -231,24 +233,32 @@ def _from_relevance(
         for spec in specs
     ]
     left_out = np.broadcast_to(left_out, evidence.table.n_queries)[judged.rows]
-    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules, left_out)):
+    for spec, score in zip(
+        specs, _from_matches(judged.table, extreme_scores, rules, left_out, judged.table)
+    ):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
         yield replace(score, spec=spec, values=values, no_gold=None)
 
 
 def _from_matches(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
+    table: MatchTable,
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+    left_out: Bools,
+    whole: MatchTable,
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        scores = _score_metrics(table, specs, profile, left_out)
+        scores = _score_metrics(table, specs, profile, left_out, whole)
     else:
-        scores = _between(Unknown.of(table, profile), extremes(table), specs, profile, left_out)
+        scores = _between(
+            Unknown.of(table, profile), extremes(table), specs, profile, left_out, whole
+        )
     if table.votes is None:
         return scores
     open_ = Unknown.of_votes(table, table.votes)
-    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out)
+    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out, whole)
     return [
         replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach, strict=True)
     ]
@@ -260,9 +270,12 @@ def _between(
     specs: Sequence[MetricSpec],
     profile: Profile,
     left_out: Bools,
+    whole: MatchTable,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (_score_metrics(extremes, specs, profile, left_out) for extremes in extreme)
+    lows, highs = (
+        _score_metrics(extremes, specs, profile, left_out, whole) for extremes in extreme
+    )
     scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
     for low, score in zip(lows, scores):
         if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
@@ -279,7 +292,11 @@ def _between(
 
 
 def _score_metrics(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
+    table: MatchTable,
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+    left_out: Bools,
+    whole: MatchTable,
 ) -> list[MetricScores]:
     """Metrics of a table that is known whole, at every cut-off at once.
 
@@ -299,7 +316,7 @@ def _score_metrics(
         assert from_view is not None  # only those come here
         uncut_view = view(uncut["rel"])
         values = from_view(uncut_view, uncut)
-        values = with_no_gold(values, uncut_view.empty & ~left_out, table, uncut, profile)
+        values = with_no_gold(values, uncut_view.empty & ~left_out, whole, uncut, profile)
         if left_out.any():
             values = np.where(left_out, np.nan, values)
         return values, means(values)

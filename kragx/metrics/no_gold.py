@@ -9,13 +9,24 @@ from kragx.metrics.spec import MetricSpec
 
 
 def with_no_gold(
-    values: Floats, empty: Bools, table: MatchTable, spec: MetricSpec, profile: Profile
+    values: Floats, empty: Bools, whole: MatchTable, spec: MetricSpec, profile: Profile
 ) -> Floats:
-    """(c, q) what becomes of queries without gold; what a view keeps is not written into."""
+    """(c, q) what becomes of queries without gold; what a view keeps is not written into.
+
+    Args:
+        values: of all queries; 0 or undefined without gold.
+        empty: (q) which have no gold.
+        whole: of all that came for them, by whichever search, as they abstain where nothing did.
+        spec: the metric.
+        profile: has the rule.
+
+    Raises:
+        DataError: the profile refuses such a query.
+    """
     if not empty.any():
         return values
     match profile.no_gold:
-        case "error" if (forgotten := empty & ~table.unanswerable).any():
+        case "error" if (forgotten := empty & ~whole.unanswerable).any():
             n, (first, *_) = int(forgotten.sum()), np.flatnonzero(forgotten).tolist()
             raise DataError(
                 f"{spec}: {n} {'query has' if n == 1 else 'queries have'} no gold (the first is "
@@ -29,6 +40,6 @@ def with_no_gold(
             if profile.no_gold_hits and spec["need"] == "all":
                 return np.where(empty, 1.0, values)
         case "abstain":
-            abstained = table.answered & (table.n_docs == 0)
+            abstained = whole.answered & (whole.n_docs == 0)
             return np.where(empty & ~np.isnan(values), abstained, values)
     return values

@@ -98,13 +98,14 @@ def _of_all(
 ) -> Floats:
     """(q) the values with those of questions without gold, as metrics of lists have them.
 
-    Nothing is retrieved for one where no search brought anything. One of which nobody knows what
+    One for which anything came did not abstain. One of which nobody knows what
     came has no value.
     """
     is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
     is_empty = (view.n_gold == 0) & is_known & ~probes
-    of_all = view.searches.of("all")
-    return with_no_gold(np.where(is_empty, 0.0, values), is_empty, of_all, spec, profile)
+    return with_no_gold(
+        np.where(is_empty, 0.0, values), is_empty, view.searches.table, spec, profile
+    )
 
 
 def _between(

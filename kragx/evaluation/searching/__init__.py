@@ -3,6 +3,7 @@
 from kragx.evaluation.searching.basis import Seen, seen_in, seen_in_records, seen_in_runs
 from kragx.evaluation.searching.behind import documents_behind
 from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, search_counts
+from kragx.evaluation.searching.listing import n_came
 from kragx.evaluation.searching.searching import Searched, Searching
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Searching",
     "Seen",
     "documents_behind",
+    "n_came",
     "search_counts",
     "seen_in",
     "seen_in_records",
