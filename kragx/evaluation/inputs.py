@@ -46,6 +46,7 @@ from kragx.evaluation.searching import (
     SEARCHES,
     Searching,
     Seen,
+    Told,
     n_came,
     search_counts,
     seen_in,
@@ -370,14 +371,14 @@ class Source:
         has_corpus = self.texts.corpus.source is not None
         return any(item.text is not None or has_corpus for item in items)
 
-    def searches_ahead(self, *, keep: bool, all_of_them: bool) -> Seen | None:
+    def searches_ahead(self, *, keep: bool, asks: Collection[Told] = ()) -> Seen | None:
         """What a look at its searches shows; None where there are none.
 
         A mistake is said where the source passes.
 
         Args:
             keep: as of `ahead`.
-            all_of_them: as of `seen_in`.
+            asks: as of `seen_in`.
         """
         if isinstance(self.rows, _Joined):
             return seen_in_runs(self.rows.gold, [self.rows.run])
@@ -386,8 +387,8 @@ class Source:
         with suppress(DataError):
             records = self.reading.records()
             if records is not None:
-                return seen_in_records(records, all_of_them=all_of_them)
-            return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)
+                return seen_in_records(records, asks=asks)
+            return seen_in(self.ahead(None, keep=keep), asks=asks)
         return None
 
     @property
