@@ -127,3 +127,14 @@ def test_who_found_something_in_a_later_search_did_not_abstain() -> None:
     about = {"n_queries": 3, "n_empty": 1, "n_unanswered": 0, "n_documents": 2}
     assert result.counts["unanswerable"] == about
     assert "nothing retrieved for 1, 2 documents for 2" in str(result)
+
+
+def test_never_is_said_in_korean() -> None:
+    """In tables too, where a number has more beside it."""
+    in_vain = Retrieved(searches=(Search("x", (Doc("x"),), tokens=3, seconds=1.0),), has_list=False)
+    evaluation = measured(in_vain, in_vain, KNOWN)
+    n_never = as_markdown([*evaluation.describe()]).count("never")
+    with speaking("ko"):
+        text = as_markdown([*evaluation.describe()])
+    assert n_never == text.count("끝내 못 찾음") >= 2  # the tokens, and the step of the median
+    assert "never" not in text
