@@ -25,6 +25,7 @@ from kragx.printing import (
     Part,
     Result,
     Table,
+    joined,
     listed,
     number,
     phrase,
@@ -64,9 +65,12 @@ class QueryChange:
 
     def values_text(self, most: int = 3) -> str:
         """The first metrics that changed, before and after."""
-        return ", ".join(
-            f"{metric} {number(self.before[metric])} → {number(self.after[metric])}"
-            for metric in list(self.before)[:most]
+        return joined(
+            ", ",
+            (
+                joined(" ", [metric, number(self.before[metric]), "→", number(self.after[metric])])
+                for metric in list(self.before)[:most]
+            ),
         )
 
 

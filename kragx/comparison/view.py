@@ -204,7 +204,7 @@ def _in_text(value: str, ends: str) -> str:
     if not ends:
         return value
     if ends.startswith("["):
-        return f"{value} {ends}"
+        return joined(" ", [value, ends])
     return phrase("{value} ({reason})", value=value, reason=ends)
 
 
@@ -473,7 +473,9 @@ def difference_cell(difference: Difference | None) -> Cell:
         return Cell("-")
     p = "" if difference.p_adjusted is None else f" {probability(difference.p_adjusted)}"
     mark = _MARKS[difference.verdict] or " "
-    return Cell(f"{signed(difference.value)}{p} {mark}", _STYLES.get(difference.verdict, ""))
+    return Cell(
+        joined("", [signed(difference.value), p, " ", mark]), _STYLES.get(difference.verdict, "")
+    )
 
 
 def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:

@@ -37,7 +37,7 @@ from kragx.evaluation.evidence import (
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
 from kragx.evaluation.parts.matched import Plan
-from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen
+from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen, Told
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST, BatchMatcher
 from kragx.matchers.gold_siblings import (
@@ -113,6 +113,7 @@ class Criteria:
             be another as well.
         counts_tokens: whether searches cost the tokens of what they gave, as none says what it
             cost, and a metric asks.
+        says_read: whether any search says what was read; True where no metric asks.
     """
 
     label: str
@@ -135,6 +136,7 @@ class Criteria:
     basis: Basis | None = None
     lists_alone: bool = False
     counts_tokens: bool = False
+    says_read: bool = True
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -239,7 +241,7 @@ class Criteria:
         if self.basis is None:
             return None
         counts_by = self.tokenizer if self.counts_tokens else None
-        return Searching(self.basis, self.looks, counts_by)
+        return Searching(self.basis, self.looks, counts_by, self.says_read)
 
     @property
     def _on_basis(self) -> list[MetricSpec]:
@@ -247,9 +249,14 @@ class Criteria:
         return [spec for spec in self.specs if spec["of"] in (None, self.basis)]
 
     @property
-    def asks_for_tokens(self) -> bool:
-        """Whether it matters if searches say their tokens."""
-        return self.are_usual or any(spec.metric.reads_tokens for spec in self.specs)
+    def asks_of_searches(self) -> frozenset[Told]:
+        """What it matters whether searches say: their tokens, what was read."""
+        asks: set[Told] = set()
+        if self.are_usual or any(spec.metric.reads_tokens for spec in self.specs):
+            asks.add("tokens")
+        if any(spec["of"] == "read" for spec in self.specs):
+            asks.add("read")
+        return frozenset(asks)
 
     def seeing(self, seen: Seen | None) -> Self:
         """The same where questions may have several searches.
@@ -259,16 +266,17 @@ class Criteria:
         """
         lists_alone = seen is None
         if seen is None:
-            seen = Seen("retrieved", says_tokens=False)
+            seen = Seen("retrieved", frozenset())
             if not self.reads_searches:
                 return self
         specs = self.specs
         if self.are_usual:
-            names = (*SEARCH_METRICS, *TOKEN_METRICS[: None if seen.says_tokens else 0])
+            names = (*SEARCH_METRICS, *TOKEN_METRICS[: None if "tokens" in seen.says else 0])
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
-        counts = any(spec.metric.reads_tokens for spec in specs) and not seen.says_tokens
+        counts = any(spec.metric.reads_tokens for spec in specs) and "tokens" not in seen.says
+        says_read = "read" in seen.says or "read" not in self.asks_of_searches
         changed = replace(self, basis=seen.basis, specs=specs, counts_tokens=counts)
-        return replace(changed, are_usual=False, lists_alone=lists_alone)
+        return replace(changed, says_read=says_read, are_usual=False, lists_alone=lists_alone)
 
     @property
     def reads_forbidden(self) -> bool:

@@ -577,7 +577,7 @@ class Evaluation(Result):
         known_as = known_metric(metric)
         if bounds is not None and known_as is not None and known_as.reads_forbidden:
             return between(*bounds)
-        text = number(mean) + _range(bounds)
+        text = joined(" ", [number(mean), _range(bounds)])
         if aside := self.asides.get(metric):
             return phrase("{value} ({aside})", value=text, aside=aside)
         if maximum is None:
@@ -599,7 +599,7 @@ class Evaluation(Result):
         """The same for a micro average; empty for a metric that has none."""
         if metric not in self.micro:
             return ""
-        return number(self.micro[metric]) + _range(self.micro_bounds.get(metric))
+        return joined(" ", [number(self.micro[metric]), _range(self.micro_bounds.get(metric))])
 
     @cached_property
     def ends(self) -> dict[str, str]:
@@ -712,7 +712,7 @@ def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
 
 
 def _range(low_high: tuple[float, float] | None) -> str:
-    return "" if low_high is None else f" {possible(*low_high)}"
+    return "" if low_high is None else possible(*low_high)
 
 
 def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:

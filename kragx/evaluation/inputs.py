@@ -46,6 +46,8 @@ from kragx.evaluation.searching import (
     SEARCHES,
     Searching,
     Seen,
+    Told,
+    n_came,
     search_counts,
     seen_in,
     seen_in_records,
@@ -125,9 +127,10 @@ def table_counts(
     whatever came, that were answered with nothing, and that have no gold: probes.
 
     Where nothing answers any of the questions, these are counted: those answered with an empty
-    list, and those not answered at all; and the documents.
+    list, and by no search either, and those not answered at all; and the documents.
     """
     rows, n_docs = table.unanswerable, table.n_docs
+    n_came = n_docs if searches is None else searches.table.n_docs
     looked_at = table.judged[~np.repeat(rows, n_docs)]
     counts = {
         "n_queries": table.n_queries,
@@ -140,9 +143,9 @@ def table_counts(
     if rows.any():
         flags = {
             "n_queries": rows,
-            "n_empty": rows & table.answered & (n_docs == 0),
+            "n_empty": rows & table.answered & (n_came == 0),
             "n_unanswered": rows & ~table.answered,
-            "n_documents": n_docs[rows],
+            "n_documents": n_came[rows],
         }
         counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in flags.items()}
     counts |= {} if searches is None else search_counts(searches)
@@ -227,7 +230,7 @@ class Passed:
         has_answers: whether anything says what was retrieved.
         statuses: how many were answered, missing and failed.
         orders: of lists that a profile ranks by score, down how many scores rise, and do not.
-        n_empty: how many were answered with nothing.
+        n_empty: how many were answered with nothing, by no search either.
         seconds: how long each answer took; NaN where nobody says.
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
@@ -288,7 +291,7 @@ class Passed:
             self.failures |= {
                 batch.query_ids[position]: error for position, error in batch.errors.items()
             }
-            self.n_empty += int((batch.answered & (batch.docs.texts.n_texts == 0)).sum())
+            self.n_empty += int((batch.answered & (n_came(batch) == 0)).sum())
             self.seconds.extend([nan if second is None else second for second in batch.seconds])
             if self.hashes is not None:
                 self.hashes += batch.hashes()
@@ -368,14 +371,14 @@ class Source:
         has_corpus = self.texts.corpus.source is not None
         return any(item.text is not None or has_corpus for item in items)
 
-    def searches_ahead(self, *, keep: bool, all_of_them: bool) -> Seen | None:
+    def searches_ahead(self, *, keep: bool, asks: Collection[Told] = ()) -> Seen | None:
         """What a look at its searches shows; None where there are none.
 
         A mistake is said where the source passes.
 
         Args:
             keep: as of `ahead`.
-            all_of_them: as of `seen_in`.
+            asks: as of `seen_in`.
         """
         if isinstance(self.rows, _Joined):
             return seen_in_runs(self.rows.gold, [self.rows.run])
@@ -384,8 +387,8 @@ class Source:
         with suppress(DataError):
             records = self.reading.records()
             if records is not None:
-                return seen_in_records(records, all_of_them=all_of_them)
-            return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)
+                return seen_in_records(records, asks=asks)
+            return seen_in(self.ahead(None, keep=keep), asks=asks)
         return None
 
     @property

@@ -49,7 +49,7 @@ def pooled(
     gold = read_dataset(dataset)
     texts = replace(Texts.of(corpus, matcher), sides=("retrieved",))
     sources = [source_of(gold, run, resolved, texts=texts) for run in runs]
-    seen = [source.searches_ahead(keep=True, all_of_them=False) for source in sources]
+    seen = [source.searches_ahead(keep=True) for source in sources]
     if any(of_source is not None for of_source in seen):
         check_whole_lists(matcher)
         for source in sources:  # whichever list they are about, all that came is judged

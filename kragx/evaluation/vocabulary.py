@@ -44,8 +44,8 @@ def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Crite
         keep: as of `Source.ahead`.
     """
     if criteria.basis is None:
-        all_of_them = criteria.asks_for_tokens
-        criteria = criteria.seeing(source.searches_ahead(keep=keep, all_of_them=all_of_them))
+        seen = source.searches_ahead(keep=keep, asks=criteria.asks_of_searches)
+        criteria = criteria.seeing(seen)
     if criteria.needs_vocabulary:
         return criteria.knowing(vocabulary_of(source, keep=keep))
     compares = criteria.forbids(source) and criteria.forbidden_matcher is not None

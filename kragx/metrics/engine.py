@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 
 from kragx.data.searches import ListName, Order
-from kragx.errors import DataError, UsageError
+from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
@@ -133,7 +134,9 @@ def _computed(
     """
     of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
     left_out = probes_of(evidence) | is_unknown
-    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out)))
+    searches = None if evidence is None else evidence.searches
+    whole = table if searches is None else searches.table
+    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out, whole)))
     if evidence is not None:
         judged = [spec for spec in specs if spec.metric.from_relevance is not None]
         if judged:
@@ -230,24 +233,32 @@ def _from_relevance(
         for spec in specs
     ]
     left_out = np.broadcast_to(left_out, evidence.table.n_queries)[judged.rows]
-    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules, left_out)):
+    for spec, score in zip(
+        specs, _from_matches(judged.table, extreme_scores, rules, left_out, judged.table)
+    ):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
         yield replace(score, spec=spec, values=values, no_gold=None)
 
 
 def _from_matches(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
+    table: MatchTable,
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+    left_out: Bools,
+    whole: MatchTable,
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        scores = _score_metrics(table, specs, profile, left_out)
+        scores = _score_metrics(table, specs, profile, left_out, whole)
     else:
-        scores = _between(Unknown.of(table, profile), extremes(table), specs, profile, left_out)
+        scores = _between(
+            Unknown.of(table, profile), extremes(table), specs, profile, left_out, whole
+        )
     if table.votes is None:
         return scores
     open_ = Unknown.of_votes(table, table.votes)
-    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out)
+    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out, whole)
     return [
         replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach, strict=True)
     ]
@@ -259,9 +270,12 @@ def _between(
     specs: Sequence[MetricSpec],
     profile: Profile,
     left_out: Bools,
+    whole: MatchTable,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (_score_metrics(extremes, specs, profile, left_out) for extremes in extreme)
+    lows, highs = (
+        _score_metrics(extremes, specs, profile, left_out, whole) for extremes in extreme
+    )
     scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
     for low, score in zip(lows, scores):
         if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
@@ -278,7 +292,11 @@ def _between(
 
 
 def _score_metrics(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
+    table: MatchTable,
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+    left_out: Bools,
+    whole: MatchTable,
 ) -> list[MetricScores]:
     """Metrics of a table that is known whole, at every cut-off at once.
 
@@ -298,7 +316,7 @@ def _score_metrics(
         assert from_view is not None  # only those come here
         uncut_view = view(uncut["rel"])
         values = from_view(uncut_view, uncut)
-        values = _apply_no_gold(values, uncut_view.empty & ~left_out, table, uncut, profile)
+        values = with_no_gold(values, uncut_view.empty & ~left_out, whole, uncut, profile)
         if left_out.any():
             values = np.where(left_out, np.nan, values)
         return values, means(values)
@@ -363,29 +381,3 @@ def means(values: Floats) -> list[float | None]:
         return [float(mean) for mean in values.mean(axis=1)]
     scored = [defined(row) for row in values]
     return [float(row.mean()) if row.size else None for row in scored]
-
-
-def _apply_no_gold(
-    values: Floats, empty: Bools, table: MatchTable, spec: MetricSpec, profile: Profile
-) -> Floats:
-    """(c, q) what becomes of queries without gold; what a view keeps is not written into."""
-    if not empty.any():
-        return values
-    match profile.no_gold:
-        case "error" if (forgotten := empty & ~table.unanswerable).any():
-            n, (first, *_) = int(forgotten.sum()), np.flatnonzero(forgotten).tolist()
-            raise DataError(
-                f"{spec}: {n} {'query has' if n == 1 else 'queries have'} no gold (the first is "
-                f"number {first + 1}); add gold, mark those that nothing "
-                "answers with answerable: false, or choose no_gold: skip"
-            )
-        case "skip" | "error":
-            return np.where(empty, np.nan, values)
-        case "zero":
-            # Every metric is 0 without gold, or undefined without a relevant document.
-            if profile.no_gold_hits and spec["need"] == "all":
-                return np.where(empty, 1.0, values)
-        case "abstain":
-            abstained = table.answered & (table.n_docs == 0)
-            return np.where(empty & ~np.isnan(values), abstained, values)
-    return values

@@ -17,7 +17,8 @@ import numpy as np
 from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Bools
+from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import Profile
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
 from kragx.metrics.search_table import SearchTable
@@ -33,11 +34,13 @@ def search_scores(
     Args:
         evidence: with searches.
         specs: at least one.
-        profile: says what is relevant where that is estimated.
+        profile: says what becomes of questions without gold, and what is relevant where that is
+            estimated.
         probes: (q) which questions only ask for what must not be found; they have no value.
 
     Raises:
         UsageError: no searches are known.
+        DataError: a question has no gold and the profile refuses it.
     """
     searches = evidence.searches
     if searches is None:
@@ -46,21 +49,24 @@ def search_scores(
             remedy="use evaluate, with 'searches' in the run",
         )
     table = searches.table
-    scored = _scored(searches, specs, probes)
+
+    def scored_of(matches: MatchTable) -> list[MetricScores]:
+        return _scored(replace(searches, table=matches), specs, profile, probes)
+
+    scored = scored_of(table)
     if table.has_unknown:
-        ends = (_scored(replace(searches, table=end), specs, probes) for end in extremes(table))
+        ends = map(scored_of, extremes(table))
         scored = [*map(partial(_between, Unknown.of(table, profile)), scored, *ends)]
     if table.votes is not None:
         is_open = Unknown.of_votes(table, table.votes)
-        settled = by_votes(table, table.votes)
-        ends = (_scored(replace(searches, table=end), specs, probes) for end in settled)
+        ends = map(scored_of, by_votes(table, table.votes))
         reach = map(partial(_between, is_open), scored, *ends)
         scored = [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scored, reach)]
     return scored
 
 
 def _scored(
-    searches: SearchTable, specs: Sequence[MetricSpec], probes: Bools
+    searches: SearchTable, specs: Sequence[MetricSpec], profile: Profile, probes: Bools
 ) -> list[MetricScores]:
     """The scores where all that matches is known; one view serves several metrics."""
 
@@ -78,11 +84,28 @@ def _scored(
             ratio, nothing = result.of(concerned), np.full(len(concerned), np.nan)
             return MetricScores(spec, nothing, ratio.value, ratio=ratio, counts=counts)
         values = np.where(concerned, result, np.nan)
+        if metric.better == "higher":  # such a one is 0 where nothing is found
+            values = _of_all(values, seen, spec, profile, probes)
         known = defined(values)
         number = metric.number(known) if known.size else None
         return MetricScores(spec, values, number, counts=counts)
 
     return [score(spec) for spec in specs]
+
+
+def _of_all(
+    values: Floats, view: SearchView, spec: MetricSpec, profile: Profile, probes: Bools
+) -> Floats:
+    """(q) the values with those of questions without gold, as metrics of lists have them.
+
+    One for which anything came did not abstain. One of which nobody knows what
+    came has no value.
+    """
+    is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
+    is_empty = (view.n_gold == 0) & is_known & ~probes
+    return with_no_gold(
+        np.where(is_empty, 0.0, values), is_empty, view.searches.table, spec, profile
+    )
 
 
 def _between(

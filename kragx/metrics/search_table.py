@@ -76,6 +76,8 @@ class SearchTable:
         final: what was handed on in the end; not there where a question has searches alone.
         read: what was read; not there where no search of a question says.
         basis: the list that a metric is about which names none.
+        says_read: whether anybody in the whole evaluation says what was read, so that nothing was
+            where nothing came; else nobody knows that of any question.
     """
 
     table: MatchTable
@@ -92,6 +94,7 @@ class SearchTable:
     final: Places
     read: Places
     basis: Basis = "retrieved"
+    says_read: bool = True
 
     @property
     def n_searches(self) -> Ints:
@@ -138,7 +141,8 @@ class SearchTable:
         """The lists that a metric is about.
 
         They are there, and empty, of who failed or is missing, and where nothing was searched for,
-        or all searches failed, unless somebody has handed on something else.
+        or all searches failed, unless somebody has handed on something else. What was read is not
+        there of anybody if nobody says it.
 
         Args:
             of: which; None for the basis.
@@ -147,6 +151,8 @@ class SearchTable:
         match of or self.basis:
             case "retrieved":
                 places = self.final
+            case "read" if not self.says_read:
+                return _nowhere(len(self.n_searches))
             case "read":
                 places = self.read
             case "all":
@@ -235,7 +241,13 @@ class SearchTable:
             final=_joined_places([part.final for part in tables], docs),
             read=_joined_places([part.read for part in tables], docs),
             basis=tables[0].basis,
+            says_read=tables[0].says_read,
         )
+
+
+def _nowhere(n: int) -> Places:
+    """The lists of n questions of which nobody knows any."""
+    return Places(np.zeros(n + 1, np.int64), np.zeros(0, np.int64), np.zeros(n, bool))
 
 
 def _joined_starts(starts: Sequence[Ints], offsets: Ints) -> Ints:

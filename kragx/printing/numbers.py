@@ -25,9 +25,10 @@ def number(value: float | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A difference as people read it."""
-    # abs: -0.0 is no loss
-    return number(value) if value is None or value < 0 else f"+{number(abs(value))}"
+    """A difference as people read it; infinity has no sign, as it is no number."""
+    if value is None or value < 0 or value == inf:
+        return number(value)
+    return f"+{number(abs(value))}"  # abs: -0.0 is no loss
 
 
 def interval(low: float | None, high: float | None, *, plus: bool = False) -> str:
@@ -35,7 +36,7 @@ def interval(low: float | None, high: float | None, *, plus: bool = False) -> st
     if low is None or high is None:
         return ""
     form = signed if plus else number
-    return f"[{form(low)}, {form(high)}]"
+    return joined("", ["[", form(low), ", ", form(high), "]"])
 
 
 def at_most(share: float) -> str:
@@ -68,7 +69,7 @@ def between(low: float, high: float) -> str:
 
 def possible(low: float, high: float) -> str:
     """The same beside an estimate."""
-    return f"({number(low)} to {number(high)})"
+    return joined("", ["(", between(low, high), ")"])
 
 
 def probability(p: float | None, *, equals: str = "") -> str:

@@ -392,7 +392,7 @@ def _ends(result: SettingResult | Point) -> str:
 def _curve_table(curve: Curve, metric: str) -> Table:
     """An axis across, the metric's mean below it."""
     cells = [
-        Cell(number(point.mean) + " ▼" * point.told_apart, below=_ends(point))
+        Cell(joined(" ", [number(point.mean), "▼" * point.told_apart]), below=_ends(point))
         for point in curve.points
     ]
     n = curve.points[0].n_settings

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from kragx import UsageError
-from kragx.metrics import compute, parse_all
+from kragx import DataError, UsageError
+from kragx.metrics import compute, parse_all, profile
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Votes
 from kragx.metrics.scores import intervals_of
@@ -407,3 +407,35 @@ def test_intervals_of_many_questions_agree():
     ratio = drawn(rng, 10_001)
     fewer = Ratio(ratio.numerator[:-1], ratio.denominator[:-1])
     assert ratio.interval() == pytest.approx(fewer.interval(count=2000), rel=0.01)
+
+
+@given(
+    st.lists(questions(), min_size=1, max_size=3),
+    st.sampled_from(["skip", "zero", "abstain"]),
+    st.booleans(),
+)
+@quick
+def test_questions_without_gold_are_scored_as_of_lists(of, no_gold, hits):
+    """What all searches brought is one quantity, whichever metric asks, by each rule."""
+    looked = evidence(searched(*of))
+    rules = replace(profile("kragx"), no_gold=no_gold, no_gold_hits=hits)
+    names = ["evidence_recall", "recall(of=all)", "first_search", "first_search(need=all)"]
+    specs = parse_all([*names, "hit_rate(of=all)", "hit_rate(of=all, need=all)", "waste", "rescue"])
+    together, recall, first, last, some, whole, waste, rescue = (
+        score.values for score in compute(looked.table, specs, rules, looked)
+    )
+    np.testing.assert_allclose(together, recall)
+    np.testing.assert_array_equal(first > 0, some > 0)
+    np.testing.assert_array_equal(np.isnan(first), np.isnan(some))
+    np.testing.assert_array_equal(last > 0, whole > 0)
+    without = [not slow.golds(question) for question in of]
+    assert np.isnan(waste[without]).all()
+    assert np.isnan(rescue[without]).all()
+
+
+def test_questions_without_gold_are_refused():
+    """Where the profile wants gold, as metrics of lists do."""
+    looked = evidence(searched(asked("", "x")))
+    rules = replace(profile("kragx"), no_gold="error")
+    with pytest.raises(DataError, match="evidence_recall: 1 query has no gold"):
+        compute(looked.table, parse_all(["evidence_recall"]), rules, looked)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.printing.numbers import probability
+from kragx.printing import in_language
+from kragx.printing.numbers import between, interval, number, possible, probability, signed
 from tests.thoroughness import examples
 
 SHOWN = {
@@ -47,3 +50,23 @@ def test_a_p_above_a_limit_is_never_shown_at_it(p: float) -> None:
 def test_nothing_tested() -> None:
     """A dash."""
     assert probability(None, equals="= ") == "-"
+
+
+def test_what_was_never_found_is_said_in_korean() -> None:
+    """With bounds or without, in an interval and as a difference, which has no sign then."""
+    assert [signed(value) for value in (inf, 0.5, -0.0, -0.5)] == [
+        "never",
+        "+0.5000",
+        "+0.0000",
+        "-0.5000",
+    ]
+    assert interval(1, inf, plus=True) == "[+1.0000, never]"
+    texts = [number(inf), signed(inf), interval(1, inf), between(1, inf), possible(1, inf)]
+    said = [in_language(text, "ko") for text in texts]
+    assert said == [
+        "끝내 못 찾음",
+        "끝내 못 찾음",
+        "[1.0000, 끝내 못 찾음]",
+        "1.0000~끝내 못 찾음",
+        "(1.0000~끝내 못 찾음)",
+    ]

@@ -271,4 +271,4 @@ def _cell(series: Series, place: int, metric: str) -> Cell:
     test = None if since is None else since.tests.get(metric)
     mark = "" if test is None else _MARKS.get(test.verdict, "")
     style = {" ▲": "bold green", " ▼": "bold red"}.get(mark, "")
-    return Cell(f"{broken}{number(estimate.value)}{mark}", style, estimate.ends)
+    return Cell(joined("", [broken, number(estimate.value), mark]), style, estimate.ends)

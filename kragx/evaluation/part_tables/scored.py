@@ -135,6 +135,7 @@ def settings_hash(criteria: Criteria, texts: Texts, forbidding: Forbidding | Non
         "versions": dict(versions()),
         **({} if forbidding is None else {FORBIDDEN: _of_forbidding(forbidding)}),
         **({} if criteria.searching is None else {SEARCHES: criteria.searches_settings}),
+        "says_read": criteria.says_read,
     }
     return hashlib.sha256(to_json(settings).encode()).hexdigest()
 

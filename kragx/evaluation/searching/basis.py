@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from itertools import compress
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from kragx.evaluation.searching.listing import query_of
 from kragx.metrics import Bools
 from kragx.metrics.search_table import Basis
 
+Told = Literal["tokens", "read"]
+"""What searches may say of themselves."""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -23,11 +27,11 @@ class Seen:
     Attributes:
         basis: what each question got in the end where all have that, else what its first search
             gave.
-        says_tokens: whether any of those that were looked at says what it cost in tokens.
+        says: what any of those that were looked at says: what it cost in tokens, what was read.
     """
 
     basis: Basis
-    says_tokens: bool
+    says: frozenset[Told]
 
     @classmethod
     def joined(cls, parts: Iterable[Self | None]) -> Self | None:
@@ -36,52 +40,57 @@ class Seen:
         if not searching:
             return None
         is_first = any(part.basis == "first" for part in searching)
-        return cls(
-            "first" if is_first else "retrieved", any(part.says_tokens for part in searching)
-        )
+        says = frozenset[Told]().union(*(part.says for part in searching))
+        return cls("first" if is_first else "retrieved", says)
 
 
-def seen_in(batches: Iterable[Batch], *, all_of_them: bool) -> Seen | None:
+def seen_in(batches: Iterable[Batch], *, asks: Collection[Told] = ()) -> Seen | None:
     """What questions with their searches show; None where none has any.
 
     Args:
         batches: the questions.
-        all_of_them: whether to look on where a question has said what the basis is.
+        asks: for what to look on where a question has said what the basis is.
     """
     basis: Basis | None = None
-    says_tokens = False
+    says: set[Told] = set()
     for batch in batches:
         lists, answered = batch.searches, batch.answered
         if lists is None or not (answered & ((lists.n > 0) | ~lists.has_list)).any():
             continue
         tokens = lists.tokens[answered[query_of(lists.n)]]
-        says_tokens = says_tokens or not np.isnan(tokens).all()
+        if not np.isnan(tokens).all():
+            says.add("tokens")
+        if any(read is not None for read in compress(lists.reads, answered)):
+            says.add("read")
         if basis != "first":
             basis = "first" if _lacks_list(lists, answered).any() else "retrieved"
-        if basis == "first" and (says_tokens or not all_of_them):
+        if basis == "first" and says.issuperset(asks):
             break
-    return None if basis is None else Seen(basis, says_tokens)
+    return None if basis is None else Seen(basis, frozenset(says))
 
 
-def seen_in_records(records: Iterable[Mapping[str, Any]], *, all_of_them: bool) -> Seen | None:
+def seen_in_records(
+    records: Iterable[Mapping[str, Any]], *, asks: Collection[Told] = ()
+) -> Seen | None:
     """The same of records of a results file, before anybody looks whether they are right."""
     basis: Basis | None = None
-    says_tokens = False
+    says: set[Told] = set()
     for record in records:
         of_record, lacks_list = record.get("searches"), record.keys().isdisjoint(_HANDED_ON)
         has_searches = isinstance(of_record, list) and (of_record or lacks_list)
         if not has_searches or record.get("error") is not None:
             continue
         searches = [search for search in of_record or () if isinstance(search, dict)]
-        says_tokens = says_tokens or any(s.get("tokens") is not None for s in searches)
+        says |= {told for told in _TOLD if any(s.get(told) is not None for s in searches)}
         if basis != "first":
             is_first = lacks_list and any(map(_is_measured, searches))
             basis = "first" if is_first else "retrieved"
-        if basis == "first" and (says_tokens or not all_of_them):
+        if basis == "first" and says.issuperset(asks):
             break
-    return None if basis is None else Seen(basis, says_tokens)
+    return None if basis is None else Seen(basis, frozenset(says))
 
 
+_TOLD: tuple[Told, ...] = ("tokens", "read")
 _HANDED_ON = frozenset(("retrieved", "retrieved_chunk_ids"))
 
 
@@ -99,9 +108,10 @@ def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
     ]
     if not answers:
         return None
-    searches = (search for answer in answers for search in answer.searches)
-    says_tokens = any(search.tokens is not None for search in searches)
-    return Seen("first" if any(map(_has_searches_alone, answers)) else "retrieved", says_tokens)
+    searches = [search for answer in answers for search in answer.searches]
+    says = {told for told in _TOLD if any(getattr(s, told) is not None for s in searches)}
+    basis: Basis = "first" if any(map(_has_searches_alone, answers)) else "retrieved"
+    return Seen(basis, frozenset(says))
 
 
 def _has_searches_alone(answer: Retrieved) -> bool:

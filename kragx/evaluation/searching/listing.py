@@ -71,6 +71,17 @@ def on_basis(batch: Batch, basis: Basis) -> BasisBatch:
     return BasisBatch(**columns, final=batch.docs, lists=lists, is_there=is_there)
 
 
+def n_came(batch: Batch) -> Ints:
+    """(q) how many documents anything brought: the list of a question, or any of its searches."""
+    n_docs: Ints = batch.docs.texts.n_texts
+    if not isinstance(batch, BasisBatch) or batch.lists is None:
+        return n_docs
+    n_final, lists = batch.final.texts.n_texts, batch.lists
+    of_searches = np.zeros_like(n_docs)
+    np.add.at(of_searches, query_of(lists.n), lists.docs.texts.n_texts)
+    return n_docs + n_final + of_searches
+
+
 def _first_lists(batch: Batch, lists: SearchLists) -> Entries:
     """What the first search of each question gave that is measured; of who has none, its list."""
     final = batch.docs

@@ -79,11 +79,13 @@ class Searching:
         keeps_docs: whether documents are kept, as metrics look at them.
         counts_by: counts the tokens of what searches gave, as none says what it cost; None where
             that is said, or nobody asks.
+        says_read: as of `SearchTable`.
     """
 
     basis: Basis
     keeps_docs: bool = False
     counts_by: Tokenizer | None = None
+    says_read: bool = True
 
     def on_basis(self, batch: Batch) -> Batch:
         """A batch with the documents of the list that metrics are about which name none."""
@@ -128,6 +130,7 @@ class Searching:
         is_known = read >= 0
         of_read = np.where(is_known, place[read] if len(place) else read, UNKNOWN_DOC)
         table = listing.table(place, of_read, same, self.basis, n_docs)
+        table = replace(table, says_read=self.says_read)
         if not self.keeps_docs:
             return Searched(table)
         n, n_unknown = len(place), int((~is_known).sum())
@@ -138,6 +141,7 @@ class Searching:
         n_entries = np.zeros_like(n_docs)
         n_entries[-1:] = len(entries)  # whose they are is asked of nobody
         by_entry = listing.table(entries[:n], read, first, self.basis, n_entries)
+        by_entry = replace(by_entry, says_read=self.says_read)
         (docs,) = listing.entries.documents()
         return Searched(table, by_entry, [*docs, *[Doc()] * n_unknown])
 

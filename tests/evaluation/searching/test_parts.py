@@ -100,3 +100,27 @@ def test_a_table_is_of_its_basis(tmp_path):
     of_mixed = evaluate_in_parts(mixed, tmp_path / "out", **options)
     assert of_mixed.n_kept == 0
     assert of_mixed.evaluation.mean == evaluate(mixed, **options).mean
+
+
+def test_what_nobody_says_that_they_read_is_not_known(tmp_path, monkeypatch):
+    """Nor of who failed, is missing or did not search; with one question that says it, it is."""
+    monkeypatch.setattr(part, "PART_BYTES", 1 << 14)
+    rows = [json.loads(json.dumps(row)) for row in records(90)]
+    for search in [search for row in rows for search in row.get("searches", ())]:
+        search.pop("read", None)
+    path = tmp_path / "results.jsonl"
+    options = {"match": "text", "metrics": ["recall(of=read)", "precision@5(of=read)", "mrr"]}
+
+    def evaluated():
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        whole = evaluate(path, **options)
+        in_parts = evaluate_in_parts(path, tmp_path / "out", **options)
+        assert whole.to_dict() == in_parts.evaluation.to_dict()
+        assert len(in_parts.tables) > 1
+        return whole.mean
+
+    assert evaluated()["mrr"] > 0
+    assert evaluated()["recall(of=read)"] is evaluated()["precision@5(of=read)"] is None
+    last = next(row for row in reversed(rows) if row.get("searches") and "error" not in row)
+    last["searches"][-1]["read"] = ["nobody"]
+    assert evaluated()["recall(of=read)"] == 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kragx import Doc, Evaluation, GoldDataset, Run, Search, evaluate
+from kragx import Doc, Evaluation, Gold, GoldDataset, Query, Run, Search, evaluate
 from kragx.data import Retrieved
 from kragx.printing import as_markdown, speaking
 
@@ -97,3 +97,44 @@ def test_why_a_cost_says_nobody_is_best() -> None:
     assert "has no value for one and other, so" in verdict("seconds_per_gold")
     gold = GoldDataset.from_documents([[], []])
     assert "look whether the questions have gold" in verdict("seconds_per_gold")
+
+
+def test_who_found_something_in_a_later_search_did_not_abstain() -> None:
+    """Nothing is retrieved where neither a search nor the list that was handed on has anything."""
+    found, nothing = Search("y", (Doc("a"),)), Search("x", ())
+    answers = {
+        "later": Retrieved(searches=(nothing, found), has_list=False),
+        "never": Retrieved(searches=(nothing, nothing), has_list=False),
+        "handed on": Retrieved((Doc("a"),), searches=(nothing,)),
+    }
+    gold = [Gold(id="a")]
+    queries = [
+        Query(f"{name}, {answerable}", gold=tuple(gold * answerable), answerable=answerable)
+        for name in answers
+        for answerable in (True, False)
+    ]
+    run = Run({query.id: answers[query.id.split(",")[0]] for query in queries})
+    metrics = ["abstention", "false_abstention", "recall", "recall(of=last)", "evidence_recall"]
+    result = evaluate(
+        GoldDataset(tuple(queries)), run, match="id", metrics=metrics, no_gold="abstain"
+    )
+    nothing_came = {name: float(name == "never") for name in answers}
+    for name, value in nothing_came.items():
+        values = result.queries[f"{name}, False"]
+        assert {**values, "false_abstention": value} == dict.fromkeys(metrics, value)
+        assert result.queries[f"{name}, True"]["false_abstention"] == value
+    assert result.counts["n_empty"] == 2
+    about = {"n_queries": 3, "n_empty": 1, "n_unanswered": 0, "n_documents": 2}
+    assert result.counts["unanswerable"] == about
+    assert "nothing retrieved for 1, 2 documents for 2" in str(result)
+
+
+def test_never_is_said_in_korean() -> None:
+    """In tables too, where a number has more beside it."""
+    in_vain = Retrieved(searches=(Search("x", (Doc("x"),), tokens=3, seconds=1.0),), has_list=False)
+    evaluation = measured(in_vain, in_vain, KNOWN)
+    n_never = as_markdown([*evaluation.describe()]).count("never")
+    with speaking("ko"):
+        text = as_markdown([*evaluation.describe()])
+    assert n_never == text.count("끝내 못 찾음") >= 2  # the tokens, and the step of the median
+    assert "never" not in text
