@@ -23,9 +23,9 @@ def place() -> Place:
     return threading.get_ident(), task
 
 
-def frames() -> Iterator[FrameType]:
-    """What runs now in this thread and task, the innermost first."""
-    frame: FrameType | None = sys._getframe(1)
+def frames(innermost: FrameType | None = None) -> Iterator[FrameType]:
+    """What runs, the innermost first: by default in this thread and task."""
+    frame: FrameType | None = innermost or sys._getframe(1)
     while frame is not None:
         yield frame
         frame = frame.f_back
@@ -34,16 +34,28 @@ def frames() -> Iterator[FrameType]:
 def is_at_work(frame: FrameType, there: Place) -> bool:
     """Whether a frame runs or is awaited at a place; where that cannot be seen it is."""
     if there == place():
-        return any(running is frame for running in frames())
-    task = there[1]
-    return task is None or not (task.done() or _awaits_without(task, frame))
+        return _is_among(frame, frames())
+    thread, task = there
+    if task is None:
+        return True
+    # Between two looks the task may begin to wait, or no longer do so.
+    return any(_runs(thread, frame) or _is_awaited(task, frame) for _ in range(2))
 
 
-def _awaits_without(task: asyncio.Task[Any], frame: FrameType) -> bool:
-    """Whether a task awaits a future, and the frame is not among those that await it."""
-    awaited: Any = task.get_coro()
+def _runs(thread: int, frame: FrameType) -> bool:
+    innermost = sys._current_frames().get(thread)
+    return innermost is not None and _is_among(frame, frames(innermost))
+
+
+def _is_among(frame: FrameType, running: Iterator[FrameType]) -> bool:
+    return any(at is frame for at in running)
+
+
+def _is_awaited(task: asyncio.Task[Any], frame: FrameType) -> bool:
+    """Whether a frame is among those that wait in a task, which may wait for what hides others."""
+    awaited: Any = None if task.done() else task.get_coro()
     while inspect.iscoroutine(awaited):
         if awaited.cr_frame is frame:
-            return False
+            return not awaited.cr_running
         awaited = awaited.cr_await
-    return type(awaited).__name__ == "FutureIter"
+    return awaited is not None and type(awaited).__name__ != "FutureIter"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -146,12 +147,21 @@ def test_a_retriever_that_is_given_up() -> None:
     """What follows in the same task is no stage of it, though LangChain tells no end of it."""
     retriever = Patient(letters="ab", name="bm25")
 
+    def late() -> None:
+        time.sleep(0.05)  # until the task waits for it
+        handbook("later")
+
     async def agent() -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(retriever.ainvoke("slow"), 0.01)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
                 await retriever.ainvoke("slow")
+        known, loop = contextvars.copy_context(), asyncio.get_running_loop()
+        at_once = loop.run_in_executor(None, known.run, handbook, "at once")
+        time.sleep(0.05)  # while this task runs
+        await at_once
+        await asyncio.to_thread(late)
         await retriever.ainvoke("x")
         handbook("y")
 
@@ -160,6 +170,8 @@ def test_a_retriever_that_is_given_up() -> None:
     assert [(search.query, search.error, search.stages) for search in searches] == [
         ("slow", CUT_SHORT, ()),
         ("slow", CUT_SHORT, ()),
+        ("at once", None, ()),
+        ("later", None, ()),
         ("x", None, ()),
         ("y", None, ()),
     ]
