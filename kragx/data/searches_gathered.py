@@ -122,6 +122,8 @@ class PlainSearches:
             entry for entry in self._flat if type(entry) is dict and "same" not in entry
         ]
         self._are_full = len(full) == len(self._flat)
+        self._others: Others
+        self.texts: Sequence[str]
         self._others, self.texts = read_entries(full, "score")
         self._queries = column("query", str)
         self._tools = column("tool", str)

@@ -135,11 +135,12 @@ class CallRecording:
         self._calls: dict[Hashable, Call] = {}
         self._under_way: dict[Hashable, Call] = {}
         self._lock = threading.Lock()
-        self.is_open = True
+        self.is_open: bool = True
         # A call of which nobody knows whether it is of this question.
-        self.has_lost = False
+        self.has_lost: bool = False
         # Whether what was asked may be at work after the recording, and whether it is no longer.
-        self.may_last = self.is_over = False
+        self.may_last: bool = False
+        self.is_over: bool = False
 
     def begin(self, key: Hashable, call: Call, parents: Iterable[Hashable] = ()) -> None:
         """A call begins; of one that has begun already nothing new is heard.
