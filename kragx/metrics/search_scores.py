@@ -111,12 +111,15 @@ def _of_all(
 def _between(
     unknown: Unknown, known: MetricScores, low: MetricScores, high: MetricScores
 ) -> MetricScores:
-    """The estimate of a metric with its bounds, and the counts of what is `known`."""
+    """The estimate of a metric, and the counts of what is `known`; bounds where it may change."""
     low = replace(low, counts=known.counts)
     if low.ratio is not None and high.ratio is not None:
         return _ratio_between(unknown.rate, low, low.ratio, high.ratio)
     if low.spec.metric.is_mean:
-        return unknown.between(low, high)
+        score = unknown.between(low, high)
+        is_open = score.bounds is not None and score.bounds[0] < score.bounds[1]
+        is_same = np.array_equal(low.values, high.values, equal_nan=True)
+        return low if is_same and not is_open else score
     return _percentile_between(unknown.open_gold, low, high)
 
 

@@ -337,6 +337,10 @@ def test_bounds_by_hand():
     assert 15 < scores["tokens_per_gold"].mean < 30
     # What was found of one in three known documents: 30 / (1 + 1/2).
     assert scores["tokens_per_gold"].mean == pytest.approx(20)
+    # What comes again does so whatever is gold, also where nothing is known of any document.
+    again = Asked(((nan,), (nan,)), (1.0,), (((Tried((0,)),),), ((Tried((0, 1)),),)))
+    repeated = scores_of(["repeated"], searched(again))["repeated"]
+    assert (repeated.mean, repeated.bounds) == (0.5, None)
 
 
 def test_votes_reach_as_far_as_judges_differ():
