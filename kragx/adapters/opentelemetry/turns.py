@@ -57,8 +57,6 @@ class Spans:
         self._by_place: dict[Place, TraceSpan] = {span.place: span for span in spans}
         by_start = sorted(self._by_place.values(), key=lambda span: span.call.started)
         self.spans: list[TraceSpan] = by_start
-            self._by_place.values(), key=lambda span: span.call.started
-        )
         self._roots: dict[str, list[TraceSpan]] = defaultdict(list)
         for span in self.spans:
             if not span.around[1]:
