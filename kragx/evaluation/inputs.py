@@ -127,10 +127,11 @@ def table_counts(
     whatever came, that were answered with nothing, and that have no gold: probes.
 
     Where nothing answers any of the questions, these are counted: those answered with an empty
-    list, and by no search either, and those not answered at all; and the documents.
+    list, those not answered at all, and the documents: of what was handed on, or where nobody knows
+    that of any search.
     """
     rows, n_docs = table.unanswerable, table.n_docs
-    n_came = n_docs if searches is None else searches.table.n_docs
+    n_came = n_docs if searches is None else searches.n_came
     looked_at = table.judged[~np.repeat(rows, n_docs)]
     counts = {
         "n_queries": table.n_queries,
@@ -230,7 +231,7 @@ class Passed:
         has_answers: whether anything says what was retrieved.
         statuses: how many were answered, missing and failed.
         orders: of lists that a profile ranks by score, down how many scores rise, and do not.
-        n_empty: how many were answered with nothing, by no search either.
+        n_empty: how many were answered with nothing (`n_came`).
         seconds: how long each answer took; NaN where nobody says.
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.

@@ -46,12 +46,12 @@ def _answered(evidence: Evidence) -> Bools:
 def _is_abstention(evidence: Evidence, spec: MetricSpec) -> Bools:
     """(q) whether no document is retrieved, or none has the score that it takes.
 
-    Where there are searches, by none of these, nor in the list that was handed on; a score is that
-    of the list that metrics are about.
+    Where there are searches, in what was handed on, or where nobody knows that by any of them; a
+    score is that of the list that metrics are about.
     """
     floor = spec["score"]
     if floor is None and evidence.searches is not None:
-        return np.equal(evidence.searches.table.n_docs, 0)
+        return np.equal(evidence.searches.n_came, 0)
     if floor is None:
         return np.array([not ranked.docs for ranked in evidence.lists], bool)
     scores = [*map(_scores, evidence.lists)]

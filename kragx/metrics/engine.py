@@ -10,7 +10,7 @@ import numpy as np
 from kragx.data.searches import ListName, Order
 from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence, TextBudget
-from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
@@ -135,8 +135,8 @@ def _computed(
     of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
     left_out = probes_of(evidence) | is_unknown
     searches = None if evidence is None else evidence.searches
-    whole = table if searches is None else searches.table
-    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out, whole)))
+    n_came = table.n_docs if searches is None else searches.n_came
+    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out, n_came)))
     if evidence is not None:
         judged = [spec for spec in specs if spec.metric.from_relevance is not None]
         if judged:
@@ -234,7 +234,7 @@ def _from_relevance(
     ]
     left_out = np.broadcast_to(left_out, evidence.table.n_queries)[judged.rows]
     for spec, score in zip(
-        specs, _from_matches(judged.table, extreme_scores, rules, left_out, judged.table)
+        specs, _from_matches(judged.table, extreme_scores, rules, left_out, judged.table.n_docs)
     ):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
@@ -246,19 +246,19 @@ def _from_matches(
     specs: Sequence[MetricSpec],
     profile: Profile,
     left_out: Bools,
-    whole: MatchTable,
+    n_came: Ints,
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        scores = _score_metrics(table, specs, profile, left_out, whole)
+        scores = _score_metrics(table, specs, profile, left_out, n_came)
     else:
         scores = _between(
-            Unknown.of(table, profile), extremes(table), specs, profile, left_out, whole
+            Unknown.of(table, profile), extremes(table), specs, profile, left_out, n_came
         )
     if table.votes is None:
         return scores
     open_ = Unknown.of_votes(table, table.votes)
-    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out, whole)
+    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out, n_came)
     return [
         replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach, strict=True)
     ]
@@ -270,11 +270,11 @@ def _between(
     specs: Sequence[MetricSpec],
     profile: Profile,
     left_out: Bools,
-    whole: MatchTable,
+    n_came: Ints,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
     lows, highs = (
-        _score_metrics(extremes, specs, profile, left_out, whole) for extremes in extreme
+        _score_metrics(extremes, specs, profile, left_out, n_came) for extremes in extreme
     )
     scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
     for low, score in zip(lows, scores):
@@ -296,7 +296,7 @@ def _score_metrics(
     specs: Sequence[MetricSpec],
     profile: Profile,
     left_out: Bools,
-    whole: MatchTable,
+    n_came: Ints,
 ) -> list[MetricScores]:
     """Metrics of a table that is known whole, at every cut-off at once.
 
@@ -316,7 +316,7 @@ def _score_metrics(
         assert from_view is not None  # only those come here
         uncut_view = view(uncut["rel"])
         values = from_view(uncut_view, uncut)
-        values = with_no_gold(values, uncut_view.empty & ~left_out, whole, uncut, profile)
+        values = with_no_gold(values, uncut_view.empty & ~left_out, table, n_came, uncut, profile)
         if left_out.any():
             values = np.where(left_out, np.nan, values)
         return values, means(values)

@@ -3,20 +3,26 @@
 import numpy as np
 
 from kragx.errors import DataError
-from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import MetricSpec
 
 
 def with_no_gold(
-    values: Floats, empty: Bools, whole: MatchTable, spec: MetricSpec, profile: Profile
+    values: Floats,
+    empty: Bools,
+    table: MatchTable,
+    n_came: Ints,
+    spec: MetricSpec,
+    profile: Profile,
 ) -> Floats:
     """(c, q) what becomes of queries without gold; what a view keeps is not written into.
 
     Args:
         values: of all queries; 0 or undefined without gold.
         empty: (q) which have no gold.
-        whole: of all that came for them, by whichever search, as they abstain where nothing did.
+        table: of all queries.
+        n_came: (q) how many documents came in the end, as they abstain where none did.
         spec: the metric.
         profile: has the rule.
 
@@ -26,7 +32,7 @@ def with_no_gold(
     if not empty.any():
         return values
     match profile.no_gold:
-        case "error" if (forgotten := empty & ~whole.unanswerable).any():
+        case "error" if (forgotten := empty & ~table.unanswerable).any():
             n, (first, *_) = int(forgotten.sum()), np.flatnonzero(forgotten).tolist()
             raise DataError(
                 f"{spec}: {n} {'query has' if n == 1 else 'queries have'} no gold (the first is "
@@ -40,6 +46,6 @@ def with_no_gold(
             if profile.no_gold_hits and spec["need"] == "all":
                 return np.where(empty, 1.0, values)
         case "abstain":
-            abstained = whole.answered & (whole.n_docs == 0)
+            abstained = table.answered & (n_came == 0)
             return np.where(empty & ~np.isnan(values), abstained, values)
     return values

@@ -98,14 +98,14 @@ def _of_all(
 ) -> Floats:
     """(q) the values with those of questions without gold, as metrics of lists have them.
 
-    One for which anything came did not abstain. One of which nobody knows what
-    came has no value.
+    One for which anything came in the end did not abstain. One of which nobody knows what came has
+    no value.
     """
     is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
     is_empty = (view.n_gold == 0) & is_known & ~probes
-    return with_no_gold(
-        np.where(is_empty, 0.0, values), is_empty, view.searches.table, spec, profile
-    )
+    searches = view.searches
+    values = np.where(is_empty, 0.0, values)
+    return with_no_gold(values, is_empty, searches.table, searches.n_came, spec, profile)
 
 
 def _between(

@@ -113,6 +113,14 @@ class SearchTable:
         np.maximum.at(steps, self.query, self.step)
         return steps
 
+    @property
+    def n_came(self) -> Ints:
+        """(q) how many documents came in the end: of what was handed on, else of any search.
+
+        What was handed on may be nothing on purpose.
+        """
+        return np.where(self.final.is_there, self.final.lengths, self.table.n_docs)
+
     def is_known(self, n: int | None = None) -> Bools:
         """(q) whether it is known what the first n steps of a question brought; None for all steps.
 

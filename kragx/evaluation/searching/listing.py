@@ -72,14 +72,14 @@ def on_basis(batch: Batch, basis: Basis) -> BasisBatch:
 
 
 def n_came(batch: Batch) -> Ints:
-    """(q) how many documents anything brought: the list of a question, or any of its searches."""
+    """(q) how many documents came in the end: of what was handed on, else of any search."""
     n_docs: Ints = batch.docs.texts.n_texts
     if not isinstance(batch, BasisBatch) or batch.lists is None:
         return n_docs
     n_final, lists = batch.final.texts.n_texts, batch.lists
     of_searches = np.zeros_like(n_docs)
     np.add.at(of_searches, query_of(lists.n), lists.docs.texts.n_texts)
-    return n_docs + n_final + of_searches
+    return np.where(lists.has_list, n_final, of_searches)
 
 
 def _first_lists(batch: Batch, lists: SearchLists) -> Entries:

@@ -99,13 +99,14 @@ def test_why_a_cost_says_nobody_is_best() -> None:
     assert "look whether the questions have gold" in verdict("seconds_per_gold")
 
 
-def test_who_found_something_in_a_later_search_did_not_abstain() -> None:
-    """Nothing is retrieved where neither a search nor the list that was handed on has anything."""
+def test_who_hands_on_nothing_abstains() -> None:
+    """Or, where nobody knows what was handed on, whose searches all bring nothing."""
     found, nothing = Search("y", (Doc("a"),)), Search("x", ())
     answers = {
         "later": Retrieved(searches=(nothing, found), has_list=False),
         "never": Retrieved(searches=(nothing, nothing), has_list=False),
         "handed on": Retrieved((Doc("a"),), searches=(nothing,)),
+        "held back": Retrieved((), searches=(found,)),
     }
     gold = [Gold(id="a")]
     queries = [
@@ -114,19 +115,19 @@ def test_who_found_something_in_a_later_search_did_not_abstain() -> None:
         for answerable in (True, False)
     ]
     run = Run({query.id: answers[query.id.split(",")[0]] for query in queries})
-    metrics = ["abstention", "false_abstention", "recall", "recall(of=last)", "evidence_recall"]
+    metrics = ["abstention", "false_abstention", "recall(of=last)", "evidence_recall"]
     result = evaluate(
         GoldDataset(tuple(queries)), run, match="id", metrics=metrics, no_gold="abstain"
     )
-    nothing_came = {name: float(name == "never") for name in answers}
+    nothing_came = {name: float(name in ("never", "held back")) for name in answers}
     for name, value in nothing_came.items():
         values = result.queries[f"{name}, False"]
         assert {**values, "false_abstention": value} == dict.fromkeys(metrics, value)
         assert result.queries[f"{name}, True"]["false_abstention"] == value
-    assert result.counts["n_empty"] == 2
-    about = {"n_queries": 3, "n_empty": 1, "n_unanswered": 0, "n_documents": 2}
+    assert result.counts["n_empty"] == 4
+    about = {"n_queries": 4, "n_empty": 2, "n_unanswered": 0, "n_documents": 2}
     assert result.counts["unanswerable"] == about
-    assert "nothing retrieved for 1, 2 documents for 2" in str(result)
+    assert "nothing retrieved for 2, 2 documents for 2" in str(result)
 
 
 def test_never_is_said_in_korean() -> None:
