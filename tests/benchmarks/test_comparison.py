@@ -89,7 +89,7 @@ def test_comparison(benchmark: Any, side: str, turn: int) -> None:
     rng = np.random.default_rng(1)
     settings = {
         "dataset": {"hash": "0", "name": "made", "version": None},
-        "profile": {},
+        "profile": {"missing": "empty"},
         "deviations": {},
         "match": {},
         "versions": {},
