@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data import GoldDataset, Mender, Retrieved, Run
-from kragx.data.formats.jsonl import foreign_json, open_bytes
+from kragx.data.formats.jsonl import foreign_json, foreign_lines
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call
@@ -247,17 +247,8 @@ def _records(log: str | Path | Iterable[object]) -> Iterator[tuple[str, object]]
             dump = getattr(record, "model_dump", None)
             yield f"message {number}", dump(by_alias=True) if callable(dump) else record
         return
-    with open_bytes(log) as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                place = f"{log}:{number}"
-                try:
-                    record = foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
-                except ValueError as error:
-                    raise DataError(f"not JSON: {error}", path=place) from None
-                yield from (
-                    (place, entry) for entry in (record if isinstance(record, list) else [record])
-                )
+    for place, record in foreign_lines(log):
+        yield from ((place, entry) for entry in (record if isinstance(record, list) else [record]))
 
 
 def _message(record: object) -> tuple[Mapping[str, Any], float | None]:

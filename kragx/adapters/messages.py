@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data import GoldDataset, Mender, Retrieved, Run
-from kragx.data.formats.jsonl import foreign_json, open_bytes
+from kragx.data.formats.jsonl import foreign_lines
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call
@@ -123,15 +123,8 @@ def _chats(chats: str | Path | Iterable[object], query_id: str | None) -> Iterat
         for number, chat in enumerate(chats, start=1):
             yield _chat(chat, f"chat {number}", query_id)
         return
-    with open_bytes(chats) as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                place = f"{chats}:{number}"
-                try:
-                    record = foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
-                except ValueError as error:
-                    raise DataError(f"not JSON: {error}", path=place) from None
-                yield _chat(record, place, query_id)
+    for place, record in foreign_lines(chats):
+        yield _chat(record, place, query_id)
 
 
 def _chat(record: object, place: str, query_id: str | None) -> _Chat:
