@@ -7,13 +7,15 @@ from math import log
 
 import numpy as np
 
-from kragx.metrics.match_table import Floats
+from kragx.metrics.match_table import Floats, Ints
 
 CONFIDENCE = 0.95
 
-_STAKES = np.array([0.04, 0.08, 0.15, 0.25, 0.4, 0.6, 0.8, 0.95])
+_SHARES = (0.04, 0.08, 0.15, 0.25, 0.4, 0.6, 0.8, 0.95)
 """Shares of the capital that are bet side by side: small ones find small differences."""
 
+_LEAST = 1e-12  # a mean at the end of what can be takes all capital of who is wrong
+_SLACK = 1e-12  # of rounding, in sums
 _STEPS = 50
 """Halvings until two ends of a bisection are as near as numbers can say."""
 
@@ -44,22 +46,13 @@ class Drawn:
         """
         return self._least(confidence), -self.mirrored()._least(confidence)
 
-    def excludes(self, total: float, confidence: float = CONFIDENCE) -> int:
-        """1 where the total is surely above a number, -1 where surely below, else 0."""
-        if self._is_above(total, confidence):
-            return 1
-        return -1 if self.mirrored()._is_above(-total, confidence) else 0
-
-    def _is_above(self, total: float, confidence: float) -> bool:
-        return total < self.low.sum() or self.evidence(total) >= _needed(confidence)
-
     def _least(self, confidence: float) -> float:
         least, most = float(self.low.sum()), float(self.high.sum())
-        if self.evidence(least) < _needed(confidence):
+        if least == most or self.evidence(least) < needed(confidence):
             return least
         for _ in range(_STEPS):
             middle = (least + most) / 2
-            if self.evidence(middle) >= _needed(confidence):
+            if self.evidence(middle) >= needed(confidence):
                 least = middle
             else:
                 most = middle
@@ -81,15 +74,23 @@ class Drawn:
         return float(np.max(self.capital(total), initial=0.0))
 
     def capital(self, total: float) -> Floats:
-        """(n) its logarithm after each draw."""
-        before = np.cumsum(self.low) - self.low
-        left = np.cumsum(self.most[::-1])[::-1]
-        mean = (total - before) / left
-        ratio = (1 + self.low / self.most) / np.maximum(1 + mean, 1e-12)
-        growth = np.log1p(_STAKES[:, None] * (ratio - 1)).cumsum(axis=1)
-        return np.logaddexp.reduce(growth, axis=0) - log(len(_STAKES))
+        """(..., n) its logarithm after each draw; of terms (..., n), for each row."""
+        before = np.cumsum(self.low, axis=-1) - self.low
+        mean = (total - before) / np.cumsum(self.most[::-1])[::-1]
+        ratio = (1 + self.low / self.most) / np.maximum(1 + mean, _LEAST)
+        growth = (np.log1p(share * (ratio - 1)).cumsum(axis=-1) for share in _SHARES)
+        capital: Floats = np.logaddexp.reduce(list(growth)) - log(len(_SHARES))
+        return capital
+
+    def first_above(self, total: float, confidence: float = CONFIDENCE) -> Ints:
+        """(...) how many draws it takes to see that the total is above a number; n + 1 for none."""
+        after = np.cumsum(self.most[::-1])[::-1] - self.most
+        is_above = np.cumsum(self.low, axis=-1) - after > total + _SLACK * self.most.sum()
+        is_above |= self.capital(total) >= needed(confidence)
+        n = self.most.size
+        return np.where(is_above.any(axis=-1), is_above.argmax(axis=-1) + 1, n + 1)
 
 
-def _needed(confidence: float) -> float:
-    """The capital that refutes on one of two sides."""
+def needed(confidence: float) -> float:
+    """The logarithm of the capital that refutes a number on one of two sides."""
     return log(2 / (1 - confidence))

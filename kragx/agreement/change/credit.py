@@ -1,4 +1,4 @@
-"""What two lists of a question can differ by, as far as it is known which documents are relevant."""
+"""What two lists of a question can differ by, as far as relevant documents are known."""
 
 from __future__ import annotations
 

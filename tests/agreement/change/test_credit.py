@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kragx import evaluate
 from kragx.agreement.change.credit import LABELLED, LabelledMetric, TwoLists
@@ -23,8 +22,9 @@ def slow_difference(metric, old, new, relevant, beyond=0):
     if not gold:
         return 0.0
     values = [
-        evaluate({"q": gold}, {"q": [Doc(id=doc) for doc in docs]}, match="id", metrics=[str(metric)])
-        .mean[str(metric)]
+        evaluate(
+            {"q": gold}, {"q": [Doc(id=doc) for doc in docs]}, match="id", metrics=[str(metric)]
+        ).mean[str(metric)]
         for docs in (old, new)
     ]
     return values[1] - values[0]
@@ -32,6 +32,7 @@ def slow_difference(metric, old, new, relevant, beyond=0):
 
 @st.composite
 def cases(draw):
+    """Two short lists, a metric and maybe a relevant document beyond."""
     metric = LabelledMetric(draw(st.sampled_from(LABELLED)), draw(st.integers(1, 4)))
     return TwoLists(metric, tuple(draw(lists)), tuple(draw(lists)), draw(st.integers(0, 1)))
 
