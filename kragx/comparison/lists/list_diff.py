@@ -9,7 +9,7 @@ from typing import Any
 from kragx.comparison.failures import Failures
 from kragx.comparison.gates import GateResult, gates_parts
 from kragx.comparison.lists.identity import Identity
-from kragx.comparison.lists.question_diff import QuestionDiff, within
+from kragx.comparison.lists.question_diff import QuestionDiff
 from kragx.plain import HIDDEN, plain_fields
 from kragx.printing import (
     Line,
@@ -250,12 +250,11 @@ def _changed(diff: ListDiff, changed: list[QuestionDiff]) -> Table:
             cut_text(question.query.text or ""),
             *[f"{question.weight:g}"] * diff.is_weighted,
             number(question.overlap()),
-            _ranks([move.new for move in question.moves(k) if not within(move.old, k)]),
-            _ranks([move.old for move in question.moves(k) if not within(move.new, k)]),
+            *map(str, question.counts(k)),
         ]
         for question in changed[:SHOWN]
     ]
-    columns = [*heads, "rbo", phrase("came at"), phrase("went from")]
+    columns = [*heads, "rbo", phrase("came"), phrase("went"), phrase("moved")]
     more = len(changed) - SHOWN
     note = phrase("and {n} more", n=more) if more > 0 else ""
     return Table(columns, rows, words=2, note=note)
@@ -265,7 +264,3 @@ def cut_text(text: str) -> str:
     """A question in one line."""
     line = visible(text)
     return line if len(line) <= 50 else f"{line[:50]}…"
-
-
-def _ranks(ranks: list[int | None]) -> str:
-    return ", ".join(map(str, sorted(rank for rank in ranks if rank is not None))) or "-"

@@ -28,6 +28,7 @@ def diff_lists(
     new: Run,
     *,
     ks: Sequence[int] | None = None,
+    more_ks: Sequence[int] = (),
     ordered: bool = True,
     by: By | None = None,
     fields: Sequence[str] = (),
@@ -41,6 +42,7 @@ def diff_lists(
         old: what the old version returned.
         new: what the new one did.
         ks: the depths to look at; None for `KS`, as far as lists go.
+        more_ks: and these.
         ordered: whether lists are equal only in the same order.
         by: how documents are told; None to find out (`Identity.of`).
         fields: metadata that a metric or rule reads, which must be the same as well.
@@ -58,7 +60,7 @@ def diff_lists(
             f"no question has a list of {old.name} and of {new.name}",
             remedy="name two results of the same questions, which join by their ids",
         )
-    depths = _depths(ks, known)
+    depths = tuple(sorted({*_depths(ks, known), *more_ks}))
     values, weights = _values(diffs, depths, ordered=ordered), _weights(diffs)
     return ListDiff(
         old.name,
@@ -98,14 +100,14 @@ def _docs(run: Run, query: Query) -> tuple[Doc, ...] | None:
     return answer.documents if answer.error is None else None
 
 
-def _depths(ks: Sequence[int] | None, known: Sequence[QuestionDiff]) -> tuple[int, ...]:
+def _depths(ks: Sequence[int] | None, known: Sequence[QuestionDiff]) -> Sequence[int]:
     for k in ks or ():
         if k < 1:
             raise UsageError(f"k: {k} is no depth; name whole numbers from 1")
     if ks:
-        return tuple(sorted({*ks}))
+        return ks
     longest = max(len(side) for question in known for side in question.numbers)
-    return tuple(k for place, k in enumerate(KS) if not place or KS[place - 1] < longest)
+    return [k for place, k in enumerate(KS) if not place or KS[place - 1] < longest]
 
 
 def _values(
