@@ -28,15 +28,17 @@ class Drawn:
         low, high: (n) between which each term lies; alike where it is known.
         most: (n) the most that each term can be, whatever its sign, above 0: each was drawn from
             those that were left with a chance proportional to it.
+        rest: the sum of the same of terms that are still to come, of which nothing is known.
     """
 
     low: Floats
     high: Floats
     most: Floats
+    rest: float = 0.0
 
     def mirrored(self) -> Drawn:
         """The same terms with their signs turned."""
-        return Drawn(-self.high, -self.low, self.most)
+        return Drawn(-self.high, -self.low, self.most, self.rest)
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Between which the total lies, however often one looks, whenever one stops.
@@ -46,8 +48,13 @@ class Drawn:
         """
         return self._least(confidence), -self.mirrored()._least(confidence)
 
+    @property
+    def _left(self) -> Floats:
+        left: Floats = np.cumsum(self.most[::-1])[::-1] + self.rest
+        return left
+
     def _least(self, confidence: float) -> float:
-        least, most = float(self.low.sum()), float(self.high.sum())
+        least, most = float(self.low.sum()) - self.rest, float(self.high.sum()) + self.rest
         if least == most or self.evidence(least) < needed(confidence):
             return least
         for _ in range(_STEPS):
@@ -76,7 +83,7 @@ class Drawn:
     def capital(self, total: float) -> Floats:
         """(..., n) its logarithm after each draw; of terms (..., n), for each row."""
         before = np.cumsum(self.low, axis=-1) - self.low
-        mean = (total - before) / np.cumsum(self.most[::-1])[::-1]
+        mean = (total - before) / self._left
         ratio = (1 + self.low / self.most) / np.maximum(1 + mean, _LEAST)
         growth = (np.log1p(share * (ratio - 1)).cumsum(axis=-1) for share in _SHARES)
         capital: Floats = np.logaddexp.reduce(list(growth)) - log(len(_SHARES))
@@ -84,8 +91,8 @@ class Drawn:
 
     def first_above(self, total: float, confidence: float = CONFIDENCE) -> Ints:
         """(...) how many draws it takes to see that the total is above a number; n + 1 for none."""
-        after = np.cumsum(self.most[::-1])[::-1] - self.most
-        is_above = np.cumsum(self.low, axis=-1) - after > total + _SLACK * self.most.sum()
+        after = self._left - self.most
+        is_above = np.cumsum(self.low, axis=-1) - after > total + _SLACK * self._left[0]
         is_above |= self.capital(total) >= needed(confidence)
         n = self.most.size
         return np.where(is_above.any(axis=-1), is_above.argmax(axis=-1) + 1, n + 1)

@@ -21,7 +21,7 @@ FEW = 30
 """After so many questions it is said where hope is lost."""
 
 _LEAST = 5  # settled questions from which anything is said of how many more it takes
-_FUTURES = 200
+_FUTURES = 100
 _FAR = 10  # times as many as are labelled: beyond it is "many more"
 
 
@@ -168,9 +168,9 @@ class Ledger:
         return settled
 
     @property
-    def drawn(self) -> Drawn:
-        """What is known, in the order drawn."""
-        return Drawn(self._low, self._high, self.lot.most)
+    def _is_touched(self) -> Bools:
+        touched: Bools = (self._low > -self.lot.most) | (self._high < self.lot.most)
+        return touched
 
     def difference(self, margin: float | None = None, n_put_off: int = 0) -> LabelledDifference:
         """What is known of the difference over all.
@@ -213,20 +213,22 @@ class Ledger:
 
     def _over_all(self) -> tuple[float, float, float | None]:
         """The interval of the difference over all, and its estimate within."""
-        lot, drawn = self.lot, self.drawn
+        lot, settled = self.lot, np.flatnonzero(self.is_settled)
         if not lot.questions:
             value = lot.settled / lot.asks
             return value, value, value
+        n = int(np.max(np.flatnonzero(self._is_touched), initial=-1)) + 1
+        most, rest = lot.most[:n], float(lot.most[n:].sum())
+        drawn = Drawn(self._low[:n], self._high[:n], most, rest)
         low, high = ((end + lot.settled) / lot.asks for end in drawn.interval())
-        n = int(np.max(np.flatnonzero(self.is_settled), initial=-1)) + 1
-        if not n:
+        if not settled.size:
             return low, high, None
-        terms = (drawn.low + drawn.high) / 2
-        left = np.cumsum(drawn.most[::-1])[::-1]
+        terms = (drawn.low + drawn.high) / 2  # of who was put off, the middle
+        left = np.cumsum(most[::-1])[::-1] + rest
         # Each draw alone, with the terms before it, estimates the total without bias (D. Raj, Some
         # estimators in sampling with varying probabilities without replacement, JASA 51, 1956).
-        totals = np.cumsum(terms) - terms + left * terms / drawn.most
-        value = (float(totals[:n].mean()) + lot.settled) / lot.asks
+        totals = np.cumsum(terms) - terms + left * terms / most
+        value = (float(totals[: settled[-1] + 1].mean()) + lot.settled) / lot.asks
         return low, high, min(max(value, low), high)
 
     def _more(self, margin: float | None) -> tuple[int | None, int | None]:
@@ -234,31 +236,24 @@ class Ledger:
 
         A future draws what comes from what came, and once from either extreme.
         """
-        lot, drawn = self.lot, self.drawn
-        n_known = int(self.is_settled.sum())
-        unknown = np.flatnonzero(~self.is_settled)
-        far = unknown[: _FAR * n_known]
-        order = np.concatenate([np.flatnonzero(self.is_settled), far, unknown[len(far) :]])
-        most = drawn.most[order]
-        seen = drawn.low[order[:n_known]] / most[:n_known]
+        lot = self.lot
+        known, unknown = np.flatnonzero(self.is_settled), np.flatnonzero(~self.is_settled)
+        far = unknown[: _FAR * len(known)]
+        most = lot.most[[*known, *far]]
+        rest = float(lot.most[unknown[len(far) :]].sum())
+        seen = self._low[known] / lot.most[known]
         rng = np.random.default_rng(lot.seed)
-        shares = rng.choice([*seen, -1.0, 1.0], (_FUTURES, len(order) - n_known))
+        shares = rng.choice([*seen, -1.0, 1.0], (_FUTURES, len(far)))
         terms = np.hstack([np.tile(seen, (_FUTURES, 1)), shares]) * most
-        future = Drawn(terms, terms, most)
-        zero, edge = -lot.settled, (margin or 0.0) * lot.asks
-        steps = np.minimum(future.first_above(zero), future.mirrored().first_above(-zero))
+        up = Drawn(terms, terms, most, rest)
+        down, zero, edge = up.mirrored(), -lot.settled, (margin or 0.0) * lot.asks
+        steps = np.minimum(up.first_above(zero), down.first_above(-zero))
         if margin is not None:
-            lower, upper = (
-                future.first_above(zero - edge),
-                future.mirrored().first_above(-zero - edge),
-            )
-            steps = np.minimum(steps, np.maximum(lower, upper))
-        few, many = np.quantile(np.maximum(steps - n_known, 1), (0.1, 0.9), method="nearest")
-        limit = len(far)
-        is_far = limit < len(unknown)
-        return None if is_far and few > limit else int(few), (
-            None if is_far and many > limit else int(many)
-        )
+            within = up.first_above(zero - edge), down.first_above(-zero - edge)
+            steps = np.minimum(steps, np.maximum(*within))
+        few, many = np.quantile(steps - len(known), (0.1, 0.9), method="nearest")
+        limit = len(far) if rest else len(unknown) + 1
+        return None if few > limit else max(1, int(few)), None if many > limit else int(many)
 
     def _pool(self) -> str:
         """A hash of the documents that are known to be relevant, question by question."""

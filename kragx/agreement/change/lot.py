@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from kragx.agreement.label_files import document_name
 from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.data import Doc, Gold, GoldDataset, Query
 from kragx.data.documents import normal_form
-from kragx.data.formats.jsonl import read_records, write_records
+from kragx.data.formats.jsonl import write_records
 from kragx.errors import DataError
 from kragx.judging.keys import canonical_json, key_of
 from kragx.metrics.match_table import Floats
@@ -79,33 +79,16 @@ class Lot:
         """(n) the greatest weighted difference of each question drawn."""
         return np.array([question.most for question in self.questions], np.float64)
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """What holds for all of it, in plain values; equal lots have equal ones."""
+        record = {**asdict(self), "metric": str(self.metric)}
+        order = [question["query_id"] for question in record.pop("questions")]
+        return {"lot": {**record, "order_hash": key_of(canonical_json(order))[:16]}}
+
     def write(self, path: Path) -> None:
-        """Write it as JSON Lines: what holds for all, then a question a line."""
-        head = {**asdict(self), "metric": str(self.metric)}
-        questions = head.pop("questions")
-        write_records([{"lot": head}, *questions], path)
-
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read what `write` wrote.
-
-        Raises:
-            DataError: it is no such file.
-        """
-        (_, first), *rest = read_records(path)
-        try:
-            head = dict(first["lot"])
-            questions = tuple(
-                LotQuestion(**record | {side: tuple(record[side]) for side in ("old", "new")})
-                for _, record in rest
-            )
-            metric = LabelledMetric.of(head.pop("metric"))
-            return cls(**head, metric=metric, questions=questions)
-        except (KeyError, TypeError, ValueError):
-            remedy = "remove the folder to draw anew"
-            raise DataError(
-                "no lot that kragx diff has drawn", path=str(path), remedy=remedy
-            ) from None
+        """Write it as JSON Lines: what holds for all, then a question a line, in its order."""
+        write_records([self.record, *map(asdict, self.questions)], path)
 
 
 def draw_lot(
