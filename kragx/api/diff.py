@@ -178,7 +178,7 @@ def _questions(old: Side, new: Side) -> GoldDataset:
 
 def _check_weight(known: Query, query: Query, old: str, new: str) -> None:
     for name in ("weight", "inclusion"):
-        before, now = getattr(known, name, 1.0), getattr(query, name, 1.0)
+        before, now = getattr(known, name), getattr(query, name)
         if before != now:
             raise DataError(
                 f"query {query.id!r} has {name} {before:g} in {old} and {now:g} in {new}",

@@ -89,7 +89,7 @@ def _questions(
             left,
             right,
             next(numbers) if left is not None and right is not None else ((), ()),
-            weight=getattr(query, "weight", 1.0) / getattr(query, "inclusion", 1.0),
+            weight=query.weight / query.inclusion,
         )
         for query, (left, right) in zip(queries, sides)
     ], identity
@@ -143,8 +143,10 @@ def _counts(
     old: Run,
     new: Run,
     ks: Sequence[int],
-) -> dict[str, int]:
-    counts = {"n_questions": len(diffs), "n_compared": len(known)}
+) -> dict[str, float]:
+    counts: dict[str, float] = {"n_questions": len(diffs), "n_compared": len(known)}
+    if _weights(diffs) is not None:
+        counts["n_asks"] = sum(diff.weight for diff in known)
     ids = {diff.query.id for diff in diffs}
     for side, run in (("old", old), ("new", new)):
         counts[f"n_failed_{side}"] = len(ids & run.failures.keys())
