@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import ceil, exp, lgamma, log, log1p, sqrt
 from typing import Literal
 
 import numpy as np
@@ -23,13 +24,30 @@ def exact_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> Interval:
 
     Source: C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934.
     """
-    from scipy.special import betaincinv
-
     tail = (1 - confidence) / 2
-    # The quantiles of a beta distribution; without hits, or with nothing else, one has no end.
-    low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
-    high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
-    return low, high
+    return _least_share(hits, n, tail), 1 - _least_share(n - hits, n, tail)
+
+
+def _least_share(hits: int, n: int, tail: float) -> float:
+    """The share of which n questions show at least so many hits with a chance of `tail`.
+
+    That chance, a sum of binomial ones, rises with the share, so that the share is found by
+    halving. 0 without a hit, of which no share is too small.
+    """
+    if hits == 0:
+        return 0.0
+    if hits == n:
+        return exp(log(tail) / n)
+    ways = lgamma(n + 1) - lgamma(hits + 1) - lgamma(n - hits + 1)
+    # Below hits / n, where the share is, chances fall from `hits` on: 20 deviations are all of it.
+    further = np.arange(1, min(n - hits, ceil(10 * sqrt(n)) + 50) + 1)
+    factors = (n - hits - further + 1) / (hits + further)
+    low, high = 0.0, hits / n
+    while low < (share := (low + high) / 2) < high:
+        chance = exp(ways + hits * log(share) + (n - hits) * log1p(-share))
+        is_more = chance * (1 + float(np.cumprod(factors * share / (1 - share)).sum())) > tail
+        low, high = (low, share) if is_more else (share, high)
+    return low
 
 
 def with_exact_limits(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from scipy.stats import beta, binom, binomtest
 
 from kragx.comparison.gate_conditions import parse_gates
@@ -115,3 +116,12 @@ def test_limits_are_shown_rounded_outward():
     assert at_most(exact_limits(0, 100_000)[1]) == "0.0037%"
     assert at_most(exact_limits(0, 10_000_000)[1]) == "0.000037%"
     assert at_most(0.00099999) == "0.100%"
+
+
+@given(st.integers(1, 2_000_000), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+def test_limits_are_quantiles_of_the_beta_distribution(n: int, share: float, level: float):
+    """As scipy has them, of few questions and of two million, at any confidence."""
+    hits, tail = round(n * share), (1 - level) / 2
+    low = beta.ppf(tail, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(1 - tail, hits + 1, n - hits) if hits < n else 1.0
+    assert exact_limits(hits, n, level) == pytest.approx((low, high), rel=1e-9, abs=1e-15)
