@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import ceil, exp, lgamma, log, log1p, sqrt
+from itertools import count
+from math import exp, lgamma, log, log1p
 from typing import Literal
 
 import numpy as np
@@ -15,12 +16,17 @@ Kind = Literal["score", "exact", "capped"]
 others are, with an upper end no higher than that limit."""
 
 
+_NO_MORE = 1e-15
+"""Factors this near to 1 change nothing."""
+
+
 @lru_cache(maxsize=4096)
-def exact_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> Interval:
+def exact_limits(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
     """The exact binomial limits of a share of which n questions show `hits`.
 
     Each is passed with a chance of at most (1 - confidence) / 2, whatever the share is. Without a
-    hit the upper one is 1 - a^(1/n), with a that chance: 1.222 % of 300 questions at 95 %.
+    hit the upper one is 1 - a^(1/n), with a that chance: 1.222 % of 300 questions at 95 %. Of
+    weighted questions neither number is whole.
 
     Source: C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934.
     """
@@ -28,26 +34,53 @@ def exact_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> Interval:
     return _least_share(hits, n, tail), 1 - _least_share(n - hits, n, tail)
 
 
-def _least_share(hits: int, n: int, tail: float) -> float:
+def _least_share(hits: float, n: float, tail: float) -> float:
     """The share of which n questions show at least so many hits with a chance of `tail`.
 
-    That chance, a sum of binomial ones, rises with the share, so that the share is found by
-    halving. 0 without a hit, of which no share is too small.
+    0 without a hit, of which no share is too small. Of weighted questions, hits and n are no whole
+    numbers.
     """
     if hits == 0:
         return 0.0
-    if hits == n:
-        return exp(log(tail) / n)
-    ways = lgamma(n + 1) - lgamma(hits + 1) - lgamma(n - hits + 1)
-    # Below hits / n, where the share is, chances fall from `hits` on: 20 deviations are all of it.
-    further = np.arange(1, min(n - hits, ceil(10 * sqrt(n)) + 50) + 1)
-    factors = (n - hits - further + 1) / (hits + further)
-    low, high = 0.0, hits / n
-    while low < (share := (low + high) / 2) < high:
-        chance = exp(ways + hits * log(share) + (n - hits) * log1p(-share))
-        is_more = chance * (1 + float(np.cumprod(factors * share / (1 - share)).sum())) > tail
-        low, high = (low, share) if is_more else (share, high)
-    return low
+    a, b = hits, n - hits + 1
+    ways = lgamma(a + b) - lgamma(a) - lgamma(b)
+    low, share, high = 0.0, hits / (n + 1), 1.0
+    # By Newton's steps, by halving where one leaves what is left.
+    for _ in range(200):
+        above = _beta_share(share, a, b) - tail
+        low, high = (low, share) if above > 0 else (share, high)
+        slope = exp(ways + (a - 1) * log(share) + (b - 1) * log1p(-share))
+        step = above / slope if slope > 0 else share
+        following = share - step if low < share - step < high else (low + high) / 2
+        if abs(following - share) <= _NO_MORE * share:
+            break
+        share = following
+    return share
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """How much of a beta distribution lies below x: the regularised incomplete beta function.
+
+    Source: W. Press and others, Numerical Recipes, third edition, 2007, section 6.4: Lentz's way
+    through the continued fraction, from the end where it is short.
+    """
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(1 - x, b, a)
+    ways = lgamma(a + b) - lgamma(a) - lgamma(b)
+    front = exp(ways + a * log(x) + b * log1p(-x)) / a
+    above, below, fraction = 1.0, 0.0, 1.0
+    for step in count():
+        half = step // 2
+        if step % 2:
+            term = -(a + half) * (a + b + half) * x / ((a + step - 1) * (a + step))
+        else:
+            term = half * (b - half) * x / ((a + step - 1) * (a + step)) if step else 1.0
+        below = 1 / (1 + term * below)
+        above = 1 + term / above
+        fraction *= above * below
+        if step and abs(above * below - 1) < _NO_MORE:
+            return front * (fraction - 1)
+    raise AssertionError("unreachable")
 
 
 def with_exact_limits(
