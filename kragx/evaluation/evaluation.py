@@ -755,6 +755,5 @@ def versions() -> Mapping[str, str]:
         "kragx": version("kragx"),
         "python": platform.python_version(),
         "numpy": version("numpy"),
-        "scipy": version("scipy"),
         "platform": sys.platform,
     }

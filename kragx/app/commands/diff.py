@@ -152,7 +152,7 @@ def diff(
         retriever=retriever or (),
         trust=trust,
         k=k or None,
-        order=order == "yes",
+        ordered=order == "yes",
         by=by,
         metadata=metadata or (),
         slices=slice_by,
