@@ -97,10 +97,10 @@ class LabelledDifference(Result):
         )
         if n := counts["n_put_off"]:
             yield Line(
-                phrase("{n} questions that were put off count at their worst on either side", n=n)
+                phrase("questions put off, which count at their worst on either side: {n}", n=n)
             )
         if n := counts["n_left_out"]:
-            yield warning(phrase("{n} questions without two lists are left out", n=n))
+            yield warning(phrase("questions left out, as they do not have two lists: {n}", n=n))
         if self.is_sample:
             yield warning(
                 phrase(
