@@ -14,7 +14,7 @@ import numpy as np
 from kragx.agreement import scoring
 from kragx.agreement.labels import Labels, Scale, Sides, other_forms, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
-from kragx.agreement.sample import drawn_by
+from kragx.agreement.sample import drawing_of
 from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
@@ -197,7 +197,7 @@ def correct(
     runs = scoring.systems(runs)
     sides = read_sides(human, judge, scale, expected=expected, **choice)
     people, machine, labels = sides.human, sides.judge, sides.scale
-    if drawn_by(human) == "stratified":
+    if drawing_of(human).get("design") == "stratified":
         raise DataError(
             f"{people.name}: a stratified sample, with as many pairs of rare grades as of frequent "
             "ones, says nothing of a retriever's lists as they are",
