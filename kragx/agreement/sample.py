@@ -137,7 +137,7 @@ def draw(
                 )
     ordered = sorted(candidates, key=lambda pair: pair.ids)
     rng = random.Random(seed)
-    chances = {}
+    chances: dict[str, float] = {}
     if queries is not None:
         drawn, chances = _whole_queries(ordered, queries, rng, weights)
     elif stratified:

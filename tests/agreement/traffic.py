@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -60,6 +62,7 @@ def traffic(rng: np.random.Generator, n: int, change: str) -> Traffic:
     return Traffic(asks, people, people ^ wrong)
 
 
+@cache
 def truth(change: str, metric: str) -> tuple[float, float]:
     """The new version's mean over all asks, and what it has beyond the old one's."""
     every = traffic(np.random.default_rng(0), 2_000_000, change)
@@ -70,6 +73,7 @@ def truth(change: str, metric: str) -> tuple[float, float]:
 def coverage(
     change: str,
     metric: str,
+    *,
     labelled: int = 100,
     n: int = 2_000,
     count: int = 2_000,
@@ -78,73 +82,59 @@ def coverage(
     """How often 95 % intervals hold the truth, and how wide they are, in so many data sets.
 
     ``mean`` and ``difference`` are corrected means of people's labels of drawn questions; ``alike``
-    is the mean with all questions taken as one ask; ``judge`` the judge's own mean.
+    is the mean with all questions taken as one ask; ``judge`` the judge's own mean; ``thumbs`` the
+    share of thumbs up, which one in ten gives who found nothing, and one in fifty who did.
     """
     mean, difference = truth(change, metric)
     held = dict.fromkeys(("mean", "difference", "alike", "judge", "thumbs"), 0)
     width = 0.0
     for seed in range(count):
         rng = np.random.default_rng(seed + 1)
-        one = traffic(rng, n, change)
-        sizes = one.asks if by_asks else np.ones(n)
+        drawn = traffic(rng, n, change)
+        sizes = drawn.asks if by_asks else np.ones(n)
         chosen, chances = drawn_in_proportion(sizes.tolist(), labelled, random.Random(seed))
         order = np.concatenate([chosen, np.setdiff1d(np.arange(n), chosen)])
         people, judge = (
-            METRICS[metric](side[:, order]).astype(float) for side in (one.people, one.judge)
+            METRICS[metric](side[:, order]).astype(float) for side in (drawn.people, drawn.judge)
         )
-        drawing = {"weights": one.asks[order], "chances": np.array(chances)[chosen]}
-        for name, target, bounds, (y, f), options in (
-            ("mean", mean, (0, 1), (people[1], judge[1]), drawing),
-            (
-                "difference",
-                difference,
-                (-1, 1),
-                (people[1] - people[0], judge[1] - judge[0]),
-                drawing,
-            ),
-            ("alike", mean, (0, 1), (people[1], judge[1]), {}),
-        ):
-            y, f = y.astype(float), f.astype(float)
-            found = prediction_powered(
-                y[:labelled], f[:labelled], f[labelled:], bounds=bounds, **options
-            )
-            ends = found.interval or (found.value, found.value)
-            held[name] += ends[0] <= target <= ends[1]
-            width += name == "mean" and ends[1] - ends[0]
-        plain = judge[1] @ drawing["weights"] / one.asks.sum()
+
+        def corrected(y, f, bounds=(0, 1), **drawing):
+            return prediction_powered(
+                y[:labelled], f[:labelled], f[labelled:], bounds=bounds, **drawing
+            ).interval
+
+        drawing = {"weights": drawn.asks[order], "chances": np.array(chances)[chosen]}
+        ends = corrected(people[1], judge[1], **drawing)
+        width += ends[1] - ends[0]
+        held["mean"] += _holds(ends, mean)
+        differences = people[1] - people[0], judge[1] - judge[0]
+        held["difference"] += _holds(corrected(*differences, (-1, 1), **drawing), difference)
+        held["alike"] += _holds(corrected(people[1], judge[1]), mean)
+        plain = judge[1] @ drawing["weights"] / drawn.asks.sum()
         margin = 1.96 * judge[1].std() / n**0.5
-        held["judge"] += abs(plain - mean) <= margin
-        happy = one.people[1].any(-1)
-        gave = rng.random(n) < np.where(happy, 0.02, 0.1)
-        ups = (gave & happy) @ one.asks
-        held["thumbs"] += _holds(wilson_interval(ups / (gave @ one.asks), gave.sum()), mean)
+        held["judge"] += _holds((plain - margin, plain + margin), mean)
+        found = drawn.people[1].any(-1)
+        gave = rng.binomial(drawn.asks.astype(int), np.where(found, 0.02, 0.1))
+        held["thumbs"] += _holds(wilson_interval(gave @ found / gave.sum(), gave.sum()), mean)
     return {name: times / count for name, times in held.items()} | {"width": width / count}
 
 
 def _holds(ends, value):
-    return ends[0] <= value <= ends[1]
+    return ends is not None and ends[0] <= value <= ends[1]
+
+
+def main():
+    """Print the table: how often each interval holds the truth."""
+    for by_asks in (True, False):
+        for change, metric in product(CHANGES, METRICS):
+            shares = coverage(change, metric, by_asks=by_asks)
+            width = shares.pop("width")
+            cells = [f"{share:.1%}" for share in shares.values()]
+            how = "by asks" if by_asks else "alike"
+            cells = [how, change, metric, *cells, f"{width:.3f}"]
+            sys.stdout.write(f"| {' | '.join(cells)} |\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    rng = np.random.default_rng(0)
-    t = traffic(rng, 100000, CHANGES[2])
-    print(
-        "dup share",
-        1 - 100000 / t.asks.sum(),
-        "kish",
-        t.asks.sum() ** 2 / (t.asks**2).sum() / 1e5,
-        "max",
-        t.asks.max(),
-    )
-    for change in CHANGES:
-        print(change, [np.round(truth(change, m), 4).tolist() for m in METRICS])
-    for by in (True, False):
-        for change in CHANGES:
-            for metric in METRICS:
-                print(
-                    by,
-                    change,
-                    metric,
-                    coverage(change, metric, count=int(sys.argv[1]), by_asks=by),
-                    flush=True,
-                )
+    main()
