@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.agreement import Agreement as Agreement, agree as agree, read_labels as read_labels
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
+    from kragx.api.diff import diff as diff
     from kragx.api.evaluate import aevaluate as aevaluate, evaluate as evaluate
     from kragx.api.evaluations import Evaluations as Evaluations
     from kragx.api.pairs import match_pairs as match_pairs
     from kragx.comparison import Comparison as Comparison, compare as compare
+    from kragx.comparison.lists import ListDiff as ListDiff
     from kragx.comparison.thresholds import Sweep as Sweep, sweep as sweep
     from kragx.data import (
         Doc as Doc,
@@ -86,10 +88,12 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
     "agreement.calibration": ("Calibration", "calibrate"),
+    "api.diff": ("diff",),
     "api.evaluate": ("aevaluate", "evaluate"),
     "api.evaluations": ("Evaluations",),
     "api.pairs": ("match_pairs",),
     "comparison": ("Comparison", "compare"),
+    "comparison.lists": ("ListDiff",),
     "comparison.thresholds": ("Sweep", "sweep"),
     "data": (
         "Doc",

@@ -26,6 +26,7 @@ _SECTIONS = {
         "report": "run",
         "explain": "explain",
         "compare": "run",
+        "diff": "diff",
         "history": "history",
     },
     "What the numbers rest on": {
