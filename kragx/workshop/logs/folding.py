@@ -42,7 +42,7 @@ class Folded:
         groups: (f) the question that each wording is folded into.
         keys: (g) tells each question from others, the same in every log.
         asks: (g) how often each was asked.
-        wordings: (g) the wording that stands for it, the most frequent.
+        wordings: (g) the text that stands for it, the most frequent one.
         n_exact: how many questions there would be without near duplicates.
     """
 
@@ -88,7 +88,7 @@ def fold(texts: Sequence[str], of_text: Ints, around: Keys, asks: Ints) -> Folde
         groups,
         distinct[left],
         np.bincount(groups, asks, len(left)).astype(np.int64),
-        firsts,
+        of_text[firsts],
         len(np.unique(as_asked[of_text] ^ mixed)),
     )
 
