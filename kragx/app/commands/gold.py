@@ -1,4 +1,4 @@
-"""A gold set's life: start, questions, from-logs, probes, release, move, export, import, validate, diff."""
+"""A gold set's life: start, questions, from-logs, probes, release, move, import, diff."""
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.gold_diff import diff

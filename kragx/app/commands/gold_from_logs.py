@@ -32,7 +32,9 @@ def from_logs(
     ] = None,
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Of the workshop: its documents (default: those whose texts are logged)."),
+        typer.Option(
+            help="Of the workshop: its documents (default: those whose texts are logged)."
+        ),
     ] = None,
     column: Annotated[
         list[str] | None,
@@ -66,7 +68,9 @@ def from_logs(
     ] = 0.5,
     by: Annotated[
         str | None,
-        typer.Option("--slice", rich_help_panel=_DRAWING, help="A field: each value gets its share."),
+        typer.Option(
+            "--slice", rich_help_panel=_DRAWING, help="A field: each value gets its share."
+        ),
     ] = None,
     results: Annotated[
         list[Path] | None,

@@ -30,7 +30,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def key_of(text: str) -> int:
-    """A number for a text, the same on every machine; two texts share one with a chance of 5e-20."""
+    """A number of 64 bits for a text, the same on every machine."""
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest())
 
 
@@ -106,9 +106,7 @@ def _gists(texts: Sequence[str]) -> tuple[list[tuple[str, ...]], Keys]:
         as_asked[number] = key_of(written)
         known.update(written.split())
     interned: dict[str, str] = {}
-    gists = [
-        tuple(interned.setdefault(word, word) for word in gist(text, known)) for text in texts
-    ]
+    gists = [tuple(interned.setdefault(word, word) for word in gist(text, known)) for text in texts]
     return gists, as_asked
 
 

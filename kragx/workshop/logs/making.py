@@ -96,8 +96,8 @@ class LoggedGold(Result):
                 period=period,
             )
         return phrase(
-            "numbers will be of {n} asks {period} that people clicked or rated, {share} of all: not "
-            "of the others",
+            "numbers will be of {n} asks {period}, those of questions that people clicked or rated "
+            "({share} of all), and not of the others",
             n=n,
             period=period,
             share=percent(n / max(self.n_asks, 1)),
@@ -204,7 +204,9 @@ def gold_from_logs(
     if n is not None:
         check_whole("-n", n)
     keep = [*dict.fromkeys([*keep, *([by] if by else [])])]
-    logs = Logs([paths] if isinstance(paths, (str, Path)) else paths, columns or {}, encoding, skip_broken)
+    logs = Logs(
+        [paths] if isinstance(paths, (str, Path)) else paths, columns or {}, encoding, skip_broken
+    )
     asks = gathered(logs.questions(), masker, keep, by)
     if not len(asks):
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
@@ -212,11 +214,13 @@ def gold_from_logs(
     source = _Source(logs, masker, asks, folded, of_ask, keep, gold_from)
     rows = np.flatnonzero(source.has_gold)
     if not len(rows):
-        raise DataError(f"no {gold_from} in the logs", path=str(logs.paths[0]), field=gold_from or "")
+        raise DataError(
+            f"no {gold_from} in the logs", path=str(logs.paths[0]), field=gold_from or ""
+        )
     design: dict[str, Any] = {}
     if n is not None and n < len(rows):
         scores = {
-            "complaints": np.bincount(of_ask[asks.thumbs < 0], minlength=len(folded.keys)) > 0,
+            "complaints": _complaints(of_ask[asks.thumbs < 0], len(folded.keys)),
             "disagreement": _disagreement(folded, results),
             "doubt": _doubt(folded, store),
         }
@@ -264,23 +268,26 @@ def query_id(key: int) -> str:
     return f"q-{key:016x}"
 
 
-def _sizes(
-    asks: Ints, scores: Mapping[str, Floats], share: float, slices: Ints | None
-) -> Floats:
+def _sizes(asks: Ints, scores: Mapping[str, Floats], share: float, slices: Ints | None) -> Floats:
     """In proportion to what questions are drawn: all above 0."""
-    even = asks / asks.sum()
+    even: Floats = asks / asks.sum()
     if slices is not None:
         of_slice = np.bincount(slices, asks)
         even = (even + asks / of_slice[slices] / np.count_nonzero(of_slice)) / 2
-    towards = asks * sum(values.astype(np.float64) for values in scores.values())
+    towards = asks * np.sum([*scores.values()], axis=0)
     if not towards.any():
         return even
     sizes: Floats = share * even + (1 - share) * towards / towards.sum()
     return sizes
 
 
+def _complaints(rows: Ints, n: int) -> Floats:
+    """1 where somebody complained."""
+    return (np.bincount(rows, minlength=n) > 0).astype(np.float64)
+
+
 def _disagreement(folded: Folded, results: Sequence[str | Path]) -> Floats:
-    """How much the lists of retrievers differ: 1 - Jaccard of their documents, the mean of pairs."""
+    """How much lists differ: 1 - Jaccard of their documents, the mean over pairs."""
     if len(results) == 1:
         raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     runs = [read_run(path).results for path in results]

@@ -60,8 +60,8 @@ def open_workshop(
         corpus = folder / _CORPUS
         write_records(map(doc_record, documents.values()), corpus)
     dataset = GoldDataset(tuple(query for query, _ in questions), name="logs")
-    named = {"questions": dataset} if made.gold_from is None else {"gold": dataset}
-    started = start(folder, corpus=corpus, language=language, **named)
+    gold, alone = (None, dataset) if made.gold_from is None else (dataset, None)
+    started = start(folder, corpus=corpus, language=language, gold=gold, questions=alone)
     workshop = Workshop.open(folder)
     known: Mapping[str, Doc] = workshop.documents
     with workshop.store() as store:
