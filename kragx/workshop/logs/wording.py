@@ -83,6 +83,7 @@ _MELTED = {
 }
 _MELTED |= {"있니": "있", "없니": "없"}
 _NUMERAL = re.compile("[일이삼사오육칠팔구십백천만억조영공제]+")
+_BEFORE_VERBS = re.compile("언제|어떻게|왜|얼마|무엇|뭐|어디|어느|누가|몇|안$|못$")
 _DENIES = re.compile("[안않못없불비무미]")
 _PARTICLES = {"은": True, "을": True, "이": True, "는": False, "를": False, "가": False}
 """Each with whether it stands behind a consonant."""
@@ -116,7 +117,7 @@ def gist(text: str, known: Container[str] = ()) -> list[str]:
     Args:
         text: the question.
         known: words that stand by themselves in some question: 이 and 가 are left out behind these
-            alone, as 고양이 is no 고양 with a particle.
+            alone, and before a verb or what asks, as 고양이 is no 고양 with a particle.
     """
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     folded = " ".join(_MARKS.sub(" ", folded).split())
@@ -134,7 +135,8 @@ def gist(text: str, known: Container[str] = ()) -> list[str]:
         if token not in _FILLERS and (token != "a" or keeps_a or place == last)
     ]
     if is_korean and tokens:
-        tokens = _without_particles([*tokens[:-1], _plain_ending(tokens[-1])], known)
+        plain = _plain_ending(tokens[-1])
+        tokens = _without_particles([*tokens[:-1], plain], known, plain != tokens[-1])
     signs = "".join(_SIGNS.findall(text))
     return [*(tokens or words(text, is_split=False)), *([signs] if signs else [])]
 
@@ -196,8 +198,16 @@ def _plain_ending(word: str) -> str:
     return stem[:-1] if stem.endswith("이") and len(stem) > 2 else stem
 
 
-def _without_particles(tokens: list[str], known: Container[str]) -> list[str]:
-    bare = [_bare(token, known) for token in tokens]
+def _without_particles(tokens: list[str], known: Container[str], has_verb: bool) -> list[str]:
+    last = len(tokens) - 1
+    is_subject = [
+        place < last and (_BEFORE_VERBS.match(tokens[place + 1]) or (has_verb and place + 1 == last))
+        for place in range(len(tokens))
+    ]
+    bare = [
+        _bare(token, known) if token[-1] not in "이가" or is_one else token
+        for token, is_one in zip(tokens, is_subject)
+    ]
     roles = {token[-1] for token, stem in zip(tokens, bare) if stem != token}
     if roles & {"이", "가"} and roles & {"을", "를"}:  # who does what to whom
         return [token if token[-1] in "이가을를" else stem for token, stem in zip(tokens, bare)]
