@@ -65,7 +65,8 @@ class ListDiff(Result):
         ordered: whether equal lists have the same order, too.
         identity: how documents are told.
         counts: ``n_questions``; ``n_compared``, those with two lists; ``n_failed_old``,
-            ``n_failed_new``, ``n_missing_old``, ``n_missing_new``; and of those compared at each
+            ``n_failed_new``, ``n_missing_old``, ``n_missing_new``; ``n_runs_old``, ``n_runs_new``,
+            how often either was asked, of which the first time counts; of those compared at each
             depth ``documents@k`` of the new lists, ``came@k``, ``went@k``, ``moved@k``. Where
             questions stand for different numbers of asks ``n_asks``, of those compared.
         mean: over the asks of the questions compared: ``unchanged@k``, the share of equal lists;
@@ -184,6 +185,9 @@ def remarks(diff: ListDiff) -> Iterator[str]:
                 n=n,
                 name=visible(name),
             )
+        if (n := counts[f"n_runs_{side}"]) > 1:
+            text = phrase("asked {n} times; shown is the first", n=n)
+            yield joined(": ", [visible(name), text])
     if diff.failures:
         yield phrase("a question that failed is neither the same nor changed")
 
@@ -231,7 +235,7 @@ def _depths(diff: ListDiff) -> Table:
 
 
 def _slices(diff: ListDiff) -> Table:
-    heads = [phrase("slice"), phrase("questions"), *[phrase("asks")] * diff.is_weighted]
+    heads = [phrase("slice"), phrase("questions"), *[phrase("share of asks")] * diff.is_weighted]
     rows = [
         [
             visible(f"{part.field} = {part.value if part.value is not None else '-'}"),

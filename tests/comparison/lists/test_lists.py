@@ -69,6 +69,15 @@ def test_failed_is_neither_the_same_nor_changed():
     assert "neither the same nor changed" in str(diff)
 
 
+def test_of_several_runs_the_first_counts():
+    """A version that was asked three times is looked at as it answered first, and that is said."""
+    once = run(docs("a"), name="old")
+    several = Run.repeated([run(docs("a")), run(None), run(docs("b"))])
+    diff = diff_lists(questions(1), once, several)
+    assert (diff.mean["unchanged@1"], diff.counts["n_runs_new"], diff.failures) == (1.0, 3, ())
+    assert "new: asked 3 times; shown is the first" in str(diff)
+
+
 def test_same_id_and_another_text():
     """An id that stands for another text is another document, and that is said."""
     new = [docs("ab"), (*docs("c"), *docs("d", "edited {}"))]
