@@ -162,6 +162,9 @@ class LotFeed:
                 origin="file",
                 query_type=query.query_type,
                 metadata=metadata,
+                history=tuple(turn.to_dict() for turn in query.history),
+                weight=query.weight,
+                inclusion=query.inclusion,
             )
             return [opened, *rows]
         return rows
