@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from kragx.agreement.change import estimate
 from kragx.agreement.change.credit import LabelledMetric
 from kragx.agreement.change.lot import draw_lot
 from kragx.errors import UsageError
@@ -24,8 +25,8 @@ OLD, NEW = ["ab"] * 30, ["ac"] * 30
 class Bench:
     """A workshop of a lot at work."""
 
-    def __init__(self, folder, state, metric, margin=None):
-        diff = side_by_side(OLD, NEW, queries=asked(len(OLD)))
+    def __init__(self, folder, state, metric, margin=None, times=1):
+        diff = side_by_side(OLD * times, NEW * times, queries=asked(len(OLD) * times))
         self.lot, documents = draw_lot(diff, LabelledMetric.of(metric))
         lot_workshop(folder, self.lot, documents)
         workshop = Workshop.open(folder)
@@ -136,6 +137,21 @@ def test_each_person_has_a_question_of_their_own(bench):
     work.state.add([other])
     assert {work.next()[0], work.next(other)[0]} <= {*work.order[:2]}
     assert [*work.state.questions] == work.order[:2]
+
+
+def test_who_goes_on_without_hope_may(bench, monkeypatch):
+    """Ties without end are called hopeless, here after ten questions; the next time they go on."""
+    monkeypatch.setattr(estimate, "FEW", 10)
+    monkeypatch.setattr(estimate, "_FAR", 1)
+    work = bench(times=4)
+    for _ in range(20):
+        work.say(work.next(), 0)
+    assert work.next() is None
+    difference = work.feed.difference()
+    assert (difference.verdict, difference.counts["n_labelled"]) == ("hopeless", 10)
+    again = bench(times=4)
+    again.say(again.next(), 0)
+    assert again.next() is not None
 
 
 def test_another_lot_is_refused(bench, tmp_path):

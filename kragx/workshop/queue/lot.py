@@ -78,31 +78,39 @@ class LotFeed:
         self._relevant_from, self._margin, self._tell = relevant_from(top), margin, tell
         self._places = {question.query_id: n for n, question in enumerate(lot.questions)}
         self._ledger, self._position = Ledger(lot), 0
+        # Whoever comes back although it was hopeless goes on to the end.
         self._goes_on = self.difference().verdict == "hopeless"
+        self._is_lost = False
 
-    def difference(self, *, outlook: bool = True) -> LabelledDifference:
-        """What is known by now; without an outlook nothing is said of how many more would do."""
+    def difference(self) -> LabelledDifference:
+        """What is known by now."""
         with self._state.lock:
-            news = dict.fromkeys(self._state.touched[self._position :])
-            self._position = len(self._state.touched)
-            for place in (self._places[uid] for uid in news if uid in self._places):
-                self._ledger.take(place, self._labels(place))
-            put_off, cut = self._n_put_off(), self._relevant_from
-            return self._ledger.difference(self._margin, put_off, cut, outlook=outlook)
+            self._take_in()
+            opened = (self._places[uid] for uid in self._state.questions if uid in self._places)
+            n_put_off = sum(self._is_put_off(place) for place in opened)
+            return self._ledger.difference(self._margin, n_put_off, self._relevant_from)
 
-    def _n_put_off(self) -> int:
-        opened = (self._places[uid] for uid in self._state.questions if uid in self._places)
-        return sum(self._is_put_off(place) for place in opened)
+    def _take_in(self) -> None:
+        news = dict.fromkeys(self._state.touched[self._position :])
+        self._position = len(self._state.touched)
+        for place in (self._places[uid] for uid in news if uid in self._places):
+            self._ledger.take(place, self._labels(place))
+
+    def _is_over(self) -> bool:
+        # Whether there is hope takes longer to find out than people wait for the next pair.
+        looks = int(self._ledger.is_settled.sum()) % _NOW_AND_THEN == 0 and not self._goes_on
+        difference = self._ledger.difference(self._margin, outlook=looks)
+        self._is_lost = self._is_lost or difference.verdict == "hopeless"
+        if difference.is_over:
+            self._tell(difference.text)
+            self._tell = str
+        return difference.is_over or self._is_lost
 
     def feed(self) -> None:
         """Open what is to be judged next, unless it is decided."""
         with self._state.lock:
-            # Whether there is hope takes longer to find out than people wait for the next pair.
-            outlook = int(self._ledger.is_settled.sum()) % _NOW_AND_THEN == 0
-            difference = self.difference(outlook=outlook)
-            if difference.is_over and not (self._goes_on and difference.verdict == "hopeless"):
-                self._tell(difference.text)
-                self._tell = str
+            self._take_in()
+            if self._is_over():
                 return
             rows: list[StoredRecord] = []
             # One for each person, so that nobody reads two questions in turns, or one in vain.

@@ -90,6 +90,32 @@ def test_hit_rate_asks_for_what_stayed_only_where_that_decides():
     assert case.bounds({"c": True, "d": False, "a": False, "b": False}) == (-1.0, -1.0)
 
 
+def test_mrr_asks_for_one_after_the_other():
+    """By hand: a at rank 1 and 3; relevant, b at 1 of the new list is left; then c says nothing."""
+    case = TwoLists(LabelledMetric("mrr", 3), ("a", "c", "b"), ("b", "c", "a"))
+    assert case.wanted({}) == ("a",)
+    assert case.wanted({"a": True}) == ("b",)
+    assert case.bounds({"a": True}) == pytest.approx((-2 / 3, 0.0))
+    assert case.wanted({"a": True, "b": True}) == ()
+    assert case.wanted({"a": True, "b": False}) == ("c",)
+
+
+def test_map_by_hand():
+    """Of [a b] and [b a], b relevant and one more known: (1 - 1/2) / 2 more."""
+    case = TwoLists(LabelledMetric("map", 2), ("a", "b"), ("b", "a"), beyond=1)
+    assert case.bounds({"a": False, "b": True}) == pytest.approx((0.25, 0.25))
+
+
+def test_rounding_asks_for_nothing():
+    """Three relevant documents that change places make 0 but for rounding; the fourth says nothing.
+
+    Nor do all four whatever the order.
+    """
+    for order in ("bcad", "cabd", "acbd", "cbad"):
+        case = TwoLists(LabelledMetric("ndcg", 4), tuple("abcd"), tuple(order))
+        assert case.wanted(dict.fromkeys("abc", True)) == ()
+
+
 def test_pooled_metrics_divide_by_what_is_known_to_be_relevant():
     """By hand: recall@2 of [a b] and [a c], a and c relevant and one more known, is 1/3 more."""
     case = TwoLists(LabelledMetric("recall", 2), ("a", "b"), ("a", "c"), beyond=1)

@@ -118,6 +118,13 @@ def test_known_labels_are_not_asked_again():
     assert change.pool != known(lot, "c").pool
 
 
+def test_a_document_that_is_gold_in_any_item_is_relevant():
+    """One that a relevant item names stays so, whatever another item that it is says."""
+    items = (Gold("c"), Gold(text="the text of c", grade=0.0), Gold("b", grade=0.0))
+    lot, _ = drawn(["ab"], ["ac"], gold=GoldDataset((Query("q0", gold=items),)))
+    assert lot.settled == 0.5
+
+
 def test_names_tell_no_side():
     """An id of two texts is two documents, neither of which has the plain id; chunkings have none.
 
@@ -202,6 +209,36 @@ def test_who_is_put_off_counts_at_their_worst():
     assert 0 < without.low <= ledger.difference().low
     assert without.counts["n_put_off"] == 1
     assert any("worst on either side" in str(part.text) for part in without.describe())
+
+
+def test_the_estimate_takes_the_middle_of_who_was_put_off():
+    """By hand: two lists that gain a document; 1/4 and then .5, of which draws say .5 and .75."""
+    lot, _ = drawn(["a", "a"], ["ac", "ac"])
+    ledger = Ledger(lot)
+    ledger.take(1, {"c": True})
+    change = ledger.difference()
+    assert (change.low, change.high) == pytest.approx((0.25, 0.5))
+    assert change.difference == pytest.approx(0.625 / 2)
+
+
+def test_what_can_only_lose_is_not_the_same():
+    """No more than 0 and maybe far less is not within a margin, on neither side."""
+    for lists, ends in ((("ac", "a"), (-0.5, 0.0)), (("a", "ac"), (0.0, 0.5))):
+        change = Ledger(drawn([lists[0]], [lists[1]])[0]).difference(0.1)
+        assert (change.low, change.high, change.verdict) == (*ends, "open")
+
+
+def test_the_outlook_counts_what_was_known_before():
+    """With 40 known gains of 240 questions, ties soon decide; it says when, and so it is."""
+    gold = GoldDataset(
+        tuple(Query(f"q{n}", gold=(Gold("c"), Gold("b", grade=0.0))) for n in range(40))
+    )
+    lot, _ = drawn(["ab"] * 240, ["ac"] * 240, gold=gold)
+    assert (len(lot.questions), lot.settled) == (200, 20.0)
+    now = known(lot, "", 20)
+    assert now.verdict == "open"
+    assert known(lot, "", 20 + now.more[1]).verdict == "better"
+    assert now.more[1] < 100
 
 
 def test_what_is_left_aside_is_said():

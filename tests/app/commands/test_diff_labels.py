@@ -79,7 +79,7 @@ def test_only_looking_says_where_it_stands(files, tmp_path, kragx):
     assert "0 of the 20 questions whose lists need labels" in words
 
 
-def test_who_failed_is_not_labelled(config, tmp_path, kragx):
+def test_who_failed_is_not_labelled(config, tmp_path, kragx):  # noqa: F811
     """A version that failed is not comparable, so no workshop is made; a tolerated failure is."""
     folder = tmp_path / "w"
     command = ("diff", "reordered", "broken", "--config", config, "--workshop", folder)
