@@ -31,6 +31,7 @@ from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search
+from kragx.data.weights import INCLUSION, WEIGHT, weights_said
 from kragx.errors import DataError, shorten
 
 Row = tuple[int | None, Query, Retrieved | None]
@@ -155,6 +156,13 @@ class Batch:
         return self.more.get(FORBIDDEN)
 
     @property
+    def weights(self) -> Floats | None:
+        """How many asks each question stands for, weight over inclusion; None where all are 1."""
+        sure = [1.0] * len(self)
+        asks, inclusion = (self.more.get(name, sure) for name in (WEIGHT, INCLUSION))
+        return None if asks is inclusion else weights_said(asks, inclusion)
+
+    @property
     def metadata(self) -> Sequence[Mapping[str, Any]]:
         """Those of the questions."""
         if self.queries_made:
@@ -193,9 +201,9 @@ class Batch:
     def hashes(self) -> list[bytes]:
         """`query_hash` of each question."""
         golds, kinds = self.golds, self.more.get("query_type", repeat(None))
-        rarer = (golds.metadata, golds.alternatives)
-        plain = {"query_type", FORBIDDEN, "metadata"}
-        if self.queries_made or rarer != (None, None) or not self.more.keys() <= plain:
+        beside = (golds.metadata, golds.alternatives)
+        plain = {"query_type", FORBIDDEN, "metadata", WEIGHT, INCLUSION}
+        if self.queries_made or beside != (None, None) or not self.more.keys() <= plain:
             return [*map(query_hash, self.queries())]
         items = iter(
             [
@@ -204,11 +212,13 @@ class Batch:
             ]
         )
         n_golds = golds.texts.n_texts.tolist()
-        further = self.forbidden or repeat(None), self.metadata
-        fields = zip(self.query_ids, self.questions, kinds, n_golds, *further)
+        sure = repeat(1.0)
+        weighing = (self.more.get(name, sure) for name in (WEIGHT, INCLUSION))
+        further = zip(self.forbidden or repeat(None), self.metadata, *weighing)
+        fields = zip(self.query_ids, self.questions, kinds, n_golds, further)
         return [
-            plain_query_hash(query_id, text, kind, islice(items, n), forbidden, metadata)
-            for query_id, text, kind, n, forbidden, metadata in fields
+            plain_query_hash(query_id, text, kind, islice(items, n), *rarer)
+            for query_id, text, kind, n, rarer in fields
         ]
 
 
@@ -218,6 +228,10 @@ def _more(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:
     more: dict[str, Sequence[Any]] = {"answerable": [query.answerable for query in queries]}
     if any(items is not None for items in forbidden):
         more[FORBIDDEN] = forbidden
+    for name in (WEIGHT, INCLUSION):
+        column = [getattr(query, name) for query in queries]
+        if column.count(1.0) < len(column):
+            more[name] = column
     return more
 
 

@@ -279,28 +279,40 @@ class PooledCounts:
     """The four counts of a micro average, over the queries that were scored.
 
     There is no single count of true positives: one chunk that covers two gold items is one
-    relevant document and two found gold items.
+    relevant document and two found gold items. Where queries have weights, each document and item
+    counts as often as its query is asked.
     """
 
-    relevant: int
-    other: int
-    found: int
-    missed: int
+    relevant: float
+    other: float
+    found: float
+    missed: float
+
+    @property
+    def settled(self) -> PooledCounts:
+        """As they are kept: sums of weights are the same in another order, numbers whole."""
+        return PooledCounts(*map(settled, (self.relevant, self.other, self.found, self.missed)))
 
     def precision(self) -> float:
         """Relevant documents over all; 0 without any."""
-        return _share(self.relevant, self.other)
+        return _share(self.settled.relevant, self.settled.other)
 
     def recall(self) -> float:
         """Found gold over all; 0 without any."""
-        return _share(self.found, self.missed)
+        return _share(self.settled.found, self.settled.missed)
 
     def f1(self) -> float:
         """The harmonic mean of the two."""
         return harmonic(self.precision(), self.recall())
 
 
-def _share(part: int, rest: int) -> float:
+def settled(total: float) -> float:
+    """A sum of weights without what depends on its order; whole where it is."""
+    n = round(float(total), 6)
+    return int(n) if n.is_integer() else n
+
+
+def _share(part: float, rest: float) -> float:
     return part / (part + rest) if part + rest else 0.0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from kragx.metrics.intervals.bootstrap import CONFIDENCE, Interval
 from kragx.metrics.match_table import Floats, Ints
+from kragx.metrics.weights import effective_n, weighted_mean
 
 Kind = Literal["score", "exact", "capped"]
 """How sure a mean is: as all others are; by exact limits of the share of values above 0; or as all
@@ -90,6 +91,8 @@ def with_exact_limits(
     n_open: Ints,
     doubts: Floats,
     confidence: float = CONFIDENCE,
+    *,
+    weights: Floats | None = None,
 ) -> Floats:
     """Intervals of means, those of some columns by exact limits.
 
@@ -101,6 +104,8 @@ def with_exact_limits(
             with a value above 0, the upper one that of all.
         doubts: (2, c) how far these may put the mean, below 0 and above it.
         confidence: between 0 and 1.
+        weights: (q) of the questions: shares are by these, of Kish's number of questions; None
+            where all are alike.
 
     Returns:
         (2, c) the ends; NaN of a column without a question.
@@ -110,13 +115,20 @@ def with_exact_limits(
         hits = int((values[:, column] > 0).sum())
         # Means over several runs, of which some only are above 0, are no counts.
         is_count = kind == "exact" and hits == (values[:, column] == 1).sum()
-        n = int((~np.isnan(values[:, column])).sum()) + extra
-        if kind == "score" or not n:
+        present = ~np.isnan(values[:, column])
+        n_known = int(present.sum())
+        if kind == "score" or not n_known + extra:
             continue
-        low, high = (
-            exact_limits(hits, n, confidence)[0],
-            exact_limits(hits + extra, n, confidence)[1],
-        )
+        n, fewest, most = float(n_known + extra), float(hits), float(hits + extra)
+        if weights is not None and n_known:
+            worth = effective_n(weights, present) / n_known
+            share = weighted_mean(np.where(present, values[:, column] > 0, np.nan), weights) or 0.0
+            n *= worth
+            # What is open counts by its weight, or as much as others where nobody says that.
+            ends_of_share = (share + doubts[:, column]).round(12).clip(0, 1) * n
+            fewest = min(share * n_known * worth, ends_of_share[0])
+            most = max(n - (1 - share) * n_known * worth, ends_of_share[1])
+        low, high = exact_limits(fewest, n, confidence)[0], exact_limits(most, n, confidence)[1]
         if not is_count:
             below, above = ends[:, column] + doubts[:, column]
             low, high = max(below, 0.0), min(above, high)
