@@ -750,6 +750,5 @@ def versions() -> Mapping[str, str]:
         "kragx": version("kragx"),
         "python": platform.python_version(),
         "numpy": version("numpy"),
-        "scipy": version("scipy"),
         "platform": sys.platform,
     }

@@ -20,7 +20,7 @@ finally:
 """
 HEAVY = {
     *("httpx", "langchain_core", "matplotlib", "openai", "pandas", "psycopg", "rouge_score"),
-    *("scipy", "sqlalchemy"),
+    "sqlalchemy",
 }
 """Packages that nothing loads before it uses them."""
 COMMAND = """

@@ -10,6 +10,7 @@ of sign changes; docs/evidence/intervals.md has what was measured.
 """
 
 from collections.abc import Iterable, Sequence
+from math import erfc, sqrt
 from typing import Any
 
 import numpy as np
@@ -116,15 +117,13 @@ def normal_tests(
 
 def _test(differences: Floats, count: int, seed: int) -> tuple[float, float]:
     """The statistic of a test, and its p by itself."""
-    from scipy.special import erfc
-
     differing = differences[differences != 0]
     if not differing.size:
         return 0.0, 1.0
     statistic = float(abs(differing.sum()) / np.sqrt((differing**2).sum()))
     if differing.size < _LARGE:
         return statistic, float(sign_flip_p(differing[:, None], count, seed)[0])
-    return statistic, float(erfc(statistic / np.sqrt(2)))
+    return statistic, erfc(statistic / sqrt(2))
 
 
 def _products(table: Sequence[NDArray[np.float32]], n: int, parts: Sequence[Rows]) -> Floats:

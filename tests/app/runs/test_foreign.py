@@ -316,7 +316,7 @@ def baited(plain_folder, here, asked, monkeypatch):
         shutil.copytree(plain_folder, here / name)
     os.mkfifo(here / "fifo")
     for folder in (here, theirs):  # where kragx is started, and beside the config
-        for name in ("bait", "scipy", "matplotlib", "openai", "pyarrow"):
+        for name in ("bait", "matplotlib", "openai", "pyarrow"):
             text = BAIT.format(marker=str(marker))
             (folder / f"{name}.py").write_text(text, encoding="utf-8")
         (folder / ".env").write_text("KRAGX_OF_FOLDER=1\n", encoding="utf-8")
@@ -331,7 +331,7 @@ def baited(plain_folder, here, asked, monkeypatch):
         return theirs
 
     yield write
-    for name in ("bait", "scipy", "matplotlib", "openai", "pyarrow"):
+    for name in ("bait", "matplotlib", "openai", "pyarrow"):
         if str(here) in str(getattr(sys.modules.get(name), "__file__", "")):
             del sys.modules[name]
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from scipy.stats import beta, binom, binomtest
 
 from kragx.comparison.gate_conditions import parse_gates
@@ -22,6 +23,12 @@ RECOMMENDED = {0.01: 1022, 0.02: 509, 0.05: 202, 0.2: 48}
 def all_limits(n: int) -> np.ndarray:
     """(2, n + 1) the limits of n questions with each number of hits."""
     return np.array([exact_limits(hits, n) for hits in range(n + 1)]).T
+
+
+def most_passing(n: int, limit: float) -> int:
+    """How many hits of n have an upper limit below another; -1 where none does."""
+    hits = (hits for hits in range(n + 1) if exact_limits(hits, n)[1] >= limit)
+    return next(hits, n + 1) - 1
 
 
 def test_known_limits():
@@ -55,11 +62,11 @@ def test_each_limit_covers_at_every_rate(n):
 def test_gates_pass_what_is_good_and_not_what_is_not(limit, n):
     """At the limit 2.5 % pass at most, with any n; of a fifth of it 90 %, with n as recommended."""
     for size in (n // 2, n, n + 1, 2 * n):
-        passing = (all_limits(size)[1] < limit).sum() - 1
+        passing = most_passing(size, limit)
         assert (binom.cdf(passing, size, limit) if passing >= 0 else 0) <= TAIL
     for size in range(n, n + 40):
-        assert binom.cdf((all_limits(size)[1] < limit).sum() - 1, size, limit / 5) >= 0.9
-    passing = (all_limits(n - 1)[1] < limit).sum() - 1
+        assert binom.cdf(most_passing(size, limit), size, limit / 5) >= 0.9
+    passing = most_passing(n - 1, limit)
     assert binom.cdf(passing, n - 1, limit / 5) < 0.9, "a smaller n would not do"
 
 
@@ -115,3 +122,16 @@ def test_limits_are_shown_rounded_outward():
     assert at_most(exact_limits(0, 100_000)[1]) == "0.0037%"
     assert at_most(exact_limits(0, 10_000_000)[1]) == "0.000037%"
     assert at_most(0.00099999) == "0.100%"
+
+
+@given(
+    st.one_of(st.integers(1, 2_000_000), st.floats(1, 1_000)),
+    st.floats(0, 1),
+    st.sampled_from([0.5, 0.9, 0.95, 0.999]),
+)
+def test_limits_are_quantiles_of_the_beta_distribution(n: float, share: float, level: float):
+    """As scipy has them, of few questions, of two million and of parts, at any confidence."""
+    hits, tail = round(n * share) if isinstance(n, int) else n * share, (1 - level) / 2
+    low = beta.ppf(tail, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(1 - tail, hits + 1, n - hits) if hits < n else 1.0
+    assert exact_limits(hits, n, level) == pytest.approx((low, high), rel=1e-7, abs=1e-12)
