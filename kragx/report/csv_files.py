@@ -93,7 +93,7 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
     """A line for each query, run and matcher, a column for each metric; empty where undefined.
 
     Behind them stands why the retriever failed, if it did, and where something is forbidden what
-    came of it, and where queries weigh unlike for how many asks it stands; with the gold set, the question and its type at the end of each line.
+    came of it, and of weighted queries for how many asks each stands; with the gold set, the question and its type at the end of each line.
     """
     columns = {} if dataset is None else QUESTION_COLUMNS
     rows = query_rows(evaluations)

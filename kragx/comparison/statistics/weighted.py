@@ -6,18 +6,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from kragx.comparison.statistics.randomisation import Rows
 from kragx.metrics import Bools, Floats
-from kragx.metrics.weights import effective_n, question_weights
+from kragx.metrics.weights import effective_n
 
 
-def of_rows(
-    weights: Floats | None, rows: np.ndarray[tuple[int], np.dtype[np.intp]] | None
-) -> Floats | None:
-    """The weights of some questions; None where those are alike."""
+def of_rows(weights: Floats | None, rows: Rows | None) -> Floats | None:
+    """The weights of some questions; None where those are alike, unless all are 0."""
     if weights is None:
         return None
     part = weights if rows is None else weights[rows]
-    return question_weights(part, np.ones(len(part)))
+    return part if part.size and (np.ptp(part) > 0 or not part.any()) else None
 
 
 def scaled(weights: Floats) -> Floats:

@@ -37,7 +37,9 @@ def test_by_hand():
 @given(WEIGHTS.filter(any), st.data())
 def test_linearised_values_have_the_error_of_the_ratio(weights, data):
     """Their plain mean is the weighted one, and their squares those of Hajek's standard error."""
-    values = np.array(data.draw(st.lists(DIFFERENCES, min_size=len(weights), max_size=len(weights))))
+    values = np.array(
+        data.draw(st.lists(DIFFERENCES, min_size=len(weights), max_size=len(weights)))
+    )
     w = np.array(weights)
     mean = sum(a * b for a, b in zip(weights, values)) / sum(weights)
     line = linearised(values[:, None], w)[:, 0]
