@@ -31,6 +31,7 @@ from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search
+from kragx.data.weights import INCLUSION, WEIGHT, weights_said
 from kragx.errors import DataError, shorten
 
 Row = tuple[int | None, Query, Retrieved | None]
@@ -155,6 +156,13 @@ class Batch:
         return self.more.get(FORBIDDEN)
 
     @property
+    def weights(self) -> Floats | None:
+        """How many asks each question stands for, weight over inclusion; None where all are 1."""
+        sure = [1.0] * len(self)
+        asks, inclusion = (self.more.get(name, sure) for name in (WEIGHT, INCLUSION))
+        return None if asks is inclusion else weights_said(asks, inclusion)
+
+    @property
     def metadata(self) -> Sequence[Mapping[str, Any]]:
         """Those of the questions."""
         if self.queries_made:
@@ -218,6 +226,10 @@ def _more(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:
     more: dict[str, Sequence[Any]] = {"answerable": [query.answerable for query in queries]}
     if any(items is not None for items in forbidden):
         more[FORBIDDEN] = forbidden
+    for name in (WEIGHT, INCLUSION):
+        column = [getattr(query, name) for query in queries]
+        if column.count(1.0) < len(column):
+            more[name] = column
     return more
 
 

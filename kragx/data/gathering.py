@@ -20,11 +20,13 @@ from kragx.data.searches_gathered import (
     PlainSearches,
 )
 from kragx.data.text import Mender
+from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.errors import DataError
 
-_RARER = frozenset((FORBIDDEN, "metadata"))
+_UNSAID: Mapping[str, Any] = {"metadata": {}, FORBIDDEN: None, WEIGHT: 1.0, INCLUSION: 1.0}
+"""What few records have, and what it is of the others."""
 _FIELDS = frozenset(
-    ("query_id", "query", "gold", "retrieved", "seconds", "error", SEARCHES, *_RARER)
+    ("query_id", "query", "gold", "retrieved", "seconds", "error", SEARCHES, *_UNSAID)
 )
 _MOST_NEW = 1 << 23
 _NOT_PLAIN = (
@@ -85,7 +87,7 @@ class Records:
         if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
             self._begin()
         has_list, error = "retrieved" in record, record.get("error")
-        rarer = [name for name in _RARER if name in record]
+        rarer = [name for name in _UNSAID if name in record]
         try:
             more = self._read_rarer(record) if rarer else {}
             golds, gold_texts = read_entries(record.get("gold", []), "grade")
@@ -147,10 +149,12 @@ class Records:
         return {
             "metadata": metadata,
             FORBIDDEN: all_forbidden(record.get(FORBIDDEN), Mender()),
+            WEIGHT: clean_weight(record.get(WEIGHT)),
+            INCLUSION: clean_inclusion(record.get(INCLUSION)),
         }
 
     def _add_more(self, more: Mapping[str, Any]) -> None:
-        for name, unsaid in (("metadata", {}), (FORBIDDEN, None)):
+        for name, unsaid in _UNSAID.items():
             column = self._more.setdefault(name, [unsaid] * len(self._rows))
             column.append(more.get(name, unsaid))
 
@@ -160,7 +164,11 @@ class Records:
             return
         lines, query_ids, questions, statuses, seconds = zip(*self._rows)
         golds, docs = self._golds.entries(), self._docs.entries()
-        more = {name: column for name, column in self._more.items() if any(map(_says, column))}
+        more = {
+            name: column
+            for name, column in self._more.items()
+            if column.count(_UNSAID[name]) < len(column)
+        }
         gathered = self._searches
         searches = None if gathered is None else gathered.lists(len(self._rows))
         errors = self._errors
@@ -183,8 +191,3 @@ def _status(record: Mapping[str, Any]) -> Status:
     if type(error) is not str or not error.strip() or record.get("retrieved"):
         raise NotPlainError
     return "failed"
-
-
-def _says(value: Any) -> bool:
-    """Whether a field says something: that nothing is forbidden is something."""
-    return value not in (None, {})

@@ -35,6 +35,15 @@ from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
 from kragx.data.text import Mender
 from kragx.data.turns import Turn
+from kragx.data.weights import (
+    INCLUSION,
+    WEIGHT,
+    Floats,
+    clean_inclusion,
+    clean_weight,
+    unequal,
+    weights_of,
+)
 from kragx.errors import DataError, UsageError, inside
 from kragx.printing import Line, Part, Shown, Table, phrase, visible
 
@@ -90,6 +99,9 @@ class Query:
         history: what was said before in the same conversation, the earliest first.
         forbidden: what must not come (`Forbidden`, or mappings as in a gold file); empty where
             somebody has looked, None where nobody has.
+        weight: how many asks it stands for, 0 or more: means count it so many times.
+        inclusion: its chance of having been drawn from more questions, above 0 and at most 1, fixed
+            before anybody judged it: means count it as weight / inclusion asks.
 
     Examples:
         >>> from kragx import Gold, Query
@@ -108,11 +120,17 @@ class Query:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Turn, ...] = ()
     forbidden: tuple[Forbidden, ...] | None = None
+    weight: float = 1.0
+    inclusion: float = 1.0
 
     def __post_init__(self) -> None:
         if self.forbidden is not None:  # in Python mappings are items, too
             items = all_forbidden(self.forbidden, Mender())
             object.__setattr__(self, FORBIDDEN, items)
+        if type(self.weight) is not float or self.weight != 1.0:
+            object.__setattr__(self, "weight", clean_weight(self.weight))
+        if type(self.inclusion) is not float or self.inclusion != 1.0:
+            object.__setattr__(self, "inclusion", clean_inclusion(self.inclusion))
 
     @property
     def turn(self) -> int:
@@ -188,6 +206,15 @@ class GoldDataset(Shown):
         check_unique((query.id for query in self.queries), self.name)
         if any(query.forbidden for query in self.queries):
             check_versions(item for query in self.queries for item in query.forbidden or ())
+        _ = self.weights
+
+    @cached_property
+    def weights(self) -> Floats | None:
+        """(q) how many asks of all traffic each question stands for: weight over inclusion.
+
+        None where all are alike, so that every number is the one without weights.
+        """
+        return unequal(weights_of(self.queries), self.name)
 
     @cached_property
     def may_forbid(self) -> bool:
@@ -323,15 +350,16 @@ def query_hash(query: Query) -> bytes:
     """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8.
 
     A question without a history has no field of that name, nor has one of which nobody says what
-    is forbidden.
+    is forbidden, or that stands for one ask, drawn for sure.
     """
     types = _json([*query.expected_doc_types]) if query.expected_doc_types else "[]"
     golds = ",".join([_gold_json(gold) for gold in query.gold])
     return _sha256(
         f'{{"answerable":{_json(query.answerable)},"expected_doc_types":{types},'
         f'{_forbidden_json(query.forbidden)}"gold":[{golds}],{_history_json(query)}"id":{_json(query.id)},'
-        f'"metadata":{_metadata_json(query)},"query_type":{_json(query.query_type)},'
-        f'"reference":{_json(query.reference)},"text":{_json(query.text)}}}'
+        f'{_weight_json(query.inclusion, INCLUSION, "{},")}"metadata":{_metadata_json(query)},'
+        f'"query_type":{_json(query.query_type)},"reference":{_json(query.reference)},'
+        f'"text":{_json(query.text)}{_weight_json(query.weight, WEIGHT, ",{}")}}}'
     )
 
 
@@ -368,6 +396,10 @@ def _history_json(query: Query) -> str:
     if not query.history:
         return ""
     return f'"history":{_json([turn.to_dict() for turn in query.history])},'
+
+
+def _weight_json(value: float, name: str, place: str) -> str:
+    return "" if value == 1.0 else place.format(f'"{name}":{value!r}')
 
 
 def _forbidden_json(items: Sequence[Forbidden] | None) -> str:

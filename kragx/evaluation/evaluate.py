@@ -26,7 +26,7 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
 from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met, joined
-from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
+from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Matches, itself, match_all, watching
 from kragx.evaluation.pools import check_whole_lists, pooled
@@ -193,6 +193,7 @@ def _evaluated(
             criteria.plan(keep=itself if looks_at_texts else None), forbidding=forbidding
         )
         matches = match_all(source, plan, notes, engine, hears)
+    matches = matches.weighed(source.dataset_name)
     table, marks, searches = matches.on_basis, matches.forbidden, matches.searches
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
         marks = None  # nothing is forbidden after all
@@ -254,7 +255,7 @@ def unmeasured(
         name=source.name,
         scores=(),
         query_ids=tuple(source.passed.query_ids),
-        counts=counts,
+        counts={**counts, **asks_counts(table.weights)},
         settings=settings | {"versions": versions()},
         match_name=criteria.label,
         table=table,

@@ -198,6 +198,11 @@ class Evaluation(Result):
         return basis
 
     @property
+    def weights(self) -> Floats | None:
+        """(q) how many asks each query stands for; None where all are alike."""
+        return self.table.weights
+
+    @property
     def unanswered(self) -> bool:
         """Whether the retriever failed, and answered no query at all: then nothing has a value."""
         if self.runs:

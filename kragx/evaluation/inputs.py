@@ -62,8 +62,9 @@ from kragx.matchers import (
 )
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
-from kragx.metrics import ForbiddenMarks, MatchTable, Profile
+from kragx.metrics import Floats, ForbiddenMarks, MatchTable, Profile
 from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.table_view import pooled_count
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -103,6 +104,15 @@ def judged_share(table: MatchTable) -> float | None:
     """
     judged = table.judged[~np.repeat(table.unanswerable, table.n_docs)]
     return float(judged.mean()) if judged.size else None
+
+
+N_ASKS = "n_asks"
+"""The count of asks that questions stand for."""
+
+
+def asks_counts(weights: Floats | None) -> dict[str, float]:
+    """How many asks the questions stand for; empty where all weigh alike."""
+    return {} if weights is None else {N_ASKS: pooled_count(float(weights.sum()))}
 
 
 UNANSWERABLE = "unanswerable "

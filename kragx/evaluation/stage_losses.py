@@ -29,7 +29,7 @@ from kragx.evaluation.search_lists import (
 )
 from kragx.matchers import MatchWarning, OnMatch
 from kragx.metrics import MetricWarning, Profile, TextBudget
-from kragx.metrics.engine import number_of
+from kragx.metrics.scores import number_of
 from kragx.printing import (
     Heading,
     Line,
@@ -659,7 +659,11 @@ def _means(
     places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
     rows = [places[query.id] for query in queries if name in lists[query.id]]
     scores = evaluation.with_metrics(metrics).scores
-    return {str(score.spec): number_of(score.spec.metric, score.values[rows]) for score in scores}
+    weights = None if evaluation.weights is None else evaluation.weights[rows]
+    return {
+        str(score.spec): number_of(score.spec.metric, score.values[rows], weights=weights)
+        for score in scores
+    }
 
 
 class _Chain:

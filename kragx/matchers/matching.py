@@ -112,6 +112,7 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
         top=1.0 if matcher.top is None else float(matcher.top),
         unanswerable=batch.unanswerable,
         votes=Votes(low[place], high[place], grade, grade) if matcher.votes else None,
+        weights=batch.weights,
     )
 
 

@@ -14,11 +14,12 @@ from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
-from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
+from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes, number_of
 from kragx.metrics.search_scores import search_scores
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
-from kragx.metrics.table_view import PooledCounts, TableView, harmonic
+from kragx.metrics.table_view import PooledCounts, TableView, harmonic, pooled_count
 from kragx.metrics.tool_names import BY_DOCUMENT
+from kragx.metrics.weights import weighted_mean
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -152,9 +153,10 @@ def _computed(
 
 def _from_evidence(evidence: Evidence, spec: MetricSpec, is_unknown: Bools) -> MetricScores:
     metric = spec.metric
+    weights = evidence.table.weights
     if metric.from_run is not None:
         nothing = np.full(evidence.table.n_queries, np.nan)
-        return MetricScores(spec, nothing, metric.from_run(evidence))
+        return MetricScores(spec, nothing, metric.from_run(evidence), weights=weights)
     assert metric.from_evidence is not None  # one of the three is given
     concerned = metric.concerns(evidence.table.unanswerable)
     if not metric.reads_forbidden:
@@ -168,28 +170,23 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec, is_unknown: Bools) -> M
     values = own(metric.from_evidence(evidence, spec))
     maxima = None if metric.maximum is None else own(metric.maximum(evidence, spec))
     if metric.extremes is None:
-        return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
+        number = number_of(metric, values, weights=weights)
+        return MetricScores(spec, values, number, maxima=maxima, weights=weights)
     low, high = metric.extremes(evidence, spec)
-    bounds = bounds_of(low, high)
-    number = number_of(metric, values, bounds)
+    bounds = bounds_of(low, high, weights)
+    number = number_of(metric, values, bounds, weights=weights)
     counts = {} if metric.counts is None else metric.counts(evidence, spec)
     ends = (low, high) if metric.reads_forbidden else None
     return MetricScores(
-        spec, values, number, bounds=bounds, maxima=maxima, extremes=ends, counts=counts
+        spec,
+        values,
+        number,
+        bounds=bounds,
+        maxima=maxima,
+        extremes=ends,
+        counts=counts,
+        weights=weights,
     )
-
-
-def number_of(
-    metric: Metric, values: Floats, bounds: tuple[float, float] | None = None
-) -> float | None:
-    """The number that the queries' values make; None without any.
-
-    Nor is there one of what must not be found where it has `bounds`: what is not known of that is
-    no better for what is.
-    """
-    scored = defined(values)
-    is_open = metric.reads_forbidden and bounds is not None
-    return metric.number(scored) if scored.size and not is_open else None
 
 
 def probes_of(evidence: Evidence | None) -> Bools:
@@ -203,12 +200,14 @@ def probes_of(evidence: Evidence | None) -> Bools:
     return evidence.forbidden.probes(evidence.table)
 
 
-def bounds_of(low: Floats, high: Floats) -> tuple[float, float] | None:
+def bounds_of(
+    low: Floats, high: Floats, weights: Floats | None = None
+) -> tuple[float, float] | None:
     """Between which means values lie; None where all of them are known."""
-    lowest, greatest = defined(low), defined(high)
-    if np.array_equal(lowest, greatest):
+    if np.array_equal(defined(low), defined(high)):
         return None
-    return float(lowest.mean()), float(greatest.mean())
+    lowest, greatest = weighted_mean(low, weights), weighted_mean(high, weights)
+    return None if lowest is None or greatest is None else (lowest, greatest)
 
 
 def _from_relevance(
@@ -233,12 +232,14 @@ def _from_relevance(
         for spec in specs
     ]
     left_out = np.broadcast_to(left_out, evidence.table.n_queries)[judged.rows]
+    weights = evidence.table.weights
+    table = replace(judged.table, weights=None if weights is None else weights[judged.rows])
     for spec, score in zip(
-        specs, _from_matches(judged.table, extreme_scores, rules, left_out, judged.table.n_docs)
+        specs, _from_matches(table, extreme_scores, rules, left_out, table.n_docs)
     ):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
-        yield replace(score, spec=spec, values=values, no_gold=None)
+        yield replace(score, spec=spec, values=values, no_gold=None, weights=weights)
 
 
 def _from_matches(
@@ -319,7 +320,7 @@ def _score_metrics(
         values = with_no_gold(values, uncut_view.empty & ~left_out, table, n_came, uncut, profile)
         if left_out.any():
             values = np.where(left_out, np.nan, values)
-        return values, means(values)
+        return values, means(values, table.weights)
 
     @cache
     def pooled(rel: float | None) -> list[PooledCounts]:
@@ -337,7 +338,8 @@ def _score_metrics(
             )
             if precision is not None and recall is not None:
                 mean = harmonic(precision, recall)
-        scores = MetricScores(spec, values[row], mean, view(rel).empty & ~left_out)
+        no_gold = view(rel).empty & ~left_out
+        scores = MetricScores(spec, values[row], mean, no_gold, weights=table.weights)
         if spec.label and spec.name not in BY_DOCUMENT:
             scores = replace(scores, not_one_to_one=int(view(rel).not_one_to_one.sum()))
         if metric.pooled is None:
@@ -357,13 +359,15 @@ def _shared(metric: Metric, spec: MetricSpec) -> dict[str, Value]:
 def _pooled(view: TableView, left_out: Bools, *, skip_no_gold: bool) -> list[PooledCounts]:
     """The four counts at each cut-off, over the queries that are scored."""
     scored = ~left_out & (~view.empty if skip_no_gold else np.ones_like(view.empty))
-    gold = int(view.n_gold[scored].sum())
+    weights = view.table.weights
+    asks = 1 if weights is None else weights[scored]
+    gold = pooled_count((view.n_gold[scored] * asks).sum())
     sums = (
-        block[:, scored].sum(axis=1, dtype=np.int64).tolist()
+        (block[:, scored] * asks).sum(axis=1).tolist()
         for block in (view.relevant, view.depth, view.found)
     )
     return [
-        PooledCounts(relevant, depth - relevant, n_found, gold - n_found)
+        PooledCounts(*map(pooled_count, (relevant, depth - relevant, n_found, gold - n_found)))
         for relevant, depth, n_found in zip(*sums, strict=True)
     ]
 
@@ -374,10 +378,8 @@ def _cut(spec: MetricSpec) -> float:
     return np.inf if spec.k is None else float(spec.k)
 
 
-def means(values: Floats) -> list[float | None]:
+def means(values: Floats, weights: Floats | None = None) -> list[float | None]:
     """The mean of each row of (c, q) values, of those that are defined; None without any."""
-    undefined = np.isnan(values)
-    if not undefined.any() and values.shape[1]:
+    if weights is None and values.shape[1] and not np.isnan(values).any():
         return [float(mean) for mean in values.mean(axis=1)]
-    scored = [defined(row) for row in values]
-    return [float(row.mean()) if row.size else None for row in scored]
+    return [weighted_mean(row, weights) for row in values]

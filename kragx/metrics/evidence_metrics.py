@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from math import log2
 from typing import Any
 
@@ -14,7 +15,8 @@ from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
-from kragx.metrics.spec import Metric, MetricSpec, Option, defined
+from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.metrics.weights import counting, weighted_mean
 
 # -- where the documents come from ----------------------------------------------------------------
 
@@ -99,11 +101,27 @@ def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:
 
 
 def _throughput(evidence: Evidence) -> float | None:
-    total = float(defined(_seconds(evidence)).sum())
-    answered = sum(
-        ranked.status == "answered" and ranked.seconds is not None for ranked in evidence.lists
+    weights = evidence.table.weights
+    seconds, asks = counting(_seconds(evidence), weights)
+    total = float((seconds if asks is None else asks * seconds).sum())
+    answered = np.array(
+        [r.status == "answered" and r.seconds is not None for r in evidence.lists], np.float64
     )
-    return evidence.concurrency * answered / total if total > 0 else None
+    n_answered = float((answered if weights is None else weights * answered).sum())
+    return evidence.concurrency * n_answered / total if total > 0 else None
+
+
+def _percentile_of(percent: int, seconds: Floats, weights: Floats | None = None) -> float:
+    """The percentile as if each question stood there as often as it is asked."""
+    if weights is None:
+        return float(np.percentile(seconds, percent))
+    order = np.argsort(seconds, kind="stable")
+    ends = np.cumsum(weights[order])
+    starts = ends - weights[order]
+    # A question holds the places from its first ask to its last; between two lies a straight line.
+    places = np.stack([starts, np.maximum(ends - 1, starts)], axis=1).ravel()
+    place = percent / 100 * (ends[-1] - 1)
+    return float(np.interp(place, places, np.repeat(seconds[order], 2)))
 
 
 def _percentile(percent: int, en: str, ko: str) -> Metric:
@@ -115,7 +133,7 @@ def _percentile(percent: int, en: str, ko: str) -> Metric:
         "out, between two of them by linear interpolation",
         meaning={"en": f"{en} answered within this time.", "ko": f"{ko} 이 시간 안에 끝납니다."},
         from_evidence=_seconds,
-        number=lambda seconds: float(np.percentile(seconds, percent)),
+        number=partial(_percentile_of, percent),
         range=(0.0, None),
         unit="seconds",
         better="lower",
@@ -228,11 +246,12 @@ def _completeness_extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats
 
 def _completeness(evidence: Evidence, spec: MetricSpec) -> Floats:
     """What is not known counts as held as often as the rest, as in `kragx.metrics.scores`."""
-    values = evidence.facts(spec.k).held
-    judged = values[~np.isnan(values)]
-    rate = (
-        np.nan if not judged.size else np.mean(judged == 1 if spec["strict"] == "yes" else judged)
-    )
+    facts, weights = evidence.facts(spec.k), evidence.table.weights
+    held = facts.held
+    if spec["strict"] == "yes":
+        held = np.where(np.isnan(held), np.nan, held == 1)
+    rate = weighted_mean(held, None if weights is None else weights[facts.query])
+    rate = np.nan if rate is None else rate
     low, high = _completeness_extremes(evidence, spec)
     return np.where(low == high, low, low + rate * (high - low))
 

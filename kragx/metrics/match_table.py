@@ -60,6 +60,7 @@ class MatchTable:
         unanswerable: (q) whether the gold set says that nothing answers the query; none if not
             given.
         votes: how far judges differ; None unless several have decided.
+        weights: (q) how many asks each query stands for; None where all are alike.
     """
 
     doc_start: Ints
@@ -74,6 +75,7 @@ class MatchTable:
     top: float = 1.0
     unanswerable: Bools = field(default_factory=lambda: np.zeros(0, bool))
     votes: Votes | None = None
+    weights: Floats | None = None
 
     def __post_init__(self) -> None:
         if not self.unanswerable.size:
@@ -153,6 +155,7 @@ class MatchTable:
             return [getattr(table, name) + start for table, start in zip(tables, offsets)]
 
         votes = [table.votes for table in tables if table.votes is not None]
+        weights = [(table.weights, table.n_queries) for table in tables]
         return cls(
             doc_start=np.concatenate(
                 (*(starts[:-1] for starts in moved("doc_start", docs)), docs[-1:])
@@ -170,6 +173,7 @@ class MatchTable:
             top=first.top,
             unanswerable=column("unanswerable"),
             votes=_joined_votes(votes) if votes else None,
+            weights=joined_weights(weights),
         )
 
     def at_threshold(self, threshold: float) -> MatchTable:
@@ -218,6 +222,13 @@ class MatchTable:
         columns = self.pair_gold[begin:end] - gold_first
         scores[rows, columns] = self.pair_score[begin:end]
         return scores
+
+
+def joined_weights(parts: Sequence[tuple[Floats | None, int]]) -> Floats | None:
+    """(q) the weights of parts of so many queries each; 1 where a part has none."""
+    if all(weights is None for weights, _ in parts):
+        return None
+    return np.concatenate([np.ones(n) if weights is None else weights for weights, n in parts])
 
 
 def _joined_votes(votes: Sequence[Votes]) -> Votes:

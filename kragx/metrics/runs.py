@@ -14,8 +14,7 @@ import numpy as np
 
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Floats
-from kragx.metrics.scores import MetricScores
-from kragx.metrics.spec import defined
+from kragx.metrics.scores import MetricScores, number_of
 from kragx.metrics.table_view import PooledCounts
 
 PARTLY = "n_in_some_runs"
@@ -87,9 +86,8 @@ def _number(several: Sequence[MetricScores], values: Floats) -> float | None:
     is_of_values = metric.from_run is None and (
         not metric.is_mean or all(score.is_mean for score in several)
     )
-    scored = defined(values)
     if is_of_values:
-        return float(metric.number(scored)) if scored.size else None
+        return number_of(metric, values, weights=several[0].weights)
     return mean_of(numbers)
 
 
@@ -103,7 +101,8 @@ def _ratio(several: Sequence[MetricScores]) -> Ratio | None:
         np.where(counts, [getattr(ratio, side) for ratio in ratios], 0.0).sum(axis=0)
         for side in ("numerator", "denominator")
     )
-    return Ratio(above, below).of(np.asarray(counts.any(axis=0)))
+    ratio = Ratio(above, below, ratios[0].weights)
+    return ratio.of(np.asarray(counts.any(axis=0)))
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:

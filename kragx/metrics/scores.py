@@ -27,6 +27,7 @@ from kragx.metrics.match_table import Bools, Floats, MatchTable, Votes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import Metric, MetricSpec, defined
 from kragx.metrics.table_view import PooledCounts
+from kragx.metrics.weights import counting, weighted_mean
 
 _CLOSE = 1e-9
 
@@ -61,6 +62,8 @@ class MetricScores:
             none; empty of one. `values` are then means over the runs (`over_runs`).
         ratio: what each query adds to a sum over a sum, where the metric's number is one; no query
             has a value then.
+        weights: (q) how many asks each query stands for; None where all are alike. The number, its
+            bounds, `pooled` and `maximum` are by these; `counts` are of queries.
     """
 
     spec: MetricSpec
@@ -78,12 +81,12 @@ class MetricScores:
     counts: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[float | None, ...] = ()
     ratio: Ratio | None = None
+    weights: Floats | None = None
 
     @property
     def maximum(self) -> float | None:
         """The greatest value that `mean` could have reached, if that depends on the data."""
-        maxima = defined(self.maxima) if self.maxima is not None else self.maxima
-        return None if maxima is None or not maxima.size else float(maxima.mean())
+        return None if self.maxima is None else weighted_mean(self.maxima, self.weights)
 
     @property
     def n_scored(self) -> int:
@@ -93,10 +96,12 @@ class MetricScores:
     @property
     def is_mean(self) -> bool:
         """Whether `mean` is the mean of `values`, and so has an interval."""
-        return is_mean(self.spec.metric, self.mean, self.values)
+        return is_mean(self.spec.metric, self.mean, self.values, weights=self.weights)
 
 
-def is_mean(metric: Metric | None, number: float | None, values: Floats) -> bool:
+def is_mean(
+    metric: Metric | None, number: float | None, values: Floats, *, weights: Floats | None = None
+) -> bool:
     """Whether a metric's number is the mean of the queries' values.
 
     It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one number,
@@ -106,15 +111,16 @@ def is_mean(metric: Metric | None, number: float | None, values: Floats) -> bool
         metric: None for one that cannot be loaded.
         number: as it is shown; None where there is none.
         values: (q); NaN where a query has none.
+        weights: (q); None where all are alike.
     """
     if metric is not None and not metric.is_mean:
         return False
-    scored = defined(values)
     if metric is not None and metric.reads_forbidden and number is None:
         return True
-    if number is None or not scored.size:
-        return number is None and not scored.size
-    return isclose(scored.mean(), number, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    mean = weighted_mean(values, weights)
+    if number is None or mean is None:
+        return number is None and mean is None
+    return isclose(mean, number, rel_tol=_CLOSE, abs_tol=_CLOSE)
 
 
 def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
@@ -127,13 +133,15 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     means = [score for score in scores if score.is_mean]
     if means:
         values = np.ascontiguousarray(np.stack([score.values for score in means], axis=1))
-        metrics = [mean.spec.metric for mean in means]
+        metrics, weights = [mean.spec.metric for mean in means], means[0].weights
+        doubts = [doubt(m.mean, m.bounds, m.values, weights=weights) for m in means]
         ends = with_exact_limits(
-            mean_intervals(values, [metric.limits for metric in metrics]),
+            mean_intervals(values, [metric.limits for metric in metrics], weights=weights),
             values,
             [metric.interval for metric in metrics],
             np.array([mean.counts.get("n_open", 0) for mean in means]),
-            np.array([doubt(mean.mean, mean.bounds, mean.values) for mean in means]).T,
+            np.array(doubts).T,
+            weights=weights,
         )
         for score, (low, high) in zip(means, ends.T.tolist()):
             intervals[str(score.spec)] = None if isnan(low) else (low, high)
@@ -142,22 +150,46 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
 
 
 def doubt(
-    mean: float | None, bounds: tuple[float, float] | None, values: Floats
+    mean: float | None,
+    bounds: tuple[float, float] | None,
+    values: Floats,
+    *,
+    weights: Floats | None = None,
 ) -> tuple[float, float]:
     """How far what is not known may put a mean, below 0 and above it.
 
     Where there is no mean, as what must not be found is not known everywhere, that of the `values`.
     """
-    scored = defined(values)
-    if bounds is None or not scored.size:
+    of_values = weighted_mean(values, weights)
+    if bounds is None or of_values is None:
         return 0.0, 0.0
-    mean = float(scored.mean()) if mean is None else mean
+    mean = of_values if mean is None else mean
     return bounds[0] - mean, bounds[1] - mean
+
+
+def number_of(
+    metric: Metric,
+    values: Floats,
+    bounds: tuple[float, float] | None = None,
+    *,
+    weights: Floats | None = None,
+) -> float | None:
+    """The number that the queries' values make by their weights; None without any.
+
+    Nor is there one of what must not be found where it has `bounds`: what is not known of that is
+    no better for what is.
+    """
+    scored, asks = counting(values, weights)
+    is_open = metric.reads_forbidden and bounds is not None
+    if not scored.size or is_open:
+        return None
+    return metric.number(scored) if asks is None else metric.number(scored, asks)
 
 
 def valueless(scores: MetricScores) -> MetricScores:
     """The scores of a run that answered nothing: no query has a value, and no bound is known."""
-    return MetricScores(scores.spec, np.full_like(scores.values, np.nan), None, scores.no_gold)
+    nothing = np.full_like(scores.values, np.nan)
+    return MetricScores(scores.spec, nothing, None, scores.no_gold, weights=scores.weights)
 
 
 def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[str, Any]:
@@ -256,13 +288,16 @@ class Unknown:
         rate = np.nan if self.rate is None else self.rate
         values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
         bounds = mean = micro_bounds = None
+        weights = low.weights
+        if weights is not None:
+            in_mean &= weights > 0
         if in_mean.any():
             bounds = (
-                _extreme(lowest, in_mean, perhaps, -1),
-                _extreme(highest, in_mean, perhaps, 1),
+                _extreme(lowest, in_mean, perhaps, -1, weights),
+                _extreme(highest, in_mean, perhaps, 1, weights),
             )
-            scored = defined(values)
-            mean = float(np.clip(scored.mean(), *bounds)) if scored.size else None
+            mean = weighted_mean(values, weights)
+            mean = None if mean is None else float(np.clip(mean, *bounds))
         if bounds is not None and not np.isfinite(bounds).all():
             # What nothing bounds has no estimate: not of these queries, and so not of all.
             values, bounds, mean = np.where(free, np.nan, values), None, None
@@ -285,14 +320,18 @@ def _holds(rule: bool | Callable[[MetricSpec], bool], spec: MetricSpec) -> bool:
     return rule if isinstance(rule, bool) else rule(spec)
 
 
-def _extreme(values: Floats, in_mean: Bools, perhaps: Bools, sign: int) -> float:
+def _extreme(
+    values: Floats, in_mean: Bools, perhaps: Bools, sign: int, weights: Floats | None
+) -> float:
     """The lowest (-1) or highest (1) mean, each query that may be left out at its worst."""
-    is_certain = in_mean & ~perhaps
-    total, count = float(values[is_certain].sum()), int(is_certain.sum())
-    for value in sorted(values[in_mean & perhaps].tolist(), reverse=sign > 0):
+    asks = np.ones_like(values) if weights is None else weights
+    is_certain, is_open = in_mean & ~perhaps, in_mean & perhaps
+    total, count = (float(part[is_certain].sum()) for part in (asks * values, asks))
+    terms = zip(values[is_open].tolist(), asks[is_open].tolist())
+    for value, weight in sorted(terms, reverse=sign > 0):
         if count and sign * value <= sign * total / count:
             break
-        total, count = total + value, count + 1
+        total, count = total + weight * value, count + weight
     return total / count
 
 
@@ -315,7 +354,8 @@ def _relevant_share(table: MatchTable, profile: Profile) -> float | None:
         return None
     grade = table.grade[table.pair_gold]
     counts = table.matched & (grade >= profile.rel if profile.rel else grade > 0)
-    return float(table.docs_in(counts)[in_question].mean())
+    weights = None if table.weights is None else table.weights[of_doc[in_question]]
+    return weighted_mean(table.docs_in(counts)[in_question].astype(np.float64), weights)
 
 
 def _replace_unknown(table: MatchTable, score: float, grade: float) -> MatchTable:

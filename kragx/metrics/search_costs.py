@@ -61,11 +61,15 @@ def _counts_until(cost: Cost) -> Callable[[SearchView, MetricSpec], Mapping[str,
     return counts
 
 
-def percentile(percent: int) -> Callable[[Floats], float]:
-    """The least value that so many of 100 values do not exceed; infinity where they are too few."""
+def percentile(percent: int) -> Callable[..., float]:
+    """The least value that so many of 100 asks do not exceed; infinity where they are too few."""
 
-    def number(values: Floats) -> float:
-        return float(np.sort(values)[max(ceil(percent / 100 * len(values)) - 1, 0)])
+    def number(values: Floats, weights: Floats | None = None) -> float:
+        if weights is None:
+            return float(np.sort(values)[max(ceil(percent / 100 * len(values)) - 1, 0)])
+        order = np.argsort(values, kind="stable")
+        asks = np.cumsum(weights[order])
+        return float(values[order][np.searchsorted(asks, percent / 100 * asks[-1])])
 
     return number
 

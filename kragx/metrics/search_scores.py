@@ -20,10 +20,10 @@ from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Bools, Floats, MatchTable
 from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import Profile
-from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
+from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes, number_of
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.search_view import SearchView
-from kragx.metrics.spec import MetricSpec, defined
+from kragx.metrics.spec import MetricSpec
 
 
 def search_scores(
@@ -74,6 +74,8 @@ def _scored(
     def view(rel: float | None, k: int | None) -> SearchView:
         return SearchView(searches, rel, k)
 
+    weights = searches.table.weights
+
     def score(spec: MetricSpec) -> MetricScores:
         metric, seen = spec.metric, view(spec["rel"], spec["k"])
         assert metric.from_searches is not None  # only those come here
@@ -81,14 +83,16 @@ def _scored(
         counts = {} if metric.search_counts is None else metric.search_counts(seen, spec)
         result = metric.from_searches(seen, spec)
         if isinstance(result, Ratio):
-            ratio, nothing = result.of(concerned), np.full(len(concerned), np.nan)
-            return MetricScores(spec, nothing, ratio.value, ratio=ratio, counts=counts)
+            ratio = replace(result, weights=weights).of(concerned)
+            nothing = np.full(len(concerned), np.nan)
+            return MetricScores(
+                spec, nothing, ratio.value, ratio=ratio, counts=counts, weights=weights
+            )
         values = np.where(concerned, result, np.nan)
         if metric.better == "higher":  # such a one is 0 where nothing is found
             values = _of_all(values, seen, spec, profile, probes)
-        known = defined(values)
-        number = metric.number(known) if known.size else None
-        return MetricScores(spec, values, number, counts=counts)
+        number = number_of(metric, values, weights=weights)
+        return MetricScores(spec, values, number, counts=counts, weights=weights)
 
     return [score(spec) for spec in specs]
 
@@ -131,8 +135,8 @@ def _ratio_between(rate: float | None, low: MetricScores, few: Ratio, many: Rati
     """
     n_few = np.where(few.counts, few.denominator, 0.0)
     certain = np.where(few.counts, many.numerator, 0.0)
-    least = Ratio(certain, many.denominator).value
-    most = Ratio(many.numerator, np.where(many.counts, n_few, np.nan)).value
+    least = replace(many, numerator=certain).value
+    most = replace(many, denominator=np.where(many.counts, n_few, np.nan)).value
     if least is None or most is None or least == most:
         return low
     if rate is None:  # without a single document of which all is known
@@ -149,13 +153,17 @@ def _percentile_between(is_open: Bools, low: MetricScores, high: MetricScores) -
         low: where nothing unknown matches, so that the values are the greatest.
         high: where all of it does.
     """
-    has_part, number = ~np.isnan(high.values), low.spec.metric.number
-    if not has_part.any():
-        return low
-    bounds = (
-        number(np.where(is_open, 0.0, high.values)[has_part]),
-        number(np.where(is_open, np.inf, low.values)[has_part]),
+    has_part, metric = ~np.isnan(high.values), low.spec.metric
+    least, most = (
+        number_of(metric, np.where(has_part, values, np.nan), weights=low.weights)
+        for values in (
+            np.where(is_open, 0.0, high.values),
+            np.where(is_open, np.inf, low.values),
+        )
     )
+    if least is None or most is None:
+        return low
+    bounds = least, most
     values = np.where((low.values == high.values) & ~is_open, low.values, np.nan)
     if bounds[0] == bounds[1]:
         return replace(low, values=values, mean=bounds[0])

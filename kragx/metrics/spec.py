@@ -16,6 +16,7 @@ from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView
+from kragx.metrics.weights import weighted_mean
 from kragx.printing import phrase
 
 Value = str | int | float | None
@@ -56,11 +57,12 @@ class Option:
         return "|".join(self.choices) or shown(self.default, "x")
 
 
-def _mean(values: Floats) -> float:
-    return float(values.mean())
+def _mean(values: Floats, weights: Floats | None = None) -> float:
+    mean = weighted_mean(values, weights)
+    return float("nan") if mean is None else mean
 
 
-def of_sums(values: Floats) -> float:
+def of_sums(values: Floats, weights: Floats | None = None) -> float:
     """Of a metric that is a sum over a sum: no query has a value of its own, so none makes it."""
     return float("nan")
 
@@ -105,7 +107,7 @@ class Metric:
         pooled: its micro average from the pooled counts, if it has one.
         apart: whether a query's value depends on that query alone, so that queries may be looked at
             apart from one another; a function if it depends on the options.
-        number: how the queries' values make its number.
+        number: how the queries' values, and what each weighs (None: all alike), make its number.
         maximum: (q) the greatest value that could have been reached, where the data decide it.
         extremes: of `from_evidence` (q) its least and its greatest values, where judgements may be
             missing; of `from_matches` the match table tells.
@@ -147,7 +149,7 @@ class Metric:
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     apart: bool | Callable[[MetricSpec], bool] = True
-    number: Callable[[Floats], float] = _mean
+    number: Callable[..., float] = _mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"

@@ -279,13 +279,14 @@ class PooledCounts:
     """The four counts of a micro average, over the queries that were scored.
 
     There is no single count of true positives: one chunk that covers two gold items is one
-    relevant document and two found gold items.
+    relevant document and two found gold items. Where queries have weights, each document and item
+    counts as often as its query is asked.
     """
 
-    relevant: int
-    other: int
-    found: int
-    missed: int
+    relevant: float
+    other: float
+    found: float
+    missed: float
 
     def precision(self) -> float:
         """Relevant documents over all; 0 without any."""
@@ -300,7 +301,13 @@ class PooledCounts:
         return harmonic(self.precision(), self.recall())
 
 
-def _share(part: int, rest: int) -> float:
+def pooled_count(n: float) -> float:
+    """A count as it is kept: a sum of weights is the same in another order, and a number whole."""
+    n = round(float(n), 6)
+    return int(n) if n.is_integer() else n
+
+
+def _share(part: float, rest: float) -> float:
     return part / (part + rest) if part + rest else 0.0
 
 

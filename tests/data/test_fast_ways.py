@@ -348,6 +348,9 @@ def slow_hash(query: Query) -> bytes:
         fields["forbidden"] = [item.to_dict() for item in query.forbidden or ()]
     if not fields["history"]:
         del fields["history"]
+    for name in ("weight", "inclusion"):
+        if fields[name] == 1:
+            del fields[name]
     for item in fields["gold"]:
         item["grade"] = float(item["grade"])
     text = json.dumps(
@@ -388,6 +391,8 @@ ITEM = st.builds(
         reference=st.none() | TEXT,
         metadata=METADATA,
         forbidden=st.none() | st.lists(st.builds(Forbidden, id=st.just("a") | st.just("b"))),
+        weight=st.just(1.0) | st.floats(0, 1e6),
+        inclusion=st.just(1.0) | st.floats(1e-6, 1),
     )
 )
 def test_a_hash_is_of_the_whole_query(query: Query) -> None:

@@ -27,6 +27,7 @@ from kragx.data.searches import Search
 from kragx.data.stages import NumberedDocs, Stage, as_stages
 from kragx.data.text import Mender
 from kragx.data.turns import as_turns
+from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.errors import DataError, shorten
 
 FORBIDDEN_IDS = "forbidden_chunk_ids"
@@ -137,6 +138,8 @@ class Fields:
             metadata=self.metadata(),
             history=self._cleaned("history", as_turns, history, self.mender) or (),
             forbidden=self.forbidden(),
+            weight=self._cleaned("", clean_weight, self.record.get(WEIGHT)) or 0.0,
+            inclusion=self._cleaned("", clean_inclusion, self.record.get(INCLUSION)) or 1.0,
         )
 
     def rest(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ A gold file's line:
 
     {"query_id", "query"?, "gold": [{"id"?, "text"?, "grade"?, "alternatives"?, "metadata"?}],
      "query_type"?, "expected_doc_types"?, "answerable"?, "reference"?, "metadata"?,
-     "history"?: [{"role", "content"}],
+     "history"?: [{"role", "content"}], "weight"?, "inclusion"?,
      "forbidden"?: [{"id"? | "text"? | "source"?, "start"?, "end"?, "why"?, "superseded_by"?}]}
 
 Where ids are enough, ``"forbidden_chunk_ids"`` lists what is forbidden. The rules of a gold set
@@ -43,6 +43,7 @@ from kragx.data.formats.records import query_record, question_record, rules_reco
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
 from kragx.data.search_records import SEARCHES
+from kragx.data.weights import INCLUSION, WEIGHT, weights_of
 from kragx.errors import UsageError
 
 _QUERY: Mapping[str, Kind] = {
@@ -57,6 +58,8 @@ _QUERY: Mapping[str, Kind] = {
     "gold": "json",
     FORBIDDEN: "json",
     FORBIDDEN_IDS: "gold ids",
+    WEIGHT: "number",
+    INCLUSION: "number",
 }
 _RESULT: Mapping[str, Kind] = {
     "retrieved": "json",
@@ -135,6 +138,7 @@ def _write(
     if is_parquet(path):
         forbids = any(query.forbidden is not None for query in dataset)
         beside: dict[str, Any] = {"rules": dataset.forbidden, "searches": searches}
+        beside["weighs"] = weights_of(dataset) is not None
         write_questions(questions, path, results=results, forbids=forbids, **beside)
     else:
         records = starmap(question_record, questions)

@@ -21,6 +21,7 @@ from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import Mender
+from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.errors import UsageError, needing
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def write_questions(
     results: bool = True,
     forbids: bool = False,
     searches: bool | None = False,
+    weighs: bool = False,
     rules: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write questions, and what was retrieved for them, into a Parquet file.
@@ -61,6 +63,7 @@ def write_questions(
         results: whether to write what was retrieved.
         forbids: whether to write what is forbidden.
         searches: whether to write searches; None if the first group has any.
+        weighs: whether to write weights, and chances of having been drawn.
         rules: of the gold set, by name.
 
     Raises:
@@ -75,7 +78,7 @@ def write_questions(
     first = [*islice(rows, GROUP)] if searches is None else []
     has_searches = bool(searches) or any(SEARCHES in row for row in first)
     rows = chain(first, rows if has_searches else map(_without_searches, rows))
-    schema = _schema(results, forbids, has_searches)
+    schema = _schema(results, forbids, has_searches, weighs)
     with _sink(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
         while group := [*islice(rows, GROUP)]:
             file.write_batch(pa.RecordBatch.from_pylist(group, schema), row_group_size=GROUP)
@@ -103,7 +106,7 @@ def _sink(path: str | Path) -> Iterator[Any]:
             yield file
 
 
-def _schema(results: bool, forbids: bool, searches: bool) -> pa.Schema:
+def _schema(results: bool, forbids: bool, searches: bool, weighs: bool) -> pa.Schema:
     import pyarrow as pa
 
     text, number = pa.large_string(), pa.float64()
@@ -130,6 +133,8 @@ def _schema(results: bool, forbids: bool, searches: bool) -> pa.Schema:
         item = dict.fromkeys(("id", "text", "source", "why", "superseded_by"), text)
         item |= dict.fromkeys(("start", "end"), pa.int64())
         query[FORBIDDEN] = pa.list_(pa.struct(item))
+    if weighs:
+        query |= {WEIGHT: number, INCLUSION: number}
     answer = {
         "retrieved": pa.list_(pa.struct(document)),
         "seconds": number,

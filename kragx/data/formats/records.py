@@ -43,8 +43,15 @@ def query_record(query: Query) -> dict[str, Any]:
             reference=query.reference,
             history=[turn.to_dict() for turn in query.history],
             metadata=dict(query.metadata),
+            weight=None if query.weight == 1.0 else plain_weight(query.weight),
+            inclusion=None if query.inclusion == 1.0 else query.inclusion,
         ),
     }
+
+
+def plain_weight(weight: float) -> float:
+    """A weight as people write it: a number of asks is whole."""
+    return int(weight) if weight.is_integer() else weight
 
 
 def forbidden_record(items: Iterable[Forbidden]) -> dict[str, Any]:

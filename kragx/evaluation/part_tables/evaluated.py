@@ -16,6 +16,7 @@ import numpy as np
 from kragx.data import as_corpus, is_source
 from kragx.data.forbidden import FORBIDDEN, check_cycle
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
+from kragx.data.weights import unequal
 from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import unmeasured
@@ -39,11 +40,12 @@ from kragx.evaluation.vocabulary import informed
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import Floats, MatchTable, MetricScores, MetricSpec
-from kragx.metrics.engine import bounds_of, means, number_of, warn_above_1
+from kragx.metrics.engine import bounds_of, means, warn_above_1
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.leaks import check_kinds
-from kragx.metrics.spec import defined
-from kragx.metrics.table_view import PooledCounts
+from kragx.metrics.match_table import joined_weights
+from kragx.metrics.scores import number_of
+from kragx.metrics.table_view import PooledCounts, pooled_count
 from kragx.plugins import check_arguments
 from kragx.printing import phrase
 
@@ -201,14 +203,15 @@ def _evaluation(
     criteria.check_lost(notes, sums["n_with_any_gold"])
     for reader in total.readers.values():
         reader.warn()
-    scores = [_scores(spec, total) for spec in criteria.specs]
+    weights = unequal(joined_weights(total.weights), source.dataset_name)
+    scores = [_scores(spec, total, weights) for spec in criteria.specs]
     warn_above_1(scores)
     counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
     if beyond is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": beyond.n_lost}
         beyond.warn()
     n_answered = source.passed.statuses["answered"]
-    table = _unmatched(sums["n_queries"], n_answered, matcher.threshold)
+    table = _unmatched(sums["n_queries"], n_answered, matcher.threshold, weights)
     siblings = criteria.siblings(source.passed.golds or GoldSample())
     return replace(
         unmeasured(source, criteria, table, counts, None, forbidding if beyond else None),
@@ -242,47 +245,58 @@ def _checked(total: ScoredPart, criteria: Criteria) -> Beyond | None:
     return beyond
 
 
-def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
+def _scores(spec: MetricSpec, total: ScoredPart, weights: Floats | None) -> MetricScores:
     """The scores of a metric from the values of all parts."""
     metric, values = spec.metric, total.column(str(spec))
     assert values is not None
     counts = total.counts(f"{spec} ")
     if metric.from_searches is not None:
-        return _search_scores(spec, total, values, counts)
+        return _search_scores(spec, total, values, counts, weights)
     if metric.from_evidence is not None:
         maxima = total.column(most(str(spec)))
-        scores = MetricScores(spec, values, number_of(metric, values), maxima=maxima)
+        mean = number_of(metric, values, weights=weights)
+        scores = MetricScores(spec, values, mean, maxima=maxima, weights=weights)
         low, high = map(total.column, ends(str(spec)))
         if low is None or high is None:
             return scores
-        bounds = bounds_of(low, high)
-        mean = number_of(metric, values, bounds)
+        bounds = bounds_of(low, high, weights)
+        mean = number_of(metric, values, bounds, weights=weights)
         return replace(scores, mean=mean, extremes=(low, high), bounds=bounds, counts=counts)
-    (mean,) = means(values[None])
+    (mean,) = means(values[None], weights)
     no_gold = np.arange(len(values)) < counts.pop("no gold")  # which ones nobody asks
     n_many = counts.pop("not one to one", 0)
-    scores = MetricScores(spec, values, mean, no_gold, not_one_to_one=n_many)
+    scores = MetricScores(spec, values, mean, no_gold, not_one_to_one=n_many, weights=weights)
     if metric.pooled is None:
         return scores
-    pooled = PooledCounts(**counts)
+    pooled = _pooled(counts, total, weights)
     micro = None if mean is None else metric.pooled(pooled)
     return replace(scores, pooled=pooled, micro=micro)
 
 
+def _pooled(counts: Mapping[str, float], total: ScoredPart, weights: Floats | None) -> PooledCounts:
+    """The counts of all parts, each of which has them by weights."""
+    if weights is None and (alike := joined_weights(total.weights)) is not None:
+        counts = {name: round(n / alike[0]) for name, n in counts.items()}
+    return PooledCounts(**{name: pooled_count(n) for name, n in counts.items()})
+
+
 def _search_scores(
-    spec: MetricSpec, total: ScoredPart, values: Floats, counts: Mapping[str, int]
+    spec: MetricSpec,
+    total: ScoredPart,
+    values: Floats,
+    counts: Mapping[str, int],
+    weights: Floats | None,
 ) -> MetricScores:
     """The scores of a metric of searches, which may be a sum over a sum."""
     above, below = map(total.column, parts_of_ratio(str(spec)))
     if above is not None and below is not None:
-        ratio = Ratio(above, below)
-        return MetricScores(spec, values, ratio.value, ratio=ratio, counts=counts)
-    scored = defined(values)
-    mean = spec.metric.number(scored) if scored.size else None
-    return MetricScores(spec, values, mean, counts=counts)
+        ratio = Ratio(above, below, weights)
+        return MetricScores(spec, values, ratio.value, ratio=ratio, counts=counts, weights=weights)
+    mean = number_of(spec.metric, values, weights=weights)
+    return MetricScores(spec, values, mean, counts=counts, weights=weights)
 
 
-def _unmatched(n: int, n_answered: int, threshold: float) -> MatchTable:
+def _unmatched(n: int, n_answered: int, threshold: float, weights: Floats | None) -> MatchTable:
     """A match table of questions of which no documents and pairs are known."""
     starts = np.zeros(n + 1, np.int64)
     return MatchTable(
@@ -295,6 +309,7 @@ def _unmatched(n: int, n_answered: int, threshold: float) -> MatchTable:
         pair_gold=np.zeros(0, np.int32),
         pair_score=np.zeros(0),
         threshold=threshold,
+        weights=weights,
     )
 
 

@@ -55,6 +55,8 @@ class ScoredPart(PartResult):
         n_kept: how many parts have one that stood there before.
         n_open: how many have none, as judgements are missing.
         beyond: what all questions together can tell of what is forbidden; None where nothing is.
+        weights: of each part (q) how many asks its questions stand for, None where nobody says, and
+            how many they are.
     """
 
     facts: Notes = field(default_factory=Notes)
@@ -66,6 +68,7 @@ class ScoredPart(PartResult):
     n_kept: int = 0
     n_open: int = 0
     beyond: Beyond | None = None
+    weights: list[tuple[Floats | None, int]] = field(default_factory=list)
 
     def add(self, later: Self) -> None:
         """Add the scores of the questions behind these."""
@@ -80,6 +83,7 @@ class ScoredPart(PartResult):
             self.values.setdefault(name, []).extend(values)
         self.sums.update(later.sums)
         self.longest = max(self.longest, later.longest)
+        self.weights += later.weights
         self.paths += later.paths
         self.n_kept += later.n_kept
         self.n_open += later.n_open
@@ -246,6 +250,7 @@ def _compute(
         evidence = criteria.gathered(lists, table, 1, None, None, *seen)
     scores = compute(table, criteria.specs, criteria.profile, evidence)
     result.sums.update(table_counts(table, forbidden, searches))
+    result.weights = [(table.weights, table.n_queries)]
     result.longest = table.longest
     for score in scores:
         name = str(score.spec)

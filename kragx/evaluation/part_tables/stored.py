@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from kragx.data.formats.jsonl import replacing, to_json
 from kragx.data.formats.parquet import TABLE_KEY
 from kragx.data.formats.parquet_written import OPTIONS
+from kragx.data.weights import WEIGHT
 from kragx.evaluation.inputs import Passed
 from kragx.matchers import Notes
 
@@ -46,13 +47,16 @@ def write_table(
     from pyarrow import parquet
 
     passed, values = result["passed"], result["values"]
+    ((weights, _),) = result["weights"]
     schema = dict.fromkeys(("query_id", "status", "query_type", "error"), pa.string())
     schema |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
     schema |= {"query_hash": pa.binary(32)}
+    schema |= {} if weights is None else {WEIGHT: pa.float64()}
     fields = (name for group in groups for name in group if name.startswith("metadata."))
     schema |= dict.fromkeys(fields, pa.list_(pa.string()))
     schema |= dict.fromkeys(values, pa.float64())
     columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}
+    columns |= {} if weights is None else {WEIGHT: weights}
     columns |= {name: column for name, (column,) in values.items()}
     columns |= {name: [g.get(name) for g in groups] for name in schema if name not in columns}
     about = {
@@ -92,7 +96,7 @@ def read_table(path: Path, metrics: Sequence[str]) -> dict[str, Any] | None:
         if (about["version"], about["key"], about["metrics"]) != (VERSION, path.stem, [*metrics]):
             return None
         ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
-        readers = [*map(_made, about["readers"])]
+        readers, names = [*map(_made, about["readers"])], table.column_names
         passed = Passed(
             query_ids=ids,
             lines=about["lines"],
@@ -113,6 +117,7 @@ def read_table(path: Path, metrics: Sequence[str]) -> dict[str, Any] | None:
             "values": {name: [table[name].to_numpy()] for name in about["values"]},
             "sums": Counter(about["counts"]),
             "longest": about["longest"],
+            "weights": [(table[WEIGHT].to_numpy() if WEIGHT in names else None, len(ids))],
             "beyond": _made(about["beyond"]) if "beyond" in about else None,
         }
     except (OSError, ArrowException, *_NOT_OURS):

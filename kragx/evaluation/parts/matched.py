@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from kragx.data import NO_CORPUS, LackingError, stands_twice
 from kragx.data.batch import Batch
 from kragx.data.problems import Problem
+from kragx.data.weights import unequal
 from kragx.errors import DataError, KragxError
 from kragx.evaluation.evidence import read_spans
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
@@ -106,6 +107,15 @@ class Matches(NamedTuple):
     spans: Spans
     forbidden: PartMarks | None
     searched: Searched | None
+
+    def weighed(self, place: str) -> Matches:
+        """The same without the questions' weights where all are alike.
+
+        Raises:
+            DataError: all are 0; `place` names the questions.
+        """
+        weights = unequal(self.table.weights, place)
+        return self._replace(table=replace(self.table, weights=weights))
 
     @property
     def searches(self) -> SearchTable | None:

@@ -21,6 +21,8 @@ def mean_intervals(
     confidence: float = CONFIDENCE,
     count: int = RESAMPLES,
     seed: int = SEED,
+    *,
+    weights: Floats | None = None,
 ) -> Floats:
     """The interval of each column's mean.
 
@@ -31,6 +33,7 @@ def mean_intervals(
         confidence: between 0 and 1.
         count: how many resamples, of columns without a range.
         seed: of the resamples.
+        weights: (q) how many asks each query stands for; None where all are alike.
 
     Returns:
         (2, c) the ends; NaN with fewer than three values, and where all are the same, unless that
@@ -43,6 +46,10 @@ def mean_intervals(
         inside = ((values >= low) & (values <= high)) | np.isnan(values)
     bounded = ~np.isnan(low) & inside.all(axis=0)
     ends = np.full((2, values.shape[1]), np.nan)
-    ends[:, bounded] = score_intervals(values[:, bounded], low[bounded], high[bounded], confidence)
-    ends[:, ~bounded] = percentile_intervals(values[:, ~bounded], confidence, count, seed)
+    ends[:, bounded] = score_intervals(
+        values[:, bounded], low[bounded], high[bounded], confidence, weights=weights
+    )
+    ends[:, ~bounded] = percentile_intervals(
+        values[:, ~bounded], confidence, count, seed, weights=weights
+    )
     return ends

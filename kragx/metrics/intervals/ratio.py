@@ -18,6 +18,7 @@ from kragx.metrics.intervals.bootstrap import (
 )
 from kragx.metrics.intervals.student import student_t
 from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.metrics.weights import effective_n
 
 _MANY = 10_000
 """Of more questions resamples take seconds, and repeat what a straight line through them says."""
@@ -32,10 +33,12 @@ class Ratio:
 
     Attributes:
         numerator, denominator: (q); NaN in both where a question has no part in it.
+        weights: (q) how many asks each question stands for; None where all are alike.
     """
 
     numerator: Floats
     denominator: Floats
+    weights: Floats | None = None
 
     @property
     def counts(self) -> Bools:
@@ -46,7 +49,11 @@ class Ratio:
     @property
     def terms(self) -> Floats:
         """(n, 2) what those add above and below the line, to be resampled by question."""
-        return np.stack([self.numerator, self.denominator], axis=1)[self.counts]
+        terms = np.stack([self.numerator, self.denominator], axis=1)
+        if self.weights is None:
+            return terms[self.counts]
+        counts = self.counts & (self.weights > 0)
+        return terms[counts] * self.weights[counts, None]
 
     @property
     def value(self) -> float | None:
@@ -56,14 +63,22 @@ class Ratio:
 
     def of(self, questions: Bools) -> Ratio:
         """That of some questions (q) alone."""
-        columns = (self.numerator, self.denominator)
-        return Ratio(*(np.where(questions, column, np.nan) for column in columns))
+        above, below = (
+            np.where(questions, column, np.nan) for column in (self.numerator, self.denominator)
+        )
+        return Ratio(above, below, self.weights)
+
+    @property
+    def sureness(self) -> int:
+        """How many questions of equal weight are as sure as these, two at least."""
+        return max(round(effective_n(self.weights, self.counts)), 2)
 
     def rows(self, rows: Ints | slice | None) -> Ratio:
         """That of some questions by their places, in this order; None for all."""
         if rows is None:
             return self
-        return Ratio(self.numerator[rows], self.denominator[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return Ratio(self.numerator[rows], self.denominator[rows], weights)
 
     def interval(
         self, confidence: float = CONFIDENCE, count: int = RESAMPLES, seed: int = SEED
@@ -91,7 +106,8 @@ class Ratio:
             margin = student_t((1 + confidence) / 2, n - 1) * spread
             return max(value - margin, 0.0), value + margin
         grid, unit = fixed_point(terms)
-        return _ends(resampled(grid, lambda sums: ratios(sums * unit), count, seed), n, confidence)
+        sampled = resampled(grid, lambda sums: ratios(sums * unit), count, seed)
+        return _ends(sampled, self.sureness, confidence)
 
 
 def ratio_difference_interval(
@@ -112,10 +128,10 @@ def ratio_difference_interval(
     """
     shared = first.counts & second.counts
     pair = first.of(shared), second.of(shared)
-    values, n = [ratio.value for ratio in pair], int(shared.sum())
+    values, terms = [ratio.value for ratio in pair], np.hstack([ratio.terms for ratio in pair])
+    n = len(terms)
     if n < LEAST or any(value is None or np.isinf(value) for value in values):
         return None
-    terms = np.hstack([ratio.terms for ratio in pair])
     rest, other_rest = (
         (ratio.terms[:, 0] - (value or 0.0) * ratio.terms[:, 1]) / ratio.terms[:, 1].mean()
         for ratio, value in zip(pair, values)
@@ -134,7 +150,7 @@ def ratio_difference_interval(
             difference: Floats = above - below
         return difference
 
-    return _ends(resampled(grid, differences, count, seed), n, confidence)
+    return _ends(resampled(grid, differences, count, seed), pair[0].sureness, confidence)
 
 
 def _ends(sampled: Floats, n: int, confidence: float) -> Interval:

@@ -2,6 +2,7 @@
 
 from math import log
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from kragx.metrics.intervals.bootstrap import (
 )
 from kragx.metrics.intervals.student import student_t
 from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.metrics.weights import effective_n, mean_and_variance
 
 _SURE = 160
 """As sure as so many hits and misses a few alike values do not make anybody: `_unseen`."""
@@ -92,7 +94,12 @@ def score_interval(
 
 
 def score_intervals(
-    values: Floats, low: Floats, high: Floats, confidence: float = CONFIDENCE
+    values: Floats,
+    low: Floats,
+    high: Floats,
+    confidence: float = CONFIDENCE,
+    *,
+    weights: Floats | None = None,
 ) -> Floats:
     """Wilson's interval of each column's mean, of values that lie in a known range.
 
@@ -110,6 +117,7 @@ def score_intervals(
         low: (c) the least value that each column can have.
         high: (c) the greatest.
         confidence: between 0 and 1.
+        weights: (q) how many asks each query stands for; None where all are alike.
 
     Returns:
         (2, c) the ends; NaN with fewer than three values, and where all are the same within the
@@ -119,29 +127,67 @@ def score_intervals(
     Developing an estimation strategy for a pesticide data program, Journal of Official Statistics
     13(4), 1997; what was not seen: as of `_unseen`.
     """
+    if weights is not None:
+        values = np.where(weights[:, None] > 0, values, np.nan)
     defined = ~np.isnan(values)
     n = defined.sum(axis=0)
     columns = np.flatnonzero(n >= LEAST)
     ends = np.full((2, values.shape[1]), np.nan)
     width = (high - low)[columns]
     x = np.where(defined, (values - low) / (high - low), 0.0)[:, columns]
-    present, n = defined[:, columns], n[columns].astype(np.float64)
-    mean = np.clip(x.sum(axis=0) / n, 0, 1)
-    squares = (np.where(present, x - mean, 0.0) ** 2).sum(axis=0)
+    present = defined[:, columns]
+    sample = _sample(x, present) if weights is None else _weighted(x, present, weights)
+    mean, squares, n, p = sample.mean, sample.squares, sample.n, (1 + confidence) / 2
     between = np.minimum((present & (x > 0)).sum(axis=0), (present & (x < 1)).sum(axis=0))
     zeros_and_ones = ((x == 0) | (x == 1)).all(axis=0)
-    p = (1 + confidence) / 2
-    reach = np.array([student_t(p, count - 1) for count in n.tolist()])
-    trials = np.where(zeros_and_ones, n, _trials(mean, squares / (n - 1) / n, n, between))
-    reach = np.where(zeros_and_ones, NormalDist().inv_cdf(p), reach)
+    are_counts = zeros_and_ones & sample.are_counts
+    reach = np.array([student_t(p, max(round(count) - 1, 1)) for count in n.tolist()])
+    trials = np.where(are_counts, n, _trials(mean, sample.variance, n, between))
+    reach = np.where(are_counts, NormalDist().inv_cdf(p), reach)
     ends_here = _score_ends(mean, trials, reach)
-    below, above = np.where(zeros_and_ones, 0.0, _unseen(x, present, mean, n, squares, confidence))
+    seldom = np.maximum(n, LEAST)
+    below, above = np.where(
+        zeros_and_ones, 0.0, _unseen(x, present, mean, seldom, squares, confidence)
+    )
     ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(_DECIMALS))
     ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(_DECIMALS))
     lower = low[columns] + width * ends_here
     alike = ~zeros_and_ones & (squares <= n * 1e-18)
     ends[:, columns] = np.where(alike, np.nan, lower)
     return ends
+
+
+class _Sample(NamedTuple):
+    """What is known of (c) columns of values in [0, 1].
+
+    `n` is as many values of equal weight as are as sure, `squares` the sum of their squared
+    distances from the mean, and `variance` that of the mean. `are_counts`: whether zeros and ones
+    are as sure as so many hits and misses.
+    """
+
+    mean: Floats
+    variance: Floats
+    squares: Floats
+    n: Floats
+    are_counts: Bools
+
+
+def _sample(x: Floats, present: Bools) -> _Sample:
+    n = present.sum(axis=0).astype(np.float64)
+    mean = np.clip(x.sum(axis=0) / n, 0, 1)
+    squares = (np.where(present, x - mean, 0.0) ** 2).sum(axis=0)
+    return _Sample(mean, squares / (n - 1) / n, squares, n, np.ones(len(n), bool))
+
+
+MANY = 200
+"""Of so many questions weighted zeros and ones tell themselves how far their mean varies."""
+
+
+def _weighted(x: Floats, present: Bools, weights: Floats) -> _Sample:
+    mean, variance = mean_and_variance(np.where(present, x, np.nan), weights)
+    n = np.array([effective_n(weights, column) for column in present.T])
+    squares = variance * n * np.maximum(n - 1, 1)
+    return _Sample(np.clip(mean, 0, 1), variance, squares, n, present.sum(axis=0) < MANY)
 
 
 def _unseen(

@@ -1,0 +1,95 @@
+"""What a question stands for: how many asks, and its chance of having been drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kragx.data.documents import clean_number
+from kragx.errors import DataError, shorten
+
+WEIGHT, INCLUSION = "weight", "inclusion"
+"""The fields of a question."""
+
+Floats = NDArray[np.float64]
+
+
+class Weighs(Protocol):
+    """A question."""
+
+    @property
+    def weight(self) -> float:
+        """How many asks it stands for."""
+
+    @property
+    def inclusion(self) -> float:
+        """Its chance of having been drawn."""
+
+
+def clean_weight(value: object) -> float:
+    """How many asks a question stands for; 1 where nobody says.
+
+    Raises:
+        DataError: it is no finite number, or below 0.
+    """
+    weight = clean_number(value, WEIGHT)
+    if weight is not None and weight < 0:
+        problem = f"must be how often the question is asked, 0 or more, not {shorten(value)}"
+        raise DataError(problem, field=WEIGHT)
+    return 1.0 if weight is None else weight
+
+
+def clean_inclusion(value: object) -> float:
+    """The chance with which a question was drawn; 1 where nobody says.
+
+    Raises:
+        DataError: it is no number above 0 and at most 1.
+    """
+    inclusion = clean_number(value, INCLUSION)
+    if inclusion is not None and not 0 < inclusion <= 1:
+        problem = (
+            "must be the chance with which the question was drawn, above 0 and at most 1, not "
+            f"{shorten(value)}"
+        )
+        raise DataError(problem, field=INCLUSION)
+    return 1.0 if inclusion is None else inclusion
+
+
+def weights_said(asks: ArrayLike, inclusion: ArrayLike) -> Floats | None:
+    """(q) asks over inclusion; None where all are 1, as where nobody says."""
+    weights: Floats = np.asarray(asks, np.float64) / np.asarray(inclusion, np.float64)
+    return weights if (weights != 1).any() else None
+
+
+def weights_of(queries: Iterable[Weighs]) -> Floats | None:
+    """The same of questions."""
+    pairs = [(query.weight, query.inclusion) for query in queries]
+    return weights_said(*zip(*pairs)) if pairs else None
+
+
+def unequal(weights: Floats | None, place: str) -> Floats | None:
+    """Weights by which questions count; None where all are alike, as where nobody says.
+
+    So every number is the one without weights, to the last bit.
+
+    Args:
+        weights: (q) of a whole gold set.
+        place: names it.
+
+    Raises:
+        DataError: all are 0, or their sum is no number.
+    """
+    if weights is None or not weights.size:
+        return None
+    if not np.isfinite(weights.sum()):
+        raise DataError(f"{place}: the weights are too large to be added up", field=WEIGHT)
+    if not weights.any():
+        raise DataError(
+            f"{place}: every question has weight 0, so nothing counts",
+            field=WEIGHT,
+            remedy="say how often each is asked, or leave the field out",
+        )
+    return weights if np.ptp(weights) > 0 else None
