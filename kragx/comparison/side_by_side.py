@@ -93,14 +93,14 @@ def shared_weights(
     first, *columns = (of_rows(score.weights, own_rows) for score, own_rows in zip(scores, rows))
     alike = np.ones(len(query_ids))
     for score, column in zip(scores[1:], columns):
-        pair = [alike if weights is None else weights for weights in (first, column)]
-        differing = np.flatnonzero(~np.isclose(*pair, rtol=1e-9, atol=0))
+        one, other = (alike if weights is None else weights for weights in (first, column))
+        differing = np.flatnonzero(~np.isclose(one, other, rtol=1e-9, atol=0))
         if differing.size:
             row = int(differing[0])
             raise UsageError(
                 f"{scores[0].name!r} and {score.name!r} cannot be compared: question "
-                f"{query_ids[row]!r} stands for {pair[0][row]:g} asks in the one and for "
-                f"{pair[1][row]:g} in the other; evaluate both with one gold set, whose weight "
+                f"{query_ids[row]!r} stands for {one[row]:g} asks in the one and for "
+                f"{other[row]:g} in the other; evaluate both with one gold set, whose weight "
                 "and inclusion each question then has"
             )
     return first

@@ -46,6 +46,7 @@ from kragx.metrics.intervals import (
     ratio_difference_interval,
     with_exact_limits,
 )
+from kragx.metrics.scores import number_of
 from kragx.metrics.weights import effective_n, weighted_mean
 from kragx.plain import plain
 
@@ -223,15 +224,12 @@ class Aligned:
         return (total / n_asks, (total + most_open) / n_asks) if n_asks else None
 
     def _number(self, metric: str, values: Floats) -> float | None:
-        known_as, present = known_metric(metric), ~np.isnan(values)
-        if not present.any():
-            return None
         if metric in self.tested:
             return weighted_mean(values, self.weights)
+        known_as = known_metric(metric)
         if known_as is None or known_as.is_mean:
             return None
-        weights = of_rows(self.weights, np.flatnonzero(present))
-        return known_as.number(values[present], weights=weights)
+        return number_of(known_as, values, weights=self.weights)
 
     def best(self, means: Means) -> dict[str, str]:
         """For each metric the first retriever with the best value.

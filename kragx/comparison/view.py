@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from kragx.evaluation.evaluation import Evaluation, bounds_note
 from kragx.evaluation.runs import SeveralRuns, runs_note
@@ -448,6 +448,9 @@ class View(Result):
             yield self.differences_table()
 
 
+_IF_WEIGHTED: Any = field(default=None, metadata=IF_KNOWN)  # a slice has a `field` of its own
+
+
 @dataclass(frozen=True)
 class Slice(View):
     """The queries that have one value of one field, with the retrievers compared on them.
@@ -466,7 +469,7 @@ class Slice(View):
     value: str | None
     query_ids: Sequence[str]
     p_worse: float | None = None
-    share: float | None = field(default=None, metadata=IF_KNOWN)
+    share: float | None = _IF_WEIGHTED
 
     @property
     def label(self) -> str:

@@ -462,8 +462,8 @@ def explain(
     item, answer = _item(source, query_id, resolved)
     matcher = matcher.for_run(source.name)
     query = (source.name, item.query.id, item.query.text, match_item(item.query, answer).status)
-    asks = item.query.weight / item.query.inclusion
-    asks = None if asks == 1 else asks
+    stands_for = item.query.weight / item.query.inclusion
+    asks = None if stands_for == 1 else stands_for
     flags = repeated(batch_of([item]).docs).tolist()
     docs = tuple(
         ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)

@@ -92,8 +92,9 @@ def _of_runs(evaluation: Evaluation) -> dict[str, float | int | None]:
 def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:
     """A line for each query, run and matcher, a column for each metric; empty where undefined.
 
-    Behind them stands why the retriever failed, if it did, and where something is forbidden what
-    came of it, and of weighted queries for how many asks each stands; with the gold set, the question and its type at the end of each line.
+    Behind them stands why the retriever failed, if it did, where something is forbidden what came
+    of it, and of weighted queries for how many asks each stands; with the gold set, the question
+    and its type at the end of each line.
     """
     columns = {} if dataset is None else QUESTION_COLUMNS
     rows = query_rows(evaluations)

@@ -187,7 +187,7 @@ def _held_out(
     if choice == best:
         return HeldOut(mean, low, high), False
     pair = linearised(np.stack([rules.sign * column[:, 0], lead], axis=1), weights)
-    shrunk_by = excess(*pair.T, rules.confidence, kept=not is_refuted)
+    shrunk_by = excess(pair[:, 0], pair[:, 1], rules.confidence, kept=not is_refuted)
     # The end on the flattering side stays, so that both means lie between.
     if rules.better == "higher":
         low = None if low is None else low - shrunk_by

@@ -88,6 +88,8 @@ def sure_bounds(
     Returns:
         (2, c) the lower and the upper bound; NaN where nothing is known.
     """
+    if weights is not None:  # what nobody asks is no evidence
+        values = np.where(weights[:, None] > 0, values, np.nan)
     present = ~np.isnan(values)
     n, mean = effective_ns(weights, present), weighted_means(values, weights)
     share = np.array([unseen(count, confidence) for count in n.tolist()])

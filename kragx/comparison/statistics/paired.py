@@ -94,7 +94,7 @@ def difference_interval(
 
     Args:
         pairs: (q, 2) the values of the same queries; those where either has none are left out.
-        number: makes a run's number of its queries' values, with ``weights=`` theirs.
+        number: makes a run's number of its queries' values, and of what they weigh, if unlike.
         weights: (q), drawn with their queries; None where all are alike.
         confidence: between 0 and 1; percentiles are taken further out for few queries.
         count: how many resamples.
@@ -115,8 +115,8 @@ def difference_interval(
     count = _RESAMPLES if n > MANY else count
 
     def difference(drawn: Rows) -> float:
-        own = {} if weights is None else {"weights": weights[drawn]}
-        first, second = (number(column, **own) for column in complete[drawn].T)
+        asks = [] if weights is None else [weights[drawn]]
+        first, second = (number(column, *asks) for column in complete[drawn].T)
         return first - second
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:

@@ -15,7 +15,7 @@ def of_rows(weights: Floats | None, rows: Rows | None) -> Floats | None:
     """The weights of some questions; None where those are alike, unless all are 0."""
     if weights is None:
         return None
-    part = weights if rows is None else weights[rows]
+    part: Floats = weights if rows is None else weights[rows]
     return part if part.size and (np.ptp(part) > 0 or not part.any()) else None
 
 
@@ -33,7 +33,8 @@ def total(weights: Floats | None, present: Bools) -> float:
 def effective_ns(weights: Floats | None, present: Bools) -> Floats:
     """(c) `effective_n` of each column of (q, c)."""
     if weights is None:
-        return present.sum(axis=0).astype(np.float64)
+        counts: Floats = present.sum(axis=0).astype(np.float64)
+        return counts
     return np.array([effective_n(weights, column) for column in present.T])
 
 
