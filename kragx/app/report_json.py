@@ -49,7 +49,10 @@ class EvaluationJson(TypedDict):
 
 
 class ReportJson(TypedDict):
-    """The report of a run: the config with every default filled in, versions, every number."""
+    """The report of a run: the config with every default filled in, versions, every number.
+
+    ``weights``: by query id how many asks it stands for; absent where all are alike.
+    """
 
     record: Record | None
     config: Mapping[str, Any]
@@ -61,6 +64,7 @@ class ReportJson(TypedDict):
     changes: Sequence[Change]
     gates: Sequence[GateResult]
     losses: Sequence[StageLosses]
+    weights: NotRequired[Mapping[str, float]]
 
 
 def report_schema() -> dict[str, Any]:

@@ -208,7 +208,7 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     }
     options = {
         "metrics": {name: count for name, count in of_metrics.items() if count != usual},
-        "pooled": {str(score.spec): asdict(score.pooled) for score in scores if score.pooled},
+        "pooled": {str(s.spec): asdict(s.pooled.settled) for s in scores if s.pooled},
         "not_one_to_one": {
             str(score.spec): score.not_one_to_one for score in scores if score.not_one_to_one
         },
