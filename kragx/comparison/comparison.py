@@ -286,10 +286,8 @@ class Comparison(Result):
         if self.weights is None or self.n_asks is None:
             return ""
         return phrase(
-            "numbers are of {asks:,.0f} asks, by {n:,} questions, as sure as {effective:,.0f} that "
-            "weigh alike",
+            "{asks:,.0f} asks, as sure as {effective:,.0f} questions that weigh alike",
             asks=self.n_asks,
-            n=self.n_queries,
             effective=effective_n(self.weights, self.weights > 0),
         )
 

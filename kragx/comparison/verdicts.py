@@ -369,10 +369,9 @@ class Aligned:
         sides = np.zeros((2, len(columns)))  # the least and the greatest value
         doubts = np.zeros((2, len(columns)))  # how far missing judgements may put the sum
         for column, (metric, names) in enumerate(columns):
-            known_as = known_metric(metric)
-            lowest, greatest = (None, None) if known_as is None else known_as.range
-            width = np.inf if lowest is None or greatest is None else greatest - lowest
-            sides[:, column] = lowest or 0, np.inf if greatest is None else greatest
+            known_as, width = known_metric(metric), _width(metric)
+            lowest = 0.0 if known_as is None else known_as.range[0] or 0.0
+            sides[:, column] = lowest, lowest + width
             below, above = self.doubts[metric, names[0]]
             if len(names) > 1:
                 sides[:, column] = -width, width
@@ -390,6 +389,9 @@ class Aligned:
     ) -> dict[Pair, Difference]:
         """The differences of (q, len(pairs)) columns, before any correction."""
         above, ties, below = tally(columns)
+        if self.weights is not None:  # Student's, which knows of no end
+            widths = np.array([_width(metric) for metric, _, _ in pairs])
+            ends = np.clip(ends, -widths, widths)
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         n = above + ties + below
         bounds = self._sure(
@@ -646,6 +648,13 @@ def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:
         for name, value in values.items()
         if value is not None and isclose(value, top, abs_tol=TOLERANCE)
     )
+
+
+def _width(metric: str) -> float:
+    """How far apart two values of a metric may lie; infinite where nothing bounds them."""
+    known_as = known_metric(metric)
+    lowest, greatest = (None, None) if known_as is None else known_as.range
+    return np.inf if lowest is None or greatest is None else greatest - lowest
 
 
 def _zeroed(differences: Floats) -> Floats:

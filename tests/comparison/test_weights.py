@@ -73,7 +73,7 @@ def test_by_hand():
     assert difference.effect == pytest.approx(-0.6 / np.sqrt(0.64 * (100 / 66) / (34 / 66)))
     assert comparison.n_asks == 10
     assert comparison.best == "one"
-    assert "of 10 asks, by 3 questions" in comparison.asks_text
+    assert comparison.asks_text == "10 asks, as sure as 2 questions that weigh alike"
 
 
 def test_folded_means_are_those_of_all_asks():
@@ -177,7 +177,7 @@ def test_gates_are_passed_by_effective_questions():
         outcomes += check_gates(gates, [comparison])
     assert [outcome.passed for outcome in outcomes] == [True, False]
     effective = comparison.overall.means["one"]["hit_rate@1"].effective
-    assert outcomes[1].value == pytest.approx(0.025 ** (1 / effective))
+    assert 0.87 < outcomes[1].value < 0.025 ** (1 / effective) + 1e-9 < 0.9
     (gate,) = gates
     limit = gate.limit("higher")
     assert undecidable(gate, limit, 150, 0.95) is None
