@@ -365,7 +365,9 @@ class Comparison(Result):
     def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
         """A column for each slice; n is of the first metric, and beside a value where unlike it."""
         slices = self.large(field)
-        heads = (f"{visible(part.label)} ({part.size(self.primary)})" for part in slices)
+        heads = (
+            joined("", [visible(part.label), " (", part.size(self.primary), ")"]) for part in slices
+        )
 
         def with_n(metric: str, part: Slice) -> Cell:
             mean, n = cell(metric, part), part.scored(metric)
