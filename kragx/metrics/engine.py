@@ -16,10 +16,10 @@ from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes, number_of
 from kragx.metrics.search_scores import search_scores
-from kragx.metrics.spec import Metric, MetricSpec, Value, defined
+from kragx.metrics.spec import Metric, MetricSpec, Value
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
-from kragx.metrics.weights import weighted_mean
+from kragx.metrics.weights import counting, weighted_mean
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -204,7 +204,7 @@ def bounds_of(
     low: Floats, high: Floats, weights: Floats | None = None
 ) -> tuple[float, float] | None:
     """Between which means values lie; None where all of them are known."""
-    if np.array_equal(defined(low), defined(high)):
+    if np.array_equal(counting(low, weights)[0], counting(high, weights)[0]):
         return None
     lowest, greatest = weighted_mean(low, weights), weighted_mean(high, weights)
     return None if lowest is None or greatest is None else (lowest, greatest)

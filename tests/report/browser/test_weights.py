@@ -33,12 +33,12 @@ def test_asks_stand_wherever_questions_are_counted(opened, weighted, language):
     """Header, slices, the filters' count and a question say how many asks they are."""
     page = opened(path=weighted, language=language, width=390)
     korean = language == "ko-KR"
-    assert ("요청 100건" if korean else "100 asks") in page.inner_text(".brand")
+    assert ("실제 질문 100건" if korean else "100 asks") in page.inner_text(".brand")
     page.fill("#search", "q00")
-    assert ("요청의 61%" if korean else "61 % of asks") in page.inner_text("#count")
+    assert ("실제 질문의 61%" if korean else "61 % of asks") in page.inner_text("#count")
     page.click("#rows tr[data-at='0']")
     page.wait_for_selector(".tags")
-    assert ("요청 61건" if korean else "61 asks") in page.inner_text(".tags")
+    assert ("실제 질문 61건" if korean else "61 asks") in page.inner_text(".tags")
     page.keyboard.press("Escape")
-    assert ("요청의" if korean else "% of asks") in page.inner_text("td.n >> nth=0")
+    assert ("실제 질문의" if korean else "% of asks") in page.inner_text("td.n >> nth=0")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -297,7 +297,7 @@ const WORDS = {
     search: "질문 또는 id 검색", searchLabel: "검색", compare: "비교", with: "비교 대상", outcome: "표시할 질문", all: "모든 질문",
     aWins: "{0} 쪽이 앞선 질문", bWins: "{0} 쪽이 앞선 질문", ties: "값이 같은 질문", differ: "값이 다른 질문",
     failed: "결과", anyResult: "모든 결과", failedBy: "{0}: 정답을 못 찾은 질문", failedBoth: "둘 다 정답을 못 찾은 질문", foundBy: "{0}: 정답을 찾은 질문",
-    slice: "슬라이스", allSlices: "전체", why: "이유", anyWhy: "전체", reset: "초기화", shownOf: "질문 {1}개 중 {0}개", asks: "요청 {0}건", asksShare: "요청의 {0}%", asksNote: "질문마다 요청 수만큼 셉니다.", asksStatistics: "요청 수로 가중: 차이의 신뢰구간은 합의 비에 대한 스튜던트 t, 검정은 가중한 차이의 부호를 뒤집으며, 개수는 질문 수입니다.",
+    slice: "슬라이스", allSlices: "전체", why: "이유", anyWhy: "전체", reset: "초기화", shownOf: "질문 {1}개 중 {0}개", asks: "실제 질문 {0}건", asksShare: "실제 질문의 {0}%", asksNote: "질문마다 실제로 물은 횟수만큼 셉니다.", asksStatistics: "실제 질문 수로 가중: 차이의 신뢰구간은 합의 비에 대한 스튜던트 t, 검정은 가중한 차이의 부호를 뒤집으며, 개수는 질문 수입니다.",
     question: "질문", difference: "차이", and: ", ", rank: "{0}위", sortBy: "{0} 기준 정렬",
     none: "조건에 맞는 질문이 없습니다.", hint: "↑ ↓ 또는 j k 이동, Enter 열기, Esc 닫기, / 검색",
     close: "닫기", previous: "이전", next: "다음", of: "{1}개 중 {0}번째",
