@@ -10,6 +10,7 @@ from kragx import agreement
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import Run, read_runs
+from kragx.data.source import kind_of_file
 from kragx.errors import UsageError
 
 
@@ -69,6 +70,12 @@ def corrected(
     more: opt.MoreRuns = None,
     runs: opt.Runs = None,
     metric: opt.Metrics = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            help="Gold or results file with weight and inclusion (default: the first results file)."
+        ),
+    ] = None,
     scale: opt.ScaleOfLabels = None,
     least: Annotated[int, typer.Option(help="Fewer labelled queries than this are refused.")] = 20,
     asks: opt.Asks = None,
@@ -86,10 +93,12 @@ def corrected(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Correct a judge's means by people's labels of some queries."""
+    files = [*(runs or ()), *(more or ())]
     result = agreement.correct(
         human,
         judge,
         _systems(runs, more),
+        questions=questions or next((file for file in files if kind_of_file(file) != "run"), None),
         metrics=metric or ["ndcg@10"],
         scale=scale,
         least=least,

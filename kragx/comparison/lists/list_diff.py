@@ -202,7 +202,10 @@ def next_step(diff: ListDiff) -> str:
     """What to do with it: nothing, or to look whether the change is for the better."""
     if diff.is_exact and all(question.is_equal() for question in diff.questions):
         return phrase("nothing differs, so no metric of these lists does")
-    return phrase("whether it got better, 'kragx compare' says where there is gold")
+    return phrase(
+        "whether it got better, 'kragx compare' says where there is gold; without, people label "
+        "what differs: --workshop FOLDER --metric precision@5"
+    )
 
 
 def _depths(diff: ListDiff) -> Table:
