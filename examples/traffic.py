@@ -1,8 +1,8 @@
-"""A year of questions to a town's handbook, in English and Korean, and people who know the answers.
+"""A year of questions to a town's handbook, and somebody who knows the answers.
 
-    python examples/traffic.py log log.jsonl                   # 2,000 questions, as a service logs them
-    python examples/traffic.py label RESULTS.jsonl people.qrels      # draws 60 of them, and labels
-    python examples/traffic.py truth RESULTS.jsonl             # what nobody knows of real traffic
+    python examples/traffic.py log log.jsonl                 # 2,000 questions, as services log them
+    python examples/traffic.py label people.qrels RESULTS.jsonl ...  # draws 60 of them, and labels
+    python examples/traffic.py truth RESULTS.jsonl           # what nobody knows of real traffic
 
 Every run writes the same. Some questions come often, most once, and each in its season; who is
 content seldom says so. The judge of configs/traffic.yaml is a stand-in, too: it knows the answers
@@ -16,18 +16,20 @@ import random
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
 
 from kragx import read_corpus, read_rows
 from kragx.agreement import draw, from_run
-from kragx.agreement.sample import sample_path
-from kragx.judging import Answer, Usage
+from kragx.judging import Answer, Request, Usage
 from kragx.retrievers import BM25Retriever
 
 CORPUS = Path(__file__).parent / "data" / "agents" / "corpus.jsonl"
-PAGES = {page.id: page.text or "" for page in read_corpus(CORPUS)}
+PAGES = {page.id or "": page.text or "" for page in read_corpus(CORPUS)}
 
 PLACES = {
     "pool": ("the swimming pool", "수영장", (6, 7, 8)),
@@ -39,7 +41,7 @@ PLACES = {
     "tower": ("the lighthouse tower", "등대 전망대", (5, 9, 10)),
     "zoo": ("the animal park", "동물공원", (4, 5, 6, 7)),
 }
-"""Each place's names, and when it is asked about."""
+"""Each place's names, and the months in which it is asked about most."""
 
 COMMON = {
     "en": {
@@ -66,26 +68,32 @@ RARE = {
     },
 }
 MONTHS = "January February March April May June July August September October November December"
-GREETINGS = ("", "", "", "", " Thanks!", " please", " Write to anna.kim@example.com", " 010-2345-6789")
+ADDED = (
+    *[""] * 7,
+    " Thanks!",
+    " Please!",
+    " My mail: anna.kim@example.com",
+    " Call 010-2345-6789.",
+)
+_HOLIDAY = re.compile("christmas|new year|holiday|성탄절|설날|공휴일")
+_PRICE = re.compile("price|much|cost|pay|얼마|입장료")
 
 
 def answers(question: str) -> set[str]:
-    """The pages that a question needs: of the place, and of its prices or holidays."""
-    language = "ko" if re.search("[가-힣]", question) else "en"
-    names = {key: english if language == "en" else korean for key, (english, korean, _) in PLACES.items()}
-    (place,) = {f"{language}-{key}" for key, name in names.items() if name in question}
-    group = re.search(r"price group (\w)|요금표 (\w)", PAGES[place])
-    calendar = re.search(r"calendar (\d)|휴일표 (\d)", PAGES[place])
-    letters = dict(zip("가나다라", "abcd"))
-    prices = next(filter(None, group.groups())).lower()
-    if re.search("open|begin|hours|시간|시에|시부터", question) and not re.search(DAYS, question):
-        return {place}
-    if re.search(DAYS, question):
-        return {place, f"{language}-holidays-{next(filter(None, calendar.groups()))}"}
-    return {place, f"{language}-prices-{letters.get(prices, prices)}"}
-
-
-DAYS = "Christmas|New Year|holiday|성탄절|설날|공휴일"
+    """The pages that a question needs: the place's, and that of its prices or holidays."""
+    text = question.lower()
+    language, column = ("ko", 1) if re.search("[가-힣]", text) else ("en", 0)
+    place = next(key for key, names in PLACES.items() if names[column].lower() in text)
+    page = PAGES[f"{language}-{place}"]
+    needed = {f"{language}-{place}"}
+    if _HOLIDAY.search(text):
+        needed.add(f"{language}-holidays-{re.findall(r'(?:calendar|휴일표) (.)', page)[0]}")
+    elif _PRICE.search(text):
+        letter = re.findall(r"(?:group|요금표) (.)", page)[0]
+        needed.add(
+            f"{language}-prices-{letter.translate(str.maketrans('ABCD가나다라', 'abcdabcd'))}"
+        )
+    return needed
 
 
 def asked(rng: random.Random) -> Iterator[tuple[datetime, str]]:
@@ -94,18 +102,16 @@ def asked(rng: random.Random) -> Iterator[tuple[datetime, str]]:
     for minute in sorted(rng.randrange(365 * 24 * 60) for _ in range(2_000)):
         time = start + timedelta(minutes=minute)
         language = rng.choices(["en", "ko"], [3, 1])[0]
-        seasons = [10 if time.month in months else 1 for _, _, months in PLACES.values()]
+        seasons = [10 if time.month in months else 1 for *_, months in PLACES.values()]
         english, korean, _ = rng.choices([*PLACES.values()], seasons)[0]
         kind = rng.choices(["hours", "price", "day"], [5, 3, 2])[0]
+        form = RARE[language][kind]
         if rng.random() < 0.6:
-            forms = COMMON[language][kind]
-            form = rng.choices(forms, [6, 2, 1][: len(forms)])[0]
-        else:
-            form = RARE[language][kind]
+            form = rng.choices(COMMON[language][kind], [6, 2, 1][: len(COMMON[language][kind])])[0]
         month = MONTHS.split()[time.month - 1] if language == "en" else f"{time.month}월"
         numbers = {"a": rng.randint(2, 28 if kind == "day" else 11), "b": rng.randint(1, 9)}
         text = form.format(english if language == "en" else korean, month=month, **numbers)
-        yield time, (text.lower() if rng.random() < 0.2 and language == "en" and "Gull" not in text else text)
+        yield time, text.lower() if rng.random() < 0.2 else text
 
 
 def old(k: int = 3) -> BM25Retriever:
@@ -121,13 +127,35 @@ def new(k: int = 3) -> Callable[[str], list[Document]]:
     def search(question: str) -> list[Document]:
         best, *others = index.invoke(question)
         group = re.search(r"price group (\w)", best.page_content)
-        if group is None or not re.search("price|much|cost|pay", question):
+        if group is None or not _PRICE.search(question.lower()):
             return [best, *others]
         name = f"en-prices-{group[1].lower()}"
         prices = Document(PAGES[name], id=name)
         return [best, prices, *(page for page in others if page.id != name)][:k]
 
     return search
+
+
+class Judge:
+    """A stand-in that knows the answers, and is wrong about one page in seven."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What an answer depends on."""
+        return {"provider": "example", "base_url": None, "model": "wrong-one-in-seven"}
+
+    async def ask(self, request: Request) -> Answer:
+        """Grade 3 for a page that the question needs, else 0; or the other way."""
+        fenced = re.findall(
+            r"<<<(\w+) (\w+)>>>\n(.*?)\n<<<end \2>>>", request.messages[-1][1], re.S
+        )
+        texts = {name: text for name, _, text in fenced}
+        is_right = self.names[texts["document"]] in answers(texts["query"])
+        is_wrong = zlib.crc32((texts["query"] + texts["document"]).encode()) % 7 == 0
+        grade = 3 if is_right != is_wrong else 0
+        return Answer(
+            json.dumps({"reason": "the page that is needed", "grade": grade}), Usage(10, 5)
+        )
 
 
 def log(path: str) -> None:
@@ -137,12 +165,54 @@ def log(path: str) -> None:
     with Path(path).open("w", encoding="utf-8") as file:
         for time, question in asked(rng):
             pages = service.invoke(question)
-            is_lost = not any(page.id in answers(question) for page in pages)
+            is_content = answers(question) <= {page.id for page in pages}
             row = {
                 "time": time.isoformat(timespec="minutes"),
-                "question": question + rng.choice(GREETINGS),
+                "question": question + rng.choice(ADDED),
                 "retrieved": [{"id": page.id, "text": page.page_content} for page in pages],
             }
-            if rng.random() < (0.3 if is_lost else 0.03):
-                row["thumbs"] = "down" if is_lost else "up"
+            if rng.random() < (0.03 if is_content else 0.15):
+                row["thumbs"] = "up" if is_content else "down"
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def label(qrels: str, *results: str) -> None:
+    """Draw 60 questions as `kragx judge label --queries 60` does, and label as one who knows."""
+    sources = [read_rows(path) for path in results]
+    weights = {query.id: query.weight for dataset, _ in sources for query in dataset}
+    pairs = {pair.ids: pair for source in sources for pair in from_run(*source, 3)}
+    sample = draw([*pairs.values()], queries=60, weights=weights)
+    sample.write(Path(f"{qrels}.sample.jsonl"))
+    lines = [
+        f"{pair.query_id} 0 {pair.document_id} {3 * (pair.document_id in answers(pair.query))}\n"
+        for pair in sample.items
+    ]
+    Path(qrels).write_text("".join(lines), encoding="utf-8")
+    print(f"{len(lines)} pages of 60 questions labelled in {qrels}")
+
+
+def truth(results: str) -> float:
+    """precision@3 of the retriever over all asks, as whoever knows every answer has it."""
+    dataset, run = read_rows(results)
+    found = [
+        (query.weight, len(answers(query.text or "") & {doc.id for doc in run[query.id].documents}))
+        for query in dataset
+    ]
+    return sum(weight * n for weight, n in found) / (3 * sum(weight for weight, _ in found))
+
+
+def main() -> None:
+    """Do what the command line says."""
+    match sys.argv[1:]:
+        case ["log", path]:
+            log(path)
+        case ["label", qrels, *results] if results:
+            label(qrels, *results)
+        case ["truth", results]:
+            print(f"precision@3 over all asks: {truth(results):.4f}")
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
