@@ -68,13 +68,7 @@ RARE = {
     },
 }
 MONTHS = "January February March April May June July August September October November December"
-ADDED = (
-    *[""] * 7,
-    " Thanks!",
-    " Please!",
-    " My mail: anna.kim@example.com",
-    " Call 010-2345-6789.",
-)
+ADDED = (*[""] * 7, " Thanks!", " My mail: anna.kim@example.com", " Call 010-2345-6789.")
 _HOLIDAY = re.compile("christmas|new year|holiday|성탄절|설날|공휴일")
 _PRICE = re.compile("price|much|cost|pay|얼마|입장료")
 
@@ -90,9 +84,7 @@ def answers(question: str) -> set[str]:
         needed.add(f"{language}-holidays-{re.findall(r'(?:calendar|휴일표) (.)', page)[0]}")
     elif _PRICE.search(text):
         letter = re.findall(r"(?:group|요금표) (.)", page)[0]
-        needed.add(
-            f"{language}-prices-{letter.translate(str.maketrans('ABCD가나다라', 'abcdabcd'))}"
-        )
+        needed.add(f"{language}-prices-{'abcd'['ABCD가나다라'.index(letter) % 4]}")
     return needed
 
 
@@ -146,16 +138,12 @@ class Judge:
 
     async def ask(self, request: Request) -> Answer:
         """Grade 3 for a page that the question needs, else 0; or the other way."""
-        fenced = re.findall(
-            r"<<<(\w+) (\w+)>>>\n(.*?)\n<<<end \2>>>", request.messages[-1][1], re.S
-        )
-        texts = {name: text for name, _, text in fenced}
-        is_right = self.names[texts["document"]] in answers(texts["query"])
+        fences = re.compile(r"<<<(\w+) (\w+)>>>\n(.*?)\n<<<end \2>>>", re.DOTALL)
+        texts = {name: text for name, _, text in fences.findall(request.messages[-1][1])}
+        is_right = texts["document"] in {PAGES[name] for name in answers(texts["query"])}
         is_wrong = zlib.crc32((texts["query"] + texts["document"]).encode()) % 7 == 0
         grade = 3 if is_right != is_wrong else 0
-        return Answer(
-            json.dumps({"reason": "the page that is needed", "grade": grade}), Usage(10, 5)
-        )
+        return Answer(json.dumps({"reason": "is it needed?", "grade": grade}), Usage(10, 5))
 
 
 def log(path: str) -> None:
