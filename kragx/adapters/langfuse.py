@@ -30,7 +30,8 @@ _LISTS = {"RETRIEVER", "RERANKER"}
 
 def is_export(record: Record) -> bool:
     """Whether a record is one of Langfuse's."""
-    return any(kind(record) for kind in (_is_whole, _is_score, _is_observation, _is_trace))
+    tells = (_is_whole, _is_score, _is_observation, _is_trace)
+    return any(is_kind(record) for is_kind in tells)
 
 
 def spans_of(record: Record) -> Iterator[LoggedSpan]:
@@ -66,8 +67,9 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[tuple[str, str
         for column, value in record.items():
             if _is_meant(column, name) and (said := _first(as_json(value))) is not None:
                 is_observation = _is_observation(record)
-                trace = _of(record, "traceId", "trace_id") if is_observation else record.get("id")
-                yield (str(trace), str(record.get("id")) if is_observation else ""), said
+                names = ("traceId", "trace_id") if is_observation else ("id",)
+                inner = str(record.get("id")) if is_observation else ""
+                yield (str(_of(record, *names)), inner), said
 
 
 def _first(value: Any) -> int | None:

@@ -8,7 +8,7 @@ THUMBS = frozenset(
         *("vote", "like", "helpful", "user_rating_thumbs", "평가", "만족", "좋아요"),
     }
 )
-"""What a score of people's is called where it is a thumb; in small letters, with ``_`` for ``-``."""
+"""What a score of people's is called where it is a thumb; small letters, ``_`` for ``-``."""
 
 _UP = {"1", "1.0", "+1", "up", "like", "liked", "good", "positive", "yes", "true", "helpful"}
 _UP |= {"thumbs_up", "thumbsup", "+", "👍", "좋아요", "만족", "도움됨", "추천"}

@@ -30,7 +30,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def key_of(text: str) -> int:
-    """A number for a text, the same on every machine; two texts share one with a chance of 5e-20."""
+    """A number of 64 bits for a text, the same on every machine."""
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest())
 
 
@@ -42,7 +42,7 @@ class Folded:
         groups: (f) the question that each wording is folded into.
         keys: (g) tells each question from others, the same in every log.
         asks: (g) how often each was asked.
-        wordings: (g) the wording that stands for it, the most frequent.
+        wordings: (g) the text that stands for it, the most frequent one.
         n_exact: how many questions there would be without near duplicates.
     """
 
@@ -88,7 +88,7 @@ def fold(texts: Sequence[str], of_text: Ints, around: Keys, asks: Ints) -> Folde
         groups,
         distinct[left],
         np.bincount(groups, asks, len(left)).astype(np.int64),
-        firsts,
+        of_text[firsts],
         len(np.unique(as_asked[of_text] ^ mixed)),
     )
 
@@ -106,9 +106,7 @@ def _gists(texts: Sequence[str]) -> tuple[list[tuple[str, ...]], Keys]:
         as_asked[number] = key_of(written)
         known.update(written.split())
     interned: dict[str, str] = {}
-    gists = [
-        tuple(interned.setdefault(word, word) for word in gist(text, known)) for text in texts
-    ]
+    gists = [tuple(interned.setdefault(word, word) for word in gist(text, known)) for text in texts]
     return gists, as_asked
 
 

@@ -137,7 +137,9 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
     if not isinstance(options, Mapping) or not isinstance(options.get("pattern"), str):
         problems.append(f"{name}: a mask has a pattern; write {name}: {{pattern: ...}}")
         return None
-    problems += [f"{name}.{key}: unknown; {nearest(str(key), _KEYS)}" for key in options.keys() - _KEYS]
+    problems += [
+        f"{name}.{key}: unknown; {nearest(str(key), _KEYS)}" for key in options.keys() - _KEYS
+    ]
     check = options.get("check")
     if check is not None and check not in CHECKS:
         problems.append(f"{name}.check: unknown check {check!r}; {nearest(str(check), CHECKS)}")
@@ -161,7 +163,9 @@ def _words(words: Sequence[object] | None) -> re.Pattern[str] | None:
     if not words:
         return None
     named = "|".join(re.escape(str(word)) for word in words)
-    between = r"(?:\s*(?:number|no\.?|num|id|code|번호))?\s*(?:is|was|at|on|[:=#_-]|은|는|이|가|로)?[\s:#]*"
+    between = (
+        r"(?:\s*(?:number|no\.?|num|id|code|번호))?\s*(?:is|was|at|on|[:=#_-]|[은는이가로])?[\s:#]*"
+    )
     return re.compile(rf"(?<![a-z])(?:{named}){between}$", re.IGNORECASE)
 
 
@@ -181,8 +185,9 @@ def _is_resident(found: str, before: str) -> bool:
         return True
     if "*" in digits:
         return False
-    total = sum(int(digit) * weight for digit, weight in zip(digits, (*range(2, 10), *range(2, 6))))
-    return (11 - total % 11) % 10 == int(digits[12])
+    weights = (*range(2, 10), *range(2, 6))
+    total = sum(int(digit) * weight for digit, weight in zip(digits, weights))
+    return bool(int(digits[12]) == (11 - total % 11) % 10)
 
 
 def _is_ssn(found: str, before: str) -> bool:

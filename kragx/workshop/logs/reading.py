@@ -138,7 +138,9 @@ class Logs:
             if name not in record and value_at(record, path) is None and name == "question":
                 problem = f"there is no {path!r}; {nearest(path, record)}"
                 raise DataError(problem, path=place, field=name)
-        if "question" not in self.columns and not any(name in record for name in FIELDS["question"]):
+        if "question" not in self.columns and not any(
+            name in record for name in FIELDS["question"]
+        ):
             problem = f"no field has a usual name of the question; there are {', '.join(record)}"
             remedy = "name it with --column question=..."
             raise DataError(problem, path=place, field="question", remedy=remedy)

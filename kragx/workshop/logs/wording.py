@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterable
-from os.path import commonprefix
 
 from rapidfuzz.distance import OSA
 
 from kragx.data.words import words
 
 _MARKS = re.compile(r"[!?;\"()]|[,:.](?!\d)|[.,:]$")
-_SIGNS = re.compile(r"[+%$€£¥₩<>=±°²³¹⁰⁴-⁹]|(?<![\w)])[-−](?=\d)")  # noqa: RUF001
+_SIGNS = re.compile(r"[+%$€£¥₩<>=±°²³¹⁰⁴-⁹]|(?<![\w)])[-−](?=\d)")
 
 # -- English ---------------------------------------------------------------------------------------
 
@@ -32,9 +31,11 @@ _HOW = re.compile(
 )
 _PHRASES = re.compile(
     r"^(?:hi|hello|hey|good (?:morning|afternoon|evening))\b(?: there)?"
-    r"|\b(?:(?:can|could|would|will) you )?(?:please )?(?:tell|explain to|let) me(?: know)?(?: about)?\b"
+    r"|\b(?:(?:can|could|would|will) you )?(?:please )?(?:tell|explain to|let) me(?: know)?"
+    r"(?: about)?\b"
     r"|\b(?:can|could|would|will) you (?:please )?(?:help me(?: with| to)?|explain|show me)\b"
-    r"|\b(?:i|we) (?:would like|want|need|wish|like|am trying) to(?: (?:know|ask|learn))?(?: about)?\b"
+    r"|\b(?:i|we) (?:would like|want|need|wish|like|am trying) to(?: (?:know|ask|learn))?"
+    r"(?: about)?\b"
     r"|\b(?:do|does) you know\b|\bi (?:wonder|am wondering)\b(?: if| whether)?"
     r"|^i(?= [a-z])|\b(?:thanks?|thank you)(?: (?:so|very) much| in advance| a lot)?$"
 )
@@ -50,7 +51,7 @@ _GREETING = re.compile(r"^(?:안녕하세요|안녕하십니까|실례합니다|
 _TOLD = re.compile(
     r"\s*(?:(?:에 )?대해서?|에 대하여|좀|을|를)?\s*(?:자세히 )?(?:"
     r"(?:알려|말해|말씀해|설명해|가르쳐|안내해|보여)\s*"
-    r"(?:줘요?|주세요|주실래요|주시겠어요|주시겠습니까|주실 수 있나요|주실 수 있을까요|줄래요?|주십시오"
+    r"(?:줘요?|주세요|주실래요|주시겠(?:어요|습니까)|주실 수 있(?:나요|을까요)|줄래요?"
     r"|주시기 바랍니다|주시면 감사하겠습니다)"
     r"|(?:안내 )?부탁(?:드립니다|드려요|드릴게요|합니다|해요)"
     r"|(?:이|가)?\s*궁금(?:합니다|해요?|하네요|한데요|하여 문의드립니다|해서요)"
@@ -65,10 +66,11 @@ _POLITE = re.compile(
     "(?:"
     + unicodedata.normalize(
         "NFD",
-        "습니까|나요|는가요|은가요|을까요|는지요?|은지요|어요|아요|여요|에요|예요|지요|죠|네요|습니다|는데요|은데요",
+        "습니까|습니다|나요|는가요|은가요|을까요|는지요?|은지요|어요|아요|여요|에요|예요|지요|네요|죠"
+        "|는데요|은데요",
     )
-    + "|\u11b8\u1102\u1175\u1101\u1161|\u11ab\u1100\u1161\u110b\u116d|\u11af\u1101\u1161\u110b\u116d"
-    "|\u11ab\u110c\u1175\u110b\u116d|\u11b8\u1102\u1175\u1103\u1161|\u11ab\u1103\u1166\u110b\u116d)$"
+    + "|\u11b8\u1102\u1175[\u1101\u1103]\u1161|\u11af\u1101\u1161\u110b\u116d"
+    "|\u11ab(?:\u1100\u1161|\u110c\u1175|\u1103\u1166)\u110b\u116d)$"
 )
 _MELTED = {
     "해요": "하",
@@ -81,19 +83,19 @@ _MELTED = {
 }
 _MELTED |= {"있니": "있", "없니": "없"}
 _NUMERAL = re.compile("[일이삼사오육칠팔구십백천만억조영공제]+")
+_BEFORE_VERBS = re.compile("언제|어떻게|왜|얼마|무엇|뭐|어디|어느|누가|몇|안$|못$")
 _DENIES = re.compile("[안않못없불비무미]")
 _PARTICLES = {"은": True, "을": True, "이": True, "는": False, "를": False, "가": False}
 """Each with whether it stands behind a consonant."""
 
 _NEGATIONS = {"not", "no", "non", "never", "without", "except", "unless", "nor", "neither", "none"}
-_UNTOUCHED = _NEGATIONS | {
-    *("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-      "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
-      "hundred thousand million billion first second third fourth fifth sixth seventh eighth ninth "
-      "tenth january february march april june july august september october november december "
-      "monday tuesday wednesday thursday friday saturday sunday before after cannot").split(),
-    *("월요일 화요일 수요일 목요일 금요일 토요일 일요일 지난달 이번달 다음달 지난주 이번주 다음주").split(),
-}  # fmt: skip
+_UNTOUCHED = re.compile(
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh"
+    "|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million|billion|first"
+    "|second|third|(?:four|fif|six|seven|eigh|nin|ten)th|january|february|march|april|june|july"
+    "|august|(?:sept|nov|dec)ember|october|(?:mon|tues|wednes|thurs|fri|satur|sun)day|before|after"
+    "|cannot|without|except|unless|[월화수목금토일]요일|(?:지난|이번|다음)(?:달|주)"
+)
 """Words that are never taken for a misspelling, nor for what was meant by one."""
 
 
@@ -115,7 +117,7 @@ def gist(text: str, known: Container[str] = ()) -> list[str]:
     Args:
         text: the question.
         known: words that stand by themselves in some question: 이 and 가 are left out behind these
-            alone, as 고양이 is no 고양 with a particle.
+            alone, and before a verb or what asks, as 고양이 is no 고양 with a particle.
     """
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     folded = " ".join(_MARKS.sub(" ", folded).split())
@@ -133,7 +135,8 @@ def gist(text: str, known: Container[str] = ()) -> list[str]:
         if token not in _FILLERS and (token != "a" or keeps_a or place == last)
     ]
     if is_korean and tokens:
-        tokens = _without_particles([*tokens[:-1], _plain_ending(tokens[-1])], known)
+        plain = _plain_ending(tokens[-1])
+        tokens = _without_particles([*tokens[:-1], plain], known, plain != tokens[-1])
     signs = "".join(_SIGNS.findall(text))
     return [*(tokens or words(text, is_split=False)), *([signs] if signs else [])]
 
@@ -154,18 +157,24 @@ def is_misspelling(word: str, meant: str) -> bool:
     some, others = (unicodedata.normalize("NFD", side) for side in (word, meant))
     if some[:1] != others[:1] or not (_is_spelt(word) and _is_spelt(meant)):
         return False
-    n_before = len(commonprefix([word, meant]))
-    rest = [side[n_before:][::-1] for side in (word, meant)]
-    differing = [side[len(commonprefix(rest)) :] for side in rest]
-    if any(_NUMERAL.fullmatch(side) or _DENIES.search(side) for side in differing):
+    if any(_NUMERAL.fullmatch(side) or _DENIES.search(side) for side in _differing(word, meant)):
         return False
     return OSA.distance(some, others, score_cutoff=1) == 1
+
+
+def _differing(word: str, meant: str) -> tuple[str, str]:
+    """What of two words is left without what they begin and end with alike."""
+    for _ in range(2):
+        n_same = next((n for n, pair in enumerate(zip(word, meant)) if pair[0] != pair[1]), None)
+        n_same = min(len(word), len(meant)) if n_same is None else n_same
+        word, meant = word[n_same:][::-1], meant[n_same:][::-1]
+    return word, meant
 
 
 def _is_spelt(word: str) -> bool:
     """Whether a word is long enough, of letters, and free to be written wrongly."""
     longest = 3 if _HANGUL.match(word) else 6
-    return len(word) >= longest and word.isalpha() and word not in _UNTOUCHED
+    return len(word) >= longest and word.isalpha() and not _UNTOUCHED.fullmatch(word)
 
 
 def _without_english(text: str) -> str:
@@ -189,8 +198,16 @@ def _plain_ending(word: str) -> str:
     return stem[:-1] if stem.endswith("이") and len(stem) > 2 else stem
 
 
-def _without_particles(tokens: list[str], known: Container[str]) -> list[str]:
-    bare = [_bare(token, known) for token in tokens]
+def _without_particles(tokens: list[str], known: Container[str], has_verb: bool) -> list[str]:
+    last = len(tokens) - 1
+    is_subject = [
+        place < last and (_BEFORE_VERBS.match(tokens[place + 1]) or (has_verb and place + 1 == last))
+        for place in range(len(tokens))
+    ]
+    bare = [
+        _bare(token, known) if token[-1] not in "이가" or is_one else token
+        for token, is_one in zip(tokens, is_subject)
+    ]
     roles = {token[-1] for token, stem in zip(tokens, bare) if stem != token}
     if roles & {"이", "가"} and roles & {"을", "를"}:  # who does what to whom
         return [token if token[-1] in "이가을를" else stem for token, stem in zip(tokens, bare)]
