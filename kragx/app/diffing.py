@@ -46,6 +46,7 @@ def diff_files(
     if not (old.is_dir() or new.is_dir()):
         if retrievers:
             raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
+        options["order"] = options.pop("ordered")
         return diff(old, new, questions=dataset, **options)
     sides, metadata = [], dict.fromkeys(options.pop("metadata"))
     for place, path in enumerate((old, new)):
@@ -57,7 +58,7 @@ def diff_files(
         sides.append((content.dataset, replace(run, name=f"{path.name}/{run.name}")))
         metadata |= dict.fromkeys(metadata_read(content.config))
         options = _filled(options, content.config)
-    return diff_sides(*sides, questions=dataset, metadata=[*metadata], **options)
+    return diff_sides(sides[0], sides[1], dataset, metadata=[*metadata], **options)
 
 
 def ask_both(
@@ -86,7 +87,7 @@ def ask_both(
         sides: list[Side] = [(None, corpus.run(run)) for run in runs]
         metadata = [*options.pop("metadata"), *metadata_read(config)]
         options = _filled(options, config)
-        return diff_sides(*sides, questions=dataset, metadata=metadata, **options)
+        return diff_sides(sides[0], sides[1], dataset, metadata=metadata, **options)
 
 
 def metadata_read(config: RunConfig) -> Iterator[str]:

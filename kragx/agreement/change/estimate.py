@@ -13,7 +13,7 @@ from kragx.agreement.change.credit import Labels
 from kragx.agreement.change.lot import Lot
 from kragx.judging.keys import canonical_json, key_of
 from kragx.metrics.match_table import Bools
-from kragx.printing import Line, Part, Result, interval, percent, phrase, signed, visible
+from kragx.printing import Line, Part, Result, interval, percent, phrase, signed, visible, warning
 
 Verdict = Literal["better", "worse", "same", "hopeless", "open"]
 
@@ -40,11 +40,12 @@ class LabelledDifference(Result):
         margin: within which versions are the same; None where it was not named.
         more: how many questions more would probably decide: nine in ten times more than the first,
             one in ten more than the second; None for "many more".
-        counts: ``n_questions`` with two lists; ``n_open``, those whose difference needs labels;
-            of these ``n_labelled``, whose difference is known by now, and ``n_put_off``, which
-            count at their worst; ``n_labels``, the pairs labelled.
+        counts: ``n_questions`` with two lists; ``n_left_out``, those without; ``n_open``, those
+            whose difference needs labels; of these ``n_labelled``, whose difference is known by
+            now, and ``n_put_off``, which count at their worst; ``n_labels``, the pairs labelled.
         open_share: how many of all asks the questions that need labels stand for.
         pool: a hash of what is known to be relevant, of metrics that divide by it; else None.
+        is_sample: whether the questions were drawn from more, which the interval leaves aside.
         confidence: of the interval.
     """
 
@@ -60,6 +61,7 @@ class LabelledDifference(Result):
     counts: dict[str, int]
     open_share: float
     pool: str | None
+    is_sample: bool
     confidence: float = CONFIDENCE
 
     @property
@@ -86,7 +88,7 @@ class LabelledDifference(Result):
         yield Line(
             phrase(
                 "{labelled} of the {open} questions whose lists need labels are settled, by "
-                "{labels} labels; they are {share} of what is asked, and the rest is known exactly",
+                "{labels} labels; they are {share} of what is asked, and the rest needs none",
                 labelled=counts["n_labelled"],
                 open=counts["n_open"],
                 labels=counts["n_labels"],
@@ -95,7 +97,16 @@ class LabelledDifference(Result):
         )
         if n := counts["n_put_off"]:
             yield Line(
-                phrase("{n} questions that were put off count at their worst on either side", n=n)
+                phrase("questions put off, which count at their worst on either side: {n}", n=n)
+            )
+        if n := counts["n_left_out"]:
+            yield warning(phrase("questions left out, as they do not have two lists: {n}", n=n))
+        if self.is_sample:
+            yield warning(
+                phrase(
+                    "these questions were drawn from more, of which this interval knows nothing; "
+                    "lists need no labels, so compare all that were asked"
+                )
             )
         if self.pool is not None:
             yield Line(
@@ -202,6 +213,7 @@ class Ledger:
             more,
             {
                 "n_questions": lot.n_questions,
+                "n_left_out": lot.n_left_out,
                 "n_open": len(settled),
                 "n_labelled": int(settled.sum()),
                 "n_labels": sum(len(labels) - len(of.known) for of, labels in asked),
@@ -209,6 +221,7 @@ class Ledger:
             },
             sum(question.weight for question in lot.questions) / lot.asks,
             self._pool() if lot.metric.is_pooled else None,
+            lot.is_sample,
         )
 
     def _over_all(self) -> tuple[float, float, float | None]:

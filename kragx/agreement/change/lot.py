@@ -57,6 +57,8 @@ class Lot:
         old, new: what the versions are called.
         metric: whose difference is wanted.
         n_questions: how many questions have two lists.
+        n_left_out: how many have not, as a version failed or was not asked.
+        is_sample: whether the questions were themselves drawn from more.
         asks: how many asks they stand for.
         settled: the sum of the weighted differences that needed no label; 0 without known ones.
         seed: of the draw.
@@ -68,6 +70,8 @@ class Lot:
     new: str
     metric: LabelledMetric
     n_questions: int
+    n_left_out: int
+    is_sample: bool
     asks: float
     settled: float
     seed: int
@@ -136,6 +140,8 @@ def draw_lot(
         diff.new,
         metric,
         len(pairs),
+        len(diff.questions) - len(pairs),
+        any(question.query.inclusion < 1 for question in diff.questions),
         float(sum(question.weight for _, question in pairs)),
         settled,
         seed,

@@ -9,6 +9,7 @@ from kragx import printing
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.comparison import failed
+from kragx.comparison.gates import gates_parts
 from kragx.comparison.lists import ListDiff
 from kragx.errors import RetrieverError, UsageError
 from kragx.printing import as_markdown, phrase
@@ -151,7 +152,7 @@ def diff(
         retriever=retriever or (),
         trust=trust,
         k=k or None,
-        order=order == "yes",
+        ordered=order == "yes",
         by=by,
         metadata=metadata or (),
         slices=slice_by,
@@ -172,7 +173,9 @@ def diff(
             port=port,
             browser=browser,
         )
-    parts = [*result.describe(), *(labelled.describe() if labelled else ())]
+    parts = [*result.describe()]
+    if labelled:
+        parts = [*labelled.describe(), *gates_parts(result.gates)]
     plain = {"labelled": labelled.to_dict()} if labelled else {}
     show(
         format,

@@ -16,6 +16,7 @@ from kragx.comparison.lists.question_diff import Numbers
 from kragx.data import Doc, Gold, Query, value_at
 from kragx.data.documents import normal_form
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.matchers import MatchItem, MatchWarning, Notes
 
 By = Literal["id", "text", "overlap"]
@@ -124,7 +125,6 @@ def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None],
 
 def _by_overlap(pairs: Sequence[Pair]) -> Iterator[Numbers]:
     """Documents of the same text, else those with most in common, one of either list each."""
-    matcher = matchers.matcher({"method": "overlap", "short": 0, "siblings": "together"})
     items = [
         MatchItem(Query(str(row), gold=tuple(Gold(text=doc.text) for doc in old)), tuple(new))
         for row, (old, new) in enumerate(pairs)
@@ -132,6 +132,8 @@ def _by_overlap(pairs: Sequence[Pair]) -> Iterator[Numbers]:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
+        overlap = matchers.matcher({"method": "overlap", "short": 0})
+        matcher = overlap.knowing(vocabulary_of_items(items))  # which tells siblings apart
         scores = dict(zip((int(item.query.id) for item in items), matcher.scores(items, Notes())))
     for row, (old, new) in enumerate(pairs):
         matrix = np.asarray(scores.get(row, np.zeros((len(new), len(old)))), np.float64)

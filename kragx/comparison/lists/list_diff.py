@@ -66,7 +66,8 @@ class ListDiff(Result):
         identity: how documents are told.
         counts: ``n_questions``; ``n_compared``, those with two lists; ``n_failed_old``,
             ``n_failed_new``, ``n_missing_old``, ``n_missing_new``; and of those compared at each
-            depth ``documents@k`` of the new lists, ``came@k``, ``went@k``, ``moved@k``.
+            depth ``documents@k`` of the new lists, ``came@k``, ``went@k``, ``moved@k``. Where
+            questions stand for different numbers of asks ``n_asks``, of those compared.
         mean: over the asks of the questions compared: ``unchanged@k``, the share of equal lists;
             ``jaccard@k``; ``rbo``, rank-biased overlap of the whole lists. None without one.
         slices: the same within fields.
@@ -86,7 +87,7 @@ class ListDiff(Result):
     ks: tuple[int, ...]
     ordered: bool
     identity: Identity
-    counts: Mapping[str, int]
+    counts: Mapping[str, float]
     mean: Mapping[str, float | None]
     slices: tuple[SliceDiff, ...]
     failures: tuple[Failures, ...]
@@ -191,7 +192,10 @@ def next_step(diff: ListDiff) -> str:
     """What to do with it: nothing, or to look whether the change is for the better."""
     if diff.is_exact and all(question.is_equal() for question in diff.questions):
         return phrase("nothing differs, so no metric of these lists does")
-    return phrase("whether it got better, 'kragx compare' says where there is gold")
+    return phrase(
+        "whether it got better, 'kragx compare' says where there is gold; without, people label "
+        "what differs: --workshop FOLDER --metric precision@5"
+    )
 
 
 def _depths(diff: ListDiff) -> Table:
@@ -222,7 +226,10 @@ def _depths(diff: ListDiff) -> Table:
         ]
         rows.append([head, *cells])
     note = phrase("rank-biased overlap (p = .9) {rbo}", rbo=number(mean["rbo"]))
-    weighted = phrase("shares are of asks, documents of questions") if diff.is_weighted else ""
+    weighted = ""
+    if diff.is_weighted:
+        asks = f"{diff.counts['n_asks']:,g}"
+        weighted = phrase("shares are of {asks} asks, documents of questions", asks=asks)
     return Table(["", *(f"@{k}" for k in diff.ks)], rows, note=joined("; ", [note, weighted]))
 
 
@@ -254,7 +261,7 @@ def _changed(diff: ListDiff, changed: list[QuestionDiff]) -> Table:
         ]
         for question in changed[:SHOWN]
     ]
-    columns = [*heads, "rbo", phrase("came"), phrase("went"), phrase("moved")]
+    columns = [*heads, "rbo", phrase("came"), phrase("went"), phrase("other rank")]
     more = len(changed) - SHOWN
     note = phrase("and {n} more", n=more) if more > 0 else ""
     return Table(columns, rows, words=2, note=note)

@@ -19,9 +19,6 @@ from kragx.workshop.state.state import State
 
 LOT, DOCUMENTS = "lot.jsonl", "documents.jsonl"
 
-_AHEAD = 3
-"""So many questions are open at a time: who has put one off, or another person, has a next one."""
-
 
 def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
     """Make the workshop of a lot, or see that a folder is that of this one.
@@ -96,11 +93,16 @@ class LotFeed:
             if difference.is_over and not (self._goes_on and difference.verdict == "hopeless"):
                 return
             rows: list[StoredRecord] = []
+            # One for each person, so that nobody reads two questions in turns, or one in vain.
+            n_people = sum(
+                person.role != "file" and person.state == "here"
+                for person in self._state.people.values()
+            )
             n_ahead = 0
             for place in range(len(self._lot.questions)):
                 rows += self._missing(place)
                 n_ahead += bool(self._ledger.wanted(place)) and not self._is_put_off(place)
-                if n_ahead >= _AHEAD:
+                if n_ahead >= n_people:
                     break
             self._state.add(rows)
 
