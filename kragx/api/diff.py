@@ -45,7 +45,8 @@ def diff(
 
     Lists are the same to a depth where the same documents stand there in the same order, by id and
     text; a question that failed is neither the same nor changed. Scores and times are not compared.
-    `compare` says which version is better where there is gold.
+    `compare` says which version is better where there is gold, and `write_diff_html` writes the
+    lists side by side.
 
     Args:
         old: a results file or TREC run, a `Run`, lists of documents as `evaluate` takes them, or

@@ -83,7 +83,9 @@ def ask_both(
     with config.secrets.guarding():
         dataset = pipeline.load_dataset(config) if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
-        runs = [retrieve_all({name: asked[name]}, dataset)[0][name] for name in (old, new)]
+        once = {"warmup": 0, "repeat": 1, "runs": None}  # it is of what is found, not of times
+        configs = [(name, asked[name].model_copy(update=once)) for name in (old, new)]
+        runs = [retrieve_all({name: named}, dataset)[0][name] for name, named in configs]
         sides: list[Side] = [(None, corpus.run(run)) for run in runs]
         metadata = [*options.pop("metadata"), *metadata_read(config)]
         options = _filled(options, config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -40,7 +41,7 @@ def diff_lists(
 
     Args:
         queries: the questions, with their weights.
-        old: what the old version returned.
+        old: what the old version returned; of several runs the first counts.
         new: what the new one did.
         ks: the depths to look at; None for `KS`, as far as lists go.
         ordered: whether lists are equal only in the same order.
@@ -55,6 +56,8 @@ def diff_lists(
         UsageError: a depth, a gate or `by` cannot be.
     """
     conditions = read_list_gates(gates)
+    n_runs = {"n_runs_old": len(old.every), "n_runs_new": len(new.every)}
+    old, new = replace(old, reruns=()), replace(new, reruns=())
     diffs, identity = _questions(queries, old, new, by, fields)
     known = [question for question in diffs if question.is_known]
     if not known:
@@ -70,7 +73,7 @@ def diff_lists(
         depths,
         ordered,
         identity,
-        _counts(diffs, known, old, new, depths),
+        _counts(diffs, known, old, new, depths) | n_runs,
         _means(values, weights),
         tuple(_slices(diffs, values, weights, slices)),
         tuple(_failures(queries, (old, new), max_failed)),

@@ -69,6 +69,15 @@ def test_failed_is_neither_the_same_nor_changed():
     assert "neither the same nor changed" in str(diff)
 
 
+def test_of_several_runs_the_first_counts():
+    """A version that was asked three times is looked at as it answered first, and that is said."""
+    once = run(docs("a"), name="old")
+    several = Run.repeated([run(docs("a")), run(None), run(docs("b"))])
+    diff = diff_lists(questions(1), once, several)
+    assert (diff.mean["unchanged@1"], diff.counts["n_runs_new"], diff.failures) == (1.0, 3, ())
+    assert "new: asked 3 times; shown is the first" in str(diff)
+
+
 def test_same_id_and_another_text():
     """An id that stands for another text is another document, and that is said."""
     new = [docs("ab"), (*docs("c"), *docs("d", "edited {}"))]
@@ -113,6 +122,12 @@ def test_across_chunkings():
     assert "nothing differs" not in str(side_by_side(old, [new[0][:2]]))
 
 
+def test_a_document_without_a_text_is_like_no_other():
+    """Where others have texts it neither stops the comparison nor meets anything."""
+    old, new = [(Doc("a0", CHUNKS[0]), Doc("a1"))], [(Doc("b0"), Doc("b1", CHUNKS[0]))]
+    assert side_by_side(old, new).questions[0].counts(2) == (1, 1, 1)
+
+
 def test_siblings_of_a_template():
     """Passages of one template are told by what they differ in: a number, though ids never meet."""
     text = "The fee for a parcel of {} kilograms to another country is {} euros with insurance"
@@ -147,6 +162,8 @@ def test_nothing_tells_documents():
         side_by_side([(Doc("a"),)], [(Doc(text="b"),)])
     with pytest.raises(UsageError, match="by: text compares texts, which a version lacks"):
         side_by_side([(Doc("a"),)], [(Doc("a"),)], by="text")
+    with pytest.raises(UsageError, match="by: 'txt' is unknown; perhaps you meant 'text'"):
+        side_by_side(["a"], ["a"], by="txt")
     with pytest.raises(DataError, match="no question has a list of old and of new"):
         side_by_side([None], ["a"])
 

@@ -6,6 +6,7 @@ import pytest
 
 from kragx import diff
 from kragx.report.html_page.diff import write_diff_html
+from tests.accessibility import violations
 from tests.report.browser.conftest import HOSTILE
 
 OLD = {
@@ -52,6 +53,7 @@ def test_lists_side_by_side(chromium, path, width, language):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.evaluate("window.stolen") is None
     assert problems == []
+    assert violations(page) == []
     page.locator("#language").click()
     assert page.locator("h2").first.inner_text() in ("게이트", "Gates")
     page.close()

@@ -358,10 +358,10 @@ const WORDS = {
     advice_combination: "{1}의 {0} 값이 0인 질문 가운데 {2}개는 다른 검색기가 찾습니다({3}). 검색기를 결합하면 많아야 그만큼 더 찾을 수 있습니다.",
     advice_reranking: "{0} 쪽은 더 아래 순위에도 정답이 있습니다({1} {2}, {3} {4}). 리랭킹으로 {3} 값을 최대 {5} 높일 수 있습니다.",
     diffKind: "두 버전의 검색 결과", diffCompared: "질문 {1}개 중 {0}개에 두 목록이 모두 있음", diffSame: "같은 목록", diffSets: "같은 집합", diffAlike: "비슷한 목록",
-    diffHeadSame: "상위 {1}개까지 목록의 {0}가 같습니다.", diffHeadSets: "상위 {1}개까지 목록의 {0}가 순서와 상관없이 같은 문서로 이루어져 있습니다.", diffHeadAlike: "상위 {1}개까지 목록의 {0}가 비슷합니다.", diffOverlap: "전체 목록의 순위 편향 중첩(RBO)은 {0}입니다(p = .9).", diffWeighted: "비율은 실제 질문 횟수 기준, 문서 수는 질문 기준입니다.",
+    diffHeadSame: "상위 {1}개까지 목록의 {0}가 같습니다.", diffHeadSets: "상위 {1}개까지 목록의 {0}가 순서와 상관없이 같은 문서로 이루어져 있습니다.", diffHeadAlike: "상위 {1}개까지 목록의 {0}가 비슷합니다.", diffOverlap: "전체 목록의 순위 편향 중첩(RBO)은 {0}입니다(p = .9).", diffWeighted: "비율은 실제 질문 건수, 문서 수는 질문 수를 기준으로 합니다.",
     diffNext: "더 나아졌는지는 정답이 있을 때 kragx compare가 알려 줍니다.", diffDepth: "상위", diffDocuments: "새 목록의 문서", diffCame: "새로 들어옴", diffWent: "빠짐", diffMoved: "순위 변동",
-    diffAsks: "질문 횟수 비율", diffMost: "가장 많이 바뀐 질문", diffChanged: "바뀐 질문 {0}개", diffHeld: "바뀐 질문 {1}개 중 가장 많이 바뀐 {0}개. 나머지는 --format json에 있습니다", diffNone: "바뀐 것이 없음", diffMore: "더 보기({0}개)",
-    diffStands: "{0}회", diffCameN: "들어옴 {0}", diffWentN: "빠짐 {0}", diffOrder: "순서만 바뀜", diffIsCame: "새로 들어옴", diffIsWent: "빠짐", diffWas: "이전 {0}위", diffNow: "이제 {0}위", diffCut: "상위 {0}개는 여기까지", diffEmpty: "빈 목록입니다.",
+    diffAsks: "실제 질문 비율", diffMost: "가장 많이 바뀐 질문", diffChanged: "바뀐 질문 {0}개", diffHeld: "바뀐 질문 {1}개 중 가장 많이 바뀐 {0}개. 나머지는 --format json에 있습니다", diffNone: "바뀐 것이 없음", diffMore: "더 보기({0}개)",
+    diffStands: "실제 질문 {0}건", diffCameN: "들어옴 {0}", diffWentN: "빠짐 {0}", diffOrder: "순서만 바뀜", diffIsCame: "새로 들어옴", diffIsWent: "빠짐", diffWas: "이전 {0}위", diffNow: "이제 {0}위", diffCut: "상위 {0}개는 여기까지", diffEmpty: "빈 목록입니다.",
   },
 };
 /** A sentence of kragx's own, `{en, ko}`; in English where there is no other. */
