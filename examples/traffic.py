@@ -2,6 +2,7 @@
 
     python examples/traffic.py log log.jsonl                 # 2,000 questions, as services log them
     python examples/traffic.py label people.qrels RESULTS.jsonl ...  # draws 60 of them, and labels
+    python examples/traffic.py settle FOLDER QUESTIONS.jsonl judged.jsonl    # what differs
     python examples/traffic.py truth RESULTS.jsonl           # what nobody knows of real traffic
 
 Every run writes the same. Some questions come often, most once, and each in its season; who is
@@ -23,8 +24,9 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from kragx import read_corpus, read_rows
+from kragx import read_corpus, read_dataset, read_rows
 from kragx.agreement import draw, from_run
+from kragx.data.formats.jsonl import write_records
 from kragx.judging import Answer, Request, Usage
 from kragx.retrievers import BM25Retriever
 
@@ -179,6 +181,24 @@ def label(qrels: str, *results: str) -> None:
     print(f"{len(lines)} pages of 60 questions labelled in {qrels}")
 
 
+def settle(folder: str, questions: str, judgements: str, n: int = 10) -> None:
+    """Judge what came or went, of the first questions of a `kragx diff --workshop`, in order."""
+    texts = {query.id: query.text or "" for query in read_dataset(questions)}
+    _, *lot = map(json.loads, Path(folder, "lot.jsonl").read_text(encoding="utf-8").splitlines())
+    records: list[dict[str, Any]] = []
+    for row in lot[:n]:
+        question = row["query_id"]
+        needed = answers(texts[question])
+        records.append({"record": "question", "uid": question, "text": texts[question]})
+        records += (
+            {"record": "judgement", "question": question, "document": page, "grade": grade}
+            for page in sorted({*row["old"]} ^ {*row["new"]})
+            for grade in [3 * (page in needed)]
+        )
+    write_records(records, Path(judgements))
+    print(f"{len(records) - n} pages of {n} questions judged in {judgements}")
+
+
 def truth(results: str) -> float:
     """precision@3 of the retriever over all asks, as whoever knows every answer has it."""
     dataset, run = read_rows(results)
@@ -196,6 +216,8 @@ def main() -> None:
             log(path)
         case ["label", qrels, *results] if results:
             label(qrels, *results)
+        case ["settle", folder, questions, judgements]:
+            settle(folder, questions, judgements)
         case ["truth", results]:
             print(f"precision@3 over all asks: {truth(results):.4f}")
         case _:
