@@ -25,7 +25,7 @@ def test_intervals_cover(change, metric, by_asks):
     assert (low if by_asks else 0.91) <= shares["difference"] <= high
     assert shares["alike"] < 0.9
     assert shares["judge"] < 0.6
-    assert shares["thumbs"] < 0.9
+    assert shares["thumbs"] < 0.1
 
 
 def test_the_traffic_is_what_is_said_of_it():
