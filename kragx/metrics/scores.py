@@ -334,7 +334,8 @@ def _extreme(
     """The lowest (-1) or highest (1) mean, each query that may be left out at its worst."""
     asks = np.ones_like(values) if weights is None else weights
     is_certain, is_open = in_mean & ~perhaps, in_mean & perhaps
-    total, count = (float(part[is_certain].sum()) for part in (asks * values, asks))
+    total = float((asks[is_certain] * values[is_certain]).sum())
+    count = float(asks[is_certain].sum())
     terms = zip(values[is_open].tolist(), asks[is_open].tolist())
     for value, weight in sorted(terms, reverse=sign > 0):
         if count and sign * value <= sign * total / count:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import GoldDataset, compare
+from kragx import Gold, GoldDataset, Run, compare, evaluate, sweep
 from kragx.comparison import (
     Results,
     RetrieverScores,
@@ -20,6 +20,7 @@ from kragx.comparison import (
     undecidable,
 )
 from kragx.errors import UsageError
+from kragx.evaluation.curves import curves
 from kragx.tuning import Rules, Setting, Tried, tuned
 
 from .support import evaluation, gold_set
@@ -149,6 +150,40 @@ def test_what_is_asked_often_decides():
     assert comparison.leader.decided
     plain = pair(gold_set(90), lambda i: 1 if i < 30 else 2, lambda i: 2 if i < 30 else 1)
     assert compare(plain, resamples=200).leader.best == "other"
+
+
+def test_thresholds_and_curves_are_of_asks():
+    """The study of thresholds, the order near the chosen one, and curves have the means of asks."""
+    dataset = weighted(gold_set(12), ((9, 1, 1) * 4).__getitem__)
+    words = [("a b c d", "a b c d"), ("a b c d", "a b x y"), ("a b c d", "z")]
+    gold = GoldDataset(
+        tuple(replace(query, gold=(Gold(text=words[i % 3][0]),)) for i, query in enumerate(dataset))
+    )
+    lists = {query.id: [words[i % 3][1]] for i, query in enumerate(gold)}
+    result = evaluate(gold, Run.from_documents(lists), match="rouge1", metrics=["hit_rate@1"])
+    values = sweep(result, thresholds=[0.4, 0.5, 0.9]).values["run"]["hit_rate@1"]
+    assert values == pytest.approx((10 / 11, 10 / 11, 9 / 11))
+    near = result.nearby
+    assert near.means["hit_rate@1"][near.thresholds.index(0.5)] == pytest.approx(10 / 11)
+    ((curve,),) = curves([result])
+    assert curve.values == pytest.approx((10 / 11,))
+
+
+def test_who_is_slow_where_it_counts():
+    """Of retrievers that find the same the slower one is slow by the asks, as its mean is."""
+    dataset = weighted(gold_set(60), lambda i: 40.0 if i % 3 == 0 else 1.0)
+    results = [
+        evaluation(dataset, name, lambda i: 1 + i % 2, seconds=seconds)
+        for name, seconds in (
+            ("one", lambda i: 0.9 if i % 3 == 0 else 0.1),
+            ("other", lambda i: 0.3 if i % 3 == 0 else 0.8),
+        )
+    ]
+    comparison = compare(results, resamples=200)
+    equal = next(advice for advice in comparison.recommendations if advice.kind == "equal")
+    (slower,) = equal.values["slower"]
+    assert (slower["slow"], slower["fast"]) == ("one", "other")
+    assert slower["slow_seconds"] == pytest.approx((0.9 * 40 + 0.2) / 42)
 
 
 def test_other_weights_are_no_comparison():

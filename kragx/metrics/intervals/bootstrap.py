@@ -120,9 +120,7 @@ def resampled(
     return np.concatenate(list(blocks(n, count, seed, work)))
 
 
-def resampled_means(
-    values: Floats, count: int = RESAMPLES, seed: int = SEED, *, weights: Floats | None = None
-) -> Floats:
+def resampled_means(values: Floats, count: int = RESAMPLES, seed: int = SEED) -> Floats:
     """The mean of each column in each bootstrap resample of the rows.
 
     Args:
@@ -130,25 +128,22 @@ def resampled_means(
             of its own queries that a resample drew.
         count: how many resamples, the same for every column.
         seed: the same seed gives the same bits.
-        weights: (q) of the queries; None where all are alike.
 
     Returns:
         (count, c); NaN where a resample drew no query that has a value.
     """
     defined = ~np.isnan(values)
-    asks = np.ones((len(values), 1)) if weights is None else weights[:, None]
-    grid, unit = fixed_point(np.where(defined, values * asks, 0.0))
+    grid, unit = fixed_point(np.where(defined, values, 0.0))
     # Columns that lack the same queries share one count; usually none lacks any.
     patterns, pattern_of = np.unique(defined, axis=1, return_inverse=True)
     c = values.shape[1]
 
     def means(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
-            ratio: Floats = sums[:, :c] * unit / (sums[:, c:] * below)[:, pattern_of.ravel()]
+            ratio: Floats = sums[:, :c] * unit / sums[:, c:][:, pattern_of.ravel()]
         return ratio
 
-    counts, below = fixed_point(patterns * asks)
-    terms = np.hstack([grid, counts])
+    terms = np.hstack([grid, patterns.astype(np.float64)])
     return resampled(terms, means, count, seed)
 
 

@@ -184,7 +184,7 @@ _OF_WEIGHTS = 50
 
 
 def _weighted(x: Floats, present: Bools, weights: Floats) -> _Sample:
-    """The same by weights.
+    """What is known by weights.
 
     How far a mean varies is told by weights alone (Kish), which is wrong where they go with the
     values, and by each question's part in it (Hajek), which few questions do not tell: the latter
