@@ -83,10 +83,10 @@ def test_it_ends_once_it_is_decided_and_goes_on_where_it_stood(bench):
         n += 1
         if n == 4:
             work = bench()
-            assert work.feed.difference.counts["n_labelled"] == 2
-    assert work.feed.difference.verdict == "better"
+            assert work.feed.difference().counts["n_labelled"] == 2
+    assert work.feed.difference().verdict == "better"
     assert 10 < n < 30
-    assert bench().feed.difference.low > 0
+    assert bench().feed.difference().low > 0
     assert bench().next() is None
 
 
@@ -99,7 +99,7 @@ def test_what_stayed_is_asked_where_hit_rate_needs_it(bench):
         assert {*work.state.candidates[uid]} == shown
         work.say((uid, document), grade)
     assert work.next()[0] == work.order[1]
-    assert work.feed.difference.counts["n_labels"] == 3
+    assert work.feed.difference().counts["n_labels"] == 3
 
 
 def test_put_off_unusable_odd_and_in_conflict_hold_nothing_up(bench):
@@ -109,7 +109,7 @@ def test_put_off_unusable_odd_and_in_conflict_hold_nothing_up(bench):
     work.say(first, kind="later")
     work.say(work.next(), 3)
     assert work.next()[0] == work.order[1]
-    assert work.feed.difference.counts["n_put_off"] == 1
+    assert work.feed.difference().counts["n_put_off"] == 1
     work.say(work.next(), kind="odd")
     assert work.next()[0] == work.order[2]
     work.say(work.next(), kind="unusable")
@@ -123,10 +123,10 @@ def test_put_off_unusable_odd_and_in_conflict_hold_nothing_up(bench):
     said = {"question": pair[0], "document": pair[1], "person": other.uid}
     work.state.add([Judgement(**said, grade=3)])
     work.say(work.next(), 0)
-    counts = work.feed.difference.counts
+    counts = work.feed.difference().counts
     assert (counts["n_labelled"], counts["n_put_off"]) == (0, 4)
     work.say(first, 0)  # who comes back to it settles it
-    assert work.feed.difference.counts["n_labelled"] == 1
+    assert work.feed.difference().counts["n_labelled"] == 1
 
 
 def test_each_person_has_a_question_of_their_own(bench):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Self
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from kragx.errors import UsageError, nearest
 from kragx.metrics import parse
-from kragx.metrics.match_table import Floats
 
 Labels = Mapping[str, bool]
 """Whether documents are relevant, by their names; who is missing is not known."""
@@ -189,27 +188,27 @@ class TwoLists:
         return float(n_relevant or 1)
 
     def _of_map(self, labels: Labels) -> tuple[float, float]:
-        unknown = [doc for doc in self.documents if doc not in labels]
-        if len(unknown) > _TRIED:
-            return -1.0, 1.0
-        places = {doc: place for place, doc in enumerate(self.documents)}
-        # (2^u, d): each row has other labels for the u that are not known.
-        tried = np.zeros((1 << len(unknown), len(places)))
-        for bit, doc in enumerate(unknown):
-            tried[:, places[doc]] = np.arange(len(tried)) >> bit & 1
-        for doc, place in places.items():
-            tried[:, place] += bool(labels.get(doc))
-        old, new = (
-            _precisions(tried[:, [places[doc] for doc in ranks]], np.array([*ranks.values()]))
-            for ranks in self._ranks
-        )
-        values = (new - old) / np.maximum(1, self.beyond + tried.sum(axis=1))
-        return float(values.min()), float(values.max())
+        old, new = (tuple(ranks.get(doc, 0) for doc in self.documents) for ranks in self._ranks)
+        return _of_map(old, new, tuple(map(labels.get, self.documents)), self.beyond)
 
 
-def _precisions(relevant: Floats, ranks: Floats) -> Floats:
-    """(a) the sum of the precisions at relevant documents, of (a, n) labels in ranking order."""
-    order = np.argsort(ranks)
-    sorted_labels = relevant[:, order]
-    sums: Floats = (sorted_labels * sorted_labels.cumsum(axis=1) / ranks[order]).sum(axis=1)
-    return sums
+@lru_cache(maxsize=1 << 14)  # many questions change alike
+def _of_map(
+    old: tuple[int, ...], new: tuple[int, ...], labels: tuple[bool | None, ...], beyond: int
+) -> tuple[float, float]:
+    """The extremes of `map`, of the ranks of documents in either list, 0 where it has them not."""
+    unknown = [place for place, label in enumerate(labels) if label is None]
+    if len(unknown) > _TRIED:
+        return -1.0, 1.0
+    # (2^u, d): each row has other labels for the u that are not known.
+    tried = np.tile([float(bool(label)) for label in labels], (1 << len(unknown), 1))
+    for bit, place in enumerate(unknown):
+        tried[:, place] = np.arange(len(tried)) >> bit & 1
+    sums = [np.zeros(len(tried)), np.zeros(len(tried))]
+    for side, ranks in enumerate((old, new)):
+        n_relevant = np.zeros(len(tried))
+        for rank, place in sorted((rank, place) for place, rank in enumerate(ranks) if rank):
+            n_relevant += tried[:, place]
+            sums[side] += tried[:, place] * n_relevant / rank
+    values = (sums[1] - sums[0]) / np.maximum(1, beyond + tried.sum(axis=1))
+    return float(values.min()), float(values.max())

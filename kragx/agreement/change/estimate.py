@@ -45,6 +45,7 @@ class LabelledDifference(Result):
             now, and ``n_put_off``, which count at their worst; ``n_labels``, the pairs labelled.
         open_share: how many of all asks the questions that need labels stand for.
         pool: a hash of what is known to be relevant, of metrics that divide by it; else None.
+        relevant_from: the grade from which a document is relevant; None where nobody graded.
         is_sample: whether the questions were drawn from more, which the interval leaves aside.
         confidence: of the interval.
     """
@@ -61,6 +62,7 @@ class LabelledDifference(Result):
     counts: dict[str, int]
     open_share: float
     pool: str | None
+    relevant_from: int | None
     is_sample: bool
     confidence: float = CONFIDENCE
 
@@ -95,6 +97,8 @@ class LabelledDifference(Result):
                 share=percent(self.open_share),
             )
         )
+        if self.relevant_from is not None:
+            yield Line(phrase("relevant is a grade of {cut} or more", cut=self.relevant_from))
         if n := counts["n_put_off"]:
             yield Line(
                 phrase("questions put off, which count at their worst on either side: {n}", n=n)
@@ -183,12 +187,21 @@ class Ledger:
         touched: Bools = (self._low > -self.lot.most) | (self._high < self.lot.most)
         return touched
 
-    def difference(self, margin: float | None = None, n_put_off: int = 0) -> LabelledDifference:
+    def difference(
+        self,
+        margin: float | None = None,
+        n_put_off: int = 0,
+        relevant_from: int | None = None,
+        *,
+        outlook: bool = True,
+    ) -> LabelledDifference:
         """What is known of the difference over all.
 
         Args:
             margin: within which versions are the same.
             n_put_off: how many questions wait for somebody who has put them off.
+            relevant_from: the grade from which a document is relevant.
+            outlook: whether it is said how many more would decide, and whether hope is lost.
         """
         lot, settled = self.lot, self.is_settled
         low, high, value = self._over_all()
@@ -197,7 +210,8 @@ class Ledger:
             verdict = "better" if low > 0 else "worse"
         elif low == high or (margin is not None and -margin <= low and high <= margin):
             verdict = "same"
-        more = self._more(margin) if verdict == "open" and settled.sum() >= _LEAST else None
+        looks = outlook and verdict == "open" and settled.sum() >= _LEAST
+        more = self._more(margin) if looks else None
         if more is not None and more[0] is None and settled.sum() >= FEW:
             verdict = "hopeless"
         asked = zip(lot.questions, self._labels)
@@ -221,6 +235,7 @@ class Ledger:
             },
             sum(question.weight for question in lot.questions) / lot.asks,
             self._pool() if lot.metric.is_pooled else None,
+            relevant_from,
             lot.is_sample,
         )
 

@@ -146,7 +146,7 @@ def draw_lot(
         settled,
         seed,
         tuple(questions),
-        key_of(canonical_json([asdict(question) for _, question in pairs]))[:16],
+        key_of(canonical_json([[*vars(question).values()] for _, question in pairs]))[:16],
     )
     return lot, named.documents(needed)
 

@@ -10,6 +10,7 @@ from kragx.app.commands.workshop import serve
 from kragx.comparison.lists import ListDiff
 from kragx.data import read_dataset
 from kragx.errors import UsageError
+from kragx.printing import say
 
 if TYPE_CHECKING:
     from kragx.workshop.state.state import State
@@ -59,11 +60,11 @@ def labelled_difference(
     copies, top = Copies(opened.documents), max(opened.settings.scale)
 
     def feed_of(state: "State") -> LotFeed:
-        return LotFeed(lot, queries, state, copies, top, margin)
+        return LotFeed(lot, queries, state, copies, top, margin, say)
 
     def difference() -> LabelledDifference:
         with opened.store() as store:
-            return feed_of(State(store)).difference
+            return feed_of(State(store)).difference()
 
     now = difference()
     if look or (now.is_over and now.verdict != "hopeless"):

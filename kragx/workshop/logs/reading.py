@@ -29,6 +29,7 @@ from kragx.evaluation.calls.logged import (
 from kragx.evaluation.calls.thumbs import thumb
 from kragx.evaluation.calls.times import moment
 from kragx.evaluation.calls.tool_answers import as_json, documents_in
+from kragx.printing import joined
 
 Record = dict[str, Any]
 
@@ -83,6 +84,11 @@ class Logs:
         """What was left out of the files, as far as they were read."""
         return []
 
+    @cached_property
+    def _met(self) -> set[str]:
+        """The columns that some record has."""
+        return set()
+
     def questions(self) -> Iterator[LoggedQuestion]:
         """The questions, in the order of the files; those of traces come last.
 
@@ -93,6 +99,7 @@ class Logs:
         self.broken.clear()
         spans: list[LoggedSpan] = []
         thumbs: dict[tuple[str, str], int] = {}
+        self._met.clear()
         for path in self.paths:
             yield from self._of_file(path, spans, thumbs)
         if self.broken and not self.skip_broken:
@@ -101,9 +108,13 @@ class Logs:
                 f"{first.problem}" + (f" (and {n_more} more)" if n_more else ""),
                 path=first.path,
                 field=first.field,
-                remedy=first.remedy or "mend the line, or leave such lines out with --skip-broken",
+                remedy="mend the line, or leave such lines out with --skip-broken",
             )
         yield from questions_of(spans, thumbs)
+        for name in self.columns.keys() - self._met - ({"thumbs"} if spans else set()):
+            problem = f"no line has {self.columns[name]!r}"
+            remedy = "look how the log calls it; of an object within another write outer.inner"
+            raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
 
     def _of_file(
         self, path: str | Path, spans: list[LoggedSpan], thumbs: dict[tuple[str, str], int]
@@ -119,7 +130,7 @@ class Logs:
                 first = record
                 tool = next((tool for tool in _TOOLS if tool.is_export(record)), None)
                 if tool is None:
-                    self._check_columns(record, f"{path}:{line}")
+                    self._check_question(record, f"{path}:{line}")
             if tool is not None:
                 spans += tool.spans_of(self._as_told(record, tool))
                 thumbs.update(tool.thumbs_of(record, self.columns.get("thumbs")))
@@ -127,17 +138,17 @@ class Logs:
             try:
                 yield self._question(record)
             except DataError as error:
-                self.broken.append(error.within(path=f"{path}:{line}"))
+                problems.add(line, error.field, joined("; ", [error.problem, error.remedy]))
         self.broken.extend(found.error() for found in problems.found if found.level == "error")
         if first is None and not problems.found:
             raise DataError("the file holds no record", path=str(path))
 
-    def _check_columns(self, record: Record, place: str) -> None:
-        """Refuse a log whose first record lacks what a field was said to be, or the question."""
-        for name, path in self.columns.items():
-            if name not in record and value_at(record, path) is None and name == "question":
-                problem = f"there is no {path!r}; {nearest(path, record)}"
-                raise DataError(problem, path=place, field=name)
+    def _check_question(self, record: Record, place: str) -> None:
+        """Refuse a log whose first record has no question."""
+        path = self.columns.get("question")
+        if path is not None and self._named(record, "question") is None:
+            problem = f"there is no {path!r}; {nearest(path, record)}"
+            raise DataError(problem, path=place, field="question")
         if "question" not in self.columns and not any(
             name in record for name in FIELDS["question"]
         ):
@@ -170,11 +181,19 @@ class Logs:
     def _as_told(self, record: Record, tool: ModuleType) -> Record:
         """A record of a tool with question and answer from where they are said to stand."""
         told = {
-            key: value_at(_opened(record), self.columns[name])
+            key: self._named(record, name)
             for name, key in tool.COLUMNS.items()
             if name in self.columns
         }
         return {**record, **{key: value for key, value in told.items() if value is not None}}
+
+    def _named(self, record: Record, name: str) -> Any:
+        """What stands where a field is said to stand."""
+        path = self.columns[name]
+        value = record[path] if path in record else value_at(_opened(record), path)
+        if value is not None:
+            self._met.add(name)
+        return value
 
     def _read(self, record: Record, name: str, read: Callable[[Any], Any], expected: str) -> Any:
         path = self.columns.get(name)
@@ -183,7 +202,7 @@ class Logs:
             path = next(names, None)
             value = None if path is None else record[path]
         else:
-            value = record[path] if path in record else value_at(_opened(record), path)
+            value = self._named(record, name)
         if path is None or value in _NOTHING:
             return None
         with inside(path):

@@ -201,7 +201,8 @@ def _plain_ending(word: str) -> str:
 def _without_particles(tokens: list[str], known: Container[str], has_verb: bool) -> list[str]:
     last = len(tokens) - 1
     is_subject = [
-        place < last and (_BEFORE_VERBS.match(tokens[place + 1]) or (has_verb and place + 1 == last))
+        place < last
+        and (_BEFORE_VERBS.match(tokens[place + 1]) or (has_verb and place + 1 == last))
         for place in range(len(tokens))
     ]
     bare = [

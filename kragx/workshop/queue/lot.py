@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
 from kragx.agreement.change.lot import Lot
@@ -18,6 +20,7 @@ from kragx.workshop.state.records import Question, StoredRecord, SuggestedDocume
 from kragx.workshop.state.state import State
 
 LOT, DOCUMENTS = "lot.jsonl", "documents.jsonl"
+_NOW_AND_THEN = 10  # questions
 
 
 def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
@@ -36,7 +39,8 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
             f"is the workshop of another lot: its {changed[0]} is {of.get(changed[0])!r}, not "
         )
         remedy = (
-            "give the versions, weights, metric and gold that it was drawn with, or name another"
+            "give the lists, weights, metric and gold that it was drawn with, of retrievers that "
+            "answer otherwise each time as results of kragx run; or name another folder"
         )
         raise UsageError(f"{problem}{now.get(changed[0])!r}", field=str(folder), remedy=remedy)
     make_folder(folder)
@@ -57,6 +61,7 @@ class LotFeed:
         copies: of its documents.
         top: the highest grade of its scale.
         margin: within which versions are the same; None where none is named.
+        tell: is told once that no more is asked, and why.
     """
 
     def __init__(
@@ -67,30 +72,37 @@ class LotFeed:
         copies: Copies,
         top: int,
         margin: float | None = None,
+        tell: Callable[[str], object] = str,
     ) -> None:
         self._lot, self._queries, self._state, self._copies = lot, queries, state, copies
-        self._relevant_from, self._margin = relevant_from(top), margin
+        self._relevant_from, self._margin, self._tell = relevant_from(top), margin, tell
         self._places = {question.query_id: n for n, question in enumerate(lot.questions)}
         self._ledger, self._position = Ledger(lot), 0
-        self._goes_on = self.difference.verdict == "hopeless"
+        self._goes_on = self.difference().verdict == "hopeless"
 
-    @property
-    def difference(self) -> LabelledDifference:
-        """What is known by now."""
+    def difference(self, *, outlook: bool = True) -> LabelledDifference:
+        """What is known by now; without an outlook nothing is said of how many more would do."""
         with self._state.lock:
             news = dict.fromkeys(self._state.touched[self._position :])
             self._position = len(self._state.touched)
             for place in (self._places[uid] for uid in news if uid in self._places):
                 self._ledger.take(place, self._labels(place))
-            opened = (self._places[uid] for uid in self._state.questions if uid in self._places)
-            n_put_off = sum(self._is_put_off(place) for place in opened)
-            return self._ledger.difference(self._margin, n_put_off)
+            put_off, cut = self._n_put_off(), self._relevant_from
+            return self._ledger.difference(self._margin, put_off, cut, outlook=outlook)
+
+    def _n_put_off(self) -> int:
+        opened = (self._places[uid] for uid in self._state.questions if uid in self._places)
+        return sum(self._is_put_off(place) for place in opened)
 
     def feed(self) -> None:
         """Open what is to be judged next, unless it is decided."""
         with self._state.lock:
-            difference = self.difference
+            # Whether there is hope takes longer to find out than people wait for the next pair.
+            outlook = int(self._ledger.is_settled.sum()) % _NOW_AND_THEN == 0
+            difference = self.difference(outlook=outlook)
             if difference.is_over and not (self._goes_on and difference.verdict == "hopeless"):
+                self._tell(difference.text)
+                self._tell = str
                 return
             rows: list[StoredRecord] = []
             # One for each person, so that nobody reads two questions in turns, or one in vain.
@@ -99,9 +111,9 @@ class LotFeed:
                 for person in self._state.people.values()
             )
             n_ahead = 0
-            for place in range(len(self._lot.questions)):
+            for place in map(int, np.flatnonzero(~self._ledger.is_settled)):
                 rows += self._missing(place)
-                n_ahead += bool(self._ledger.wanted(place)) and not self._is_put_off(place)
+                n_ahead += not self._is_put_off(place)
                 if n_ahead >= n_people:
                     break
             self._state.add(rows)
@@ -150,6 +162,9 @@ class LotFeed:
                 origin="file",
                 query_type=query.query_type,
                 metadata=metadata,
+                history=tuple(turn.to_dict() for turn in query.history),
+                weight=query.weight,
+                inclusion=query.inclusion,
             )
             return [opened, *rows]
         return rows
