@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from kragx.matchers import Matcher as Matcher, matcher as matcher
     from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.figures.sweep import sweep_figure as sweep_figure
+    from kragx.report.html_page.diff import write_diff_html as write_diff_html
     from kragx.report.html_page.page import write_html as write_html
     from kragx.tuning import Tuning as Tuning, tune as tune
 
@@ -144,6 +145,7 @@ _PUBLIC = {
     "matchers": ("Matcher", "matcher"),
     "report.figures.comparison": ("write_figures",),
     "report.figures.sweep": ("sweep_figure",),
+    "report.html_page.diff": ("write_diff_html",),
     "report.html_page.page": ("write_html",),
     "tuning": ("Tuning", "tune"),
 }

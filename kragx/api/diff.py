@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kragx.comparison import fields_worth_slicing
-from kragx.comparison.lists import (
-    By,
-    ListDiff,
-    depths_of,
-    diff_lists,
-    read_list_gates,
-    with_gates,
-)
+from kragx.comparison.lists import By, ListDiff, diff_lists
 from kragx.data import (
     GoldDataset,
     Query,
@@ -51,7 +45,8 @@ def diff(
 
     Lists are the same to a depth where the same documents stand there in the same order, by id and
     text; a question that failed is neither the same nor changed. Scores and times are not compared.
-    `compare` says which version is better where there is gold.
+    `compare` says which version is better where there is gold, and `write_diff_html` writes the
+    lists side by side.
 
     Args:
         old: a results file or TREC run, a `Run`, lists of documents as `evaluate` takes them, or
@@ -89,52 +84,47 @@ def diff(
         sides = [(rows, replace(run, name=name)) for (rows, run), name in zip(sides, names)]
     rows, later = sides[0][0], sides[1][0]
     if rows and later and not any(query.id in rows for query in later):
-        sides[1] = None, read_run(new, rows)  # which joins them by their questions
+        run = read_run(new, rows)  # which joins them by their questions
+        sides[1] = None, replace(run, name=sides[1][1].name)
     return diff_sides(
-        *sides,
-        questions=dataset,
+        sides[0],
+        sides[1],
+        dataset,
         k=k,
-        order=order,
-        by=by,
         metadata=metadata,
         slices=slices,
-        gates=gates,
         max_failed=max_failed,
+        ordered=order,
+        by=by,
+        gates=gates,
     )
 
 
 def diff_sides(
     old: Side,
     new: Side,
-    *,
     questions: GoldDataset | None,
+    *,
     k: int | Sequence[int] | None,
-    order: bool,
-    by: By | None,
     metadata: Sequence[str],
     slices: Sequence[str] | None,
-    gates: Sequence[str],
     max_failed: float | None,
+    **options: Any,
 ) -> ListDiff:
-    """The same of runs; arguments and errors are those of `diff`."""
-    conditions = read_list_gates(gates)
-    depths = [k] if isinstance(k, int) else k
+    """The same of runs; arguments and errors are those of `diff`, and `diff_lists` has the rest."""
     dataset = questions or _questions(old, new)
-    rules = RuleSet.of(dataset.forbidden) if dataset.forbidden else RuleSet()
-    read = (part.path for rule in rules.rules for part in rule.conditions)
-    outcome = diff_lists(
+    rules = RuleSet.of(dataset.forbidden).rules if dataset.forbidden else ()
+    read = (part.path for rule in rules for part in rule.conditions)
+    return diff_lists(
         dataset.queries,
         old[1],
         _renamed(old[1], new[1]),
-        ks=depths,
-        more_ks=[*depths_of(conditions)],
-        ordered=order,
-        by=by,
+        ks=[k] if isinstance(k, int) else k,
         fields=[*dict.fromkeys([*read, *metadata])],
         slices=fields_worth_slicing(dataset) if slices is None else slices,
         max_failed=max_failed or 0.0,
+        **options,
     )
-    return with_gates(outcome, conditions)
 
 
 def _side(value: object, dataset: GoldDataset | None, name: str) -> Side:
@@ -178,7 +168,7 @@ def _questions(old: Side, new: Side) -> GoldDataset:
 
 def _check_weight(known: Query, query: Query, old: str, new: str) -> None:
     for name in ("weight", "inclusion"):
-        before, now = getattr(known, name, 1.0), getattr(query, name, 1.0)
+        before, now = getattr(known, name), getattr(query, name)
         if before != now:
             raise DataError(
                 f"query {query.id!r} has {name} {before:g} in {old} and {now:g} in {new}",

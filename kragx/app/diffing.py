@@ -46,6 +46,7 @@ def diff_files(
     if not (old.is_dir() or new.is_dir()):
         if retrievers:
             raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
+        options["order"] = options.pop("ordered")
         return diff(old, new, questions=dataset, **options)
     sides, metadata = [], dict.fromkeys(options.pop("metadata"))
     for place, path in enumerate((old, new)):
@@ -57,7 +58,7 @@ def diff_files(
         sides.append((content.dataset, replace(run, name=f"{path.name}/{run.name}")))
         metadata |= dict.fromkeys(metadata_read(content.config))
         options = _filled(options, content.config)
-    return diff_sides(*sides, questions=dataset, metadata=[*metadata], **options)
+    return diff_sides(sides[0], sides[1], dataset, metadata=[*metadata], **options)
 
 
 def ask_both(
@@ -82,11 +83,13 @@ def ask_both(
     with config.secrets.guarding():
         dataset = pipeline.load_dataset(config) if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
-        runs = [retrieve_all({name: asked[name]}, dataset)[0][name] for name in (old, new)]
+        once = {"warmup": 0, "repeat": 1, "runs": None}  # it is of what is found, not of times
+        configs = [(name, asked[name].model_copy(update=once)) for name in (old, new)]
+        runs = [retrieve_all({name: named}, dataset)[0][name] for name, named in configs]
         sides: list[Side] = [(None, corpus.run(run)) for run in runs]
         metadata = [*options.pop("metadata"), *metadata_read(config)]
         options = _filled(options, config)
-        return diff_sides(*sides, questions=dataset, metadata=metadata, **options)
+        return diff_sides(sides[0], sides[1], dataset, metadata=metadata, **options)
 
 
 def metadata_read(config: RunConfig) -> Iterator[str]:

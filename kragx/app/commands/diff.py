@@ -9,9 +9,12 @@ from kragx import printing
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.comparison import failed
+from kragx.comparison.gates import gates_parts
 from kragx.comparison.lists import ListDiff
 from kragx.errors import RetrieverError, UsageError
 from kragx.printing import as_markdown, phrase
+
+_LABELS = "Labels"
 
 
 def diff(
@@ -74,6 +77,55 @@ def diff(
             rich_help_panel=opt.IN_CI,
         ),
     ] = None,
+    workshop: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder: people label there what --metric needs, blind to the side, until it is "
+            "decided which is better; the same command goes on.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose difference is wanted, as precision@5; also of hit_rate, mrr, and, relative "
+            "to what is known to be relevant, recall, map, ndcg.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    same: Annotated[
+        float | None,
+        typer.Option(
+            help="Versions within so much of each other are the same, as 0.02.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            help="A gold file: what it grades is not labelled again.", rich_help_panel=_LABELS
+        ),
+    ] = None,
+    look: Annotated[
+        bool,
+        typer.Option(
+            "--look",
+            help="Only say where it stands, as --format json does.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65535, show_default=False, help="Of the page.", rich_help_panel=_LABELS
+        ),
+    ] = None,
+    browser: Annotated[
+        bool,
+        typer.Option(
+            "--open/--no-browser", help="Open the page in a browser.", rich_help_panel=_LABELS
+        ),
+    ] = True,
     max_failed: opt.MaxFailed = None,
     trust: opt.Trust = False,
     out: Annotated[
@@ -85,10 +137,13 @@ def diff(
     """Say what two versions return differently; no gold is needed.
 
     Which lists are the same, what came, went and moved. kragx compare says which version is better,
-    where there is gold. Ends with 5 if one of them failed, and else with 1 if a gate fails.
+    where there is gold; without it --workshop has people label what differs. Ends with 5 if one of
+    them failed, and else with 1 if a gate fails.
     """
     if out is not None and out.suffix != ".html":
         raise UsageError(f"--out: {out} must end with .html")
+    if (workshop is None) != (metric is None):
+        raise UsageError("--workshop and --metric belong together; one is missing")
     result = _diff(
         old,
         new,
@@ -97,18 +152,36 @@ def diff(
         retriever=retriever or (),
         trust=trust,
         k=k or None,
-        order=order == "yes",
+        ordered=order == "yes",
         by=by,
         metadata=metadata or (),
         slices=slice_by,
         gates=gate or (),
         max_failed=max_failed,
     )
+    labelled = None
+    if workshop is not None and metric is not None:
+        from kragx.app.commands.diff_labels import labelled_difference
+
+        labelled = labelled_difference(
+            result,
+            workshop,
+            metric,
+            margin=same,
+            gold=gold,
+            look=look or format != "table",
+            port=port,
+            browser=browser,
+        )
+    parts = [*result.describe()]
+    if labelled:
+        parts = [*labelled.describe(), *gates_parts(result.gates)]
+    plain = {"labelled": labelled.to_dict()} if labelled else {}
     show(
         format,
-        result.describe,
-        result.to_dict,
-        markdown=lambda: as_markdown(result.describe()),
+        lambda: parts,
+        lambda: {**result.to_dict(), **plain},
+        markdown=lambda: as_markdown(parts),
     )
     if out is not None:
         from kragx.report.html_page.diff import write_diff_html

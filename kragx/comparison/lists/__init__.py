@@ -3,11 +3,6 @@
 `diff_lists` sets two runs side by side, question by question; `ListDiff` says what is in it.
 """
 
-from kragx.comparison.lists.gates import (
-    depths_of as depths_of,
-    read_list_gates as read_list_gates,
-    with_gates as with_gates,
-)
 from kragx.comparison.lists.identity import By as By, Identity
 from kragx.comparison.lists.list_diff import (
     ListDiff,
@@ -16,7 +11,7 @@ from kragx.comparison.lists.list_diff import (
     remarks as remarks,
 )
 from kragx.comparison.lists.measures import jaccard, rank_biased_overlap
-from kragx.comparison.lists.question_diff import Move, QuestionDiff, within as within
+from kragx.comparison.lists.question_diff import Move, QuestionDiff
 from kragx.comparison.lists.side_by_side import diff_lists
 
 __all__ = [

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from kragx import matchers
 from kragx.comparison.lists.question_diff import Numbers
 from kragx.data import Doc, Gold, Query, value_at
 from kragx.data.documents import normal_form
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, nearest
+from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.matchers import MatchItem, MatchWarning, Notes
 
 By = Literal["id", "text", "overlap"]
@@ -77,6 +78,8 @@ class Identity:
             )
         shared = old_ids.keys() & new_ids.keys()
         n_edited = sum(old_ids[name] != new_ids[name] for name in shared) if both_texts else 0
+        if by not in (None, *get_args(By)):
+            raise UsageError(f"by: {by!r} is unknown; {nearest(str(by), get_args(By))}")
         if by is None:
             meet = len(shared) > n_edited or not both_texts
             by = "text" if not both_named else "id" if meet else "overlap"
@@ -124,14 +127,18 @@ def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None],
 
 def _by_overlap(pairs: Sequence[Pair]) -> Iterator[Numbers]:
     """Documents of the same text, else those with most in common, one of either list each."""
-    matcher = matchers.matcher({"method": "overlap", "short": 0, "siblings": "together"})
     items = [
-        MatchItem(Query(str(row), gold=tuple(Gold(text=doc.text) for doc in old)), tuple(new))
+        MatchItem(
+            Query(str(row), gold=tuple(Gold(text=doc.text or "") for doc in old)),
+            tuple(Doc(text=doc.text or "") for doc in new),
+        )
         for row, (old, new) in enumerate(pairs)
         if old and new and any(doc.text != twin.text for doc, twin in zip(old, new))
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
+        overlap = matchers.matcher({"method": "overlap", "short": 0})
+        matcher = overlap.knowing(vocabulary_of_items(items))  # which tells siblings apart
         scores = dict(zip((int(item.query.id) for item in items), matcher.scores(items, Notes())))
     for row, (old, new) in enumerate(pairs):
         matrix = np.asarray(scores.get(row, np.zeros((len(new), len(old)))), np.float64)
@@ -144,11 +151,12 @@ def _assigned(scores: np.ndarray, old: Sequence[Doc], new: Sequence[Doc]) -> tup
     Equal texts come first, then the pairs with the highest scores.
     """
     texts = [[normal_form(doc.text or "") for doc in side] for side in (old, new)]
+    are_same = [[left == right != "" for left in texts[0]] for right in texts[1]]
     ranked = sorted(
-        (texts[0][j] != texts[1][i], -scores[i, j], abs(i - j), i, j)
+        (not are_same[i][j], -scores[i, j], abs(i - j), i, j)
         for i in range(len(new))
         for j in range(len(old))
-        if texts[0][j] == texts[1][i] or scores[i, j] >= ALIKE
+        if are_same[i][j] or scores[i, j] >= ALIKE
     )
     place: dict[int, int] = {}
     taken = set[int]()

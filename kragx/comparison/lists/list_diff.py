@@ -10,6 +10,7 @@ from kragx.comparison.failures import Failures
 from kragx.comparison.gates import GateResult, gates_parts
 from kragx.comparison.lists.identity import Identity
 from kragx.comparison.lists.question_diff import QuestionDiff
+from kragx.data.gold import cut
 from kragx.plain import HIDDEN, plain_fields
 from kragx.printing import (
     Line,
@@ -65,8 +66,10 @@ class ListDiff(Result):
         ordered: whether equal lists have the same order, too.
         identity: how documents are told.
         counts: ``n_questions``; ``n_compared``, those with two lists; ``n_failed_old``,
-            ``n_failed_new``, ``n_missing_old``, ``n_missing_new``; and of those compared at each
-            depth ``documents@k`` of the new lists, ``came@k``, ``went@k``, ``moved@k``.
+            ``n_failed_new``, ``n_missing_old``, ``n_missing_new``; ``n_runs_old``, ``n_runs_new``,
+            how often either was asked, of which the first time counts; of those compared at each
+            depth ``documents@k`` of the new lists, ``came@k``, ``went@k``, ``moved@k``. Where
+            questions stand for different numbers of asks ``n_asks``, of those compared.
         mean: over the asks of the questions compared: ``unchanged@k``, the share of equal lists;
             ``jaccard@k``; ``rbo``, rank-biased overlap of the whole lists. None without one.
         slices: the same within fields.
@@ -86,7 +89,7 @@ class ListDiff(Result):
     ks: tuple[int, ...]
     ordered: bool
     identity: Identity
-    counts: Mapping[str, int]
+    counts: Mapping[str, float]
     mean: Mapping[str, float | None]
     slices: tuple[SliceDiff, ...]
     failures: tuple[Failures, ...]
@@ -133,15 +136,12 @@ def _described(diff: ListDiff) -> Iterator[Part]:
         of=diff.counts["n_questions"],
     )
     yield Line(joined("; ", [head, by_text(diff)]), "bold")
-    for failure in diff.failures:
-        yield from failure.describe()
     for text in remarks(diff):
         yield warning(text)
     yield _depths(diff)
     if diff.slices:
         yield _slices(diff)
-    changed = diff.most_changed
-    if changed:
+    if changed := diff.most_changed:
         yield _changed(diff, changed)
     yield from gates_parts(diff.gates)
     yield Line(next_step(diff), "dim")
@@ -163,6 +163,16 @@ def by_text(diff: ListDiff) -> str:
 def remarks(diff: ListDiff) -> Iterator[str]:
     """What a reader must know of the numbers."""
     counts, identity = diff.counts, diff.identity
+    for failure in diff.failures:
+        if failure.failed:
+            yield from (line.text for line in failure.describe())
+        else:
+            yield phrase(
+                "{retriever} {failed}, neither the same nor changed there; the first: {first}",
+                retriever=visible(failure.retriever),
+                failed=failure.text,
+                first=cut(failure.first, 200),
+            )
     if not identity.is_exact:
         yield phrase(
             "these lists are alike and not the same: ids or texts do not meet, so equal lists need "
@@ -183,15 +193,19 @@ def remarks(diff: ListDiff) -> Iterator[str]:
                 n=n,
                 name=visible(name),
             )
-    if diff.failures:
-        yield phrase("a question that failed is neither the same nor changed")
+        if (n := counts[f"n_runs_{side}"]) > 1:
+            text = phrase("asked {n} times; shown is the first", n=n)
+            yield joined(": ", [visible(name), text])
 
 
 def next_step(diff: ListDiff) -> str:
     """What to do with it: nothing, or to look whether the change is for the better."""
     if diff.is_exact and all(question.is_equal() for question in diff.questions):
         return phrase("nothing differs, so no metric of these lists does")
-    return phrase("whether it got better, 'kragx compare' says where there is gold")
+    return phrase(
+        "whether it got better, 'kragx compare' says where there is gold; without, people label "
+        "what differs: --workshop FOLDER --metric precision@5"
+    )
 
 
 def _depths(diff: ListDiff) -> Table:
@@ -203,10 +217,7 @@ def _depths(diff: ListDiff) -> Table:
     else:
         unchanged = phrase("sets that are the same")
     rows = [
-        [
-            unchanged,
-            *(percent(mean[f"unchanged@{k}"]) for k in diff.ks),
-        ],
+        [unchanged, *(percent(mean[f"unchanged@{k}"]) for k in diff.ks)],
         ["Jaccard", *(number(mean[f"jaccard@{k}"]) for k in diff.ks)],
     ]
     for name, head in (
@@ -222,12 +233,15 @@ def _depths(diff: ListDiff) -> Table:
         ]
         rows.append([head, *cells])
     note = phrase("rank-biased overlap (p = .9) {rbo}", rbo=number(mean["rbo"]))
-    weighted = phrase("shares are of asks, documents of questions") if diff.is_weighted else ""
+    weighted = ""
+    if diff.is_weighted:
+        asks = f"{diff.counts['n_asks']:,g}"
+        weighted = phrase("shares are of {asks} asks, documents of questions", asks=asks)
     return Table(["", *(f"@{k}" for k in diff.ks)], rows, note=joined("; ", [note, weighted]))
 
 
 def _slices(diff: ListDiff) -> Table:
-    heads = [phrase("slice"), phrase("questions"), *[phrase("asks")] * diff.is_weighted]
+    heads = [phrase("slice"), phrase("questions"), *[phrase("share of asks")] * diff.is_weighted]
     rows = [
         [
             visible(f"{part.field} = {part.value if part.value is not None else '-'}"),
@@ -247,20 +261,14 @@ def _changed(diff: ListDiff, changed: list[QuestionDiff]) -> Table:
     rows = [
         [
             visible(question.query.id),
-            cut_text(question.query.text or ""),
+            cut(question.query.text or "", 50),
             *[f"{question.weight:g}"] * diff.is_weighted,
             number(question.overlap()),
             *map(str, question.counts(k)),
         ]
         for question in changed[:SHOWN]
     ]
-    columns = [*heads, "rbo", phrase("came"), phrase("went"), phrase("moved")]
+    columns = [*heads, "rbo", phrase("came"), phrase("went"), phrase("other rank")]
     more = len(changed) - SHOWN
     note = phrase("and {n} more", n=more) if more > 0 else ""
     return Table(columns, rows, words=2, note=note)
-
-
-def cut_text(text: str) -> str:
-    """A question in one line."""
-    line = visible(text)
-    return line if len(line) <= 50 else f"{line[:50]}…"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import nan
 from typing import Any
 
 import numpy as np
 
 from kragx.comparison.failures import Failures
+from kragx.comparison.lists.gates import depths_of, read_list_gates, with_gates
 from kragx.comparison.lists.identity import By, Identity
 from kragx.comparison.lists.list_diff import ListDiff, SliceDiff
 from kragx.comparison.lists.question_diff import QuestionDiff
@@ -28,31 +30,34 @@ def diff_lists(
     new: Run,
     *,
     ks: Sequence[int] | None = None,
-    more_ks: Sequence[int] = (),
     ordered: bool = True,
     by: By | None = None,
     fields: Sequence[str] = (),
     slices: Iterable[str] = (),
     max_failed: float = 0.0,
+    gates: Sequence[str] = (),
 ) -> ListDiff:
     """Set two runs side by side.
 
     Args:
         queries: the questions, with their weights.
-        old: what the old version returned.
+        old: what the old version returned; of several runs the first counts.
         new: what the new one did.
         ks: the depths to look at; None for `KS`, as far as lists go.
-        more_ks: and these.
         ordered: whether lists are equal only in the same order.
         by: how documents are told; None to find out (`Identity.of`).
         fields: metadata that a metric or rule reads, which must be the same as well.
         slices: fields of questions to look within.
         max_failed: the share of questions that a version may fail on.
+        gates: what the numbers are held against, ``unchanged@5: >= 0.8``.
 
     Raises:
         DataError: no question has two lists; or nothing tells documents.
-        UsageError: a depth, or `by`, cannot be.
+        UsageError: a depth, a gate or `by` cannot be.
     """
+    conditions = read_list_gates(gates)
+    n_runs = {"n_runs_old": len(old.every), "n_runs_new": len(new.every)}
+    old, new = replace(old, reruns=()), replace(new, reruns=())
     diffs, identity = _questions(queries, old, new, by, fields)
     known = [question for question in diffs if question.is_known]
     if not known:
@@ -60,20 +65,21 @@ def diff_lists(
             f"no question has a list of {old.name} and of {new.name}",
             remedy="name two results of the same questions, which join by their ids",
         )
-    depths = tuple(sorted({*_depths(ks, known), *more_ks}))
+    depths = tuple(sorted({*_depths(ks, known), *depths_of(conditions)}))
     values, weights = _values(diffs, depths, ordered=ordered), _weights(diffs)
-    return ListDiff(
+    outcome = ListDiff(
         old.name,
         new.name,
         depths,
         ordered,
         identity,
-        _counts(diffs, known, old, new, depths),
+        _counts(diffs, known, old, new, depths) | n_runs,
         _means(values, weights),
         tuple(_slices(diffs, values, weights, slices)),
         tuple(_failures(queries, (old, new), max_failed)),
         tuple(diffs),
     )
+    return with_gates(outcome, conditions)
 
 
 def _questions(
@@ -89,7 +95,7 @@ def _questions(
             left,
             right,
             next(numbers) if left is not None and right is not None else ((), ()),
-            weight=getattr(query, "weight", 1.0) / getattr(query, "inclusion", 1.0),
+            weight=query.weight / query.inclusion,
         )
         for query, (left, right) in zip(queries, sides)
     ], identity
@@ -143,8 +149,10 @@ def _counts(
     old: Run,
     new: Run,
     ks: Sequence[int],
-) -> dict[str, int]:
-    counts = {"n_questions": len(diffs), "n_compared": len(known)}
+) -> dict[str, float]:
+    counts: dict[str, float] = {"n_questions": len(diffs), "n_compared": len(known)}
+    if _weights(diffs) is not None:
+        counts["n_asks"] = sum(diff.weight for diff in known)
     ids = {diff.query.id for diff in diffs}
     for side, run in (("old", old), ("new", new)):
         counts[f"n_failed_{side}"] = len(ids & run.failures.keys())

@@ -38,6 +38,10 @@ def write_diff_html(
 
     Raises:
         UsageError: the file cannot be written.
+
+    Examples:
+        >>> from kragx import diff, write_diff_html
+        >>> write_diff_html(diff([["Seoul", "Busan"]], [["Busan", "Seoul"]]), "diff.html")
     """
     language = asked_language(language)  # a wrong one before any work
     texts = TextTable(max_chars)

@@ -23,13 +23,13 @@ const deepest = () => data.ks[data.ks.length - 1];
 /** How much is the same at the depth in the middle, in a sentence and by depth. */
 function diffVerdict() {
   const k = data.ks.includes(5) ? 5 : deepest(), same = data.mean[`unchanged@${k}`];
-  const kind = t(!data.exact ? "diffAlike" : data.ordered ? "diffSame" : "diffSets");
+  const sort = !data.exact ? "Alike" : data.ordered ? "Same" : "Sets", kind = t(`diff${sort}`);
   const remarks = data.remarks.length ? el("div.cautions", { role: "note" }, el("ul", {}, data.remarks.map((remark) => el("li", {}, inWords(remark))))) : null;
   return el("section.verdict", {},
     el("div.verdict-head", {},
       el("div.figure-number", {}, el("b", {}, inPercent(same)), el("span", {}, `unchanged@${k}`)),
       el("div", {},
-        el("p.headline", {}, phrase("diffHeadline", el("strong", {}, inPercent(same)), k, kind)),
+        el("p.headline", {}, phrase(`diffHead${sort}`, el("strong", {}, inPercent(same)), k)),
         el("p.how", {}, t("diffOverlap", number(data.mean.rbo)), data.weighted ? ` ${t("diffWeighted")}` : "", " ", el("span", {}, t("diffNext"))))),
     remarks, depthTable(kind));
 }
@@ -48,7 +48,7 @@ function depthTable(kind) {
 function diffGates() {
   if (!data.gates.length) return null;
   return el("section.gates", {}, el("h2", {}, t("gates")), el("ul", {}, data.gates.map(({ passed, text }) =>
-    el("li", {}, passed ? "✅ " : "❌ ", inWords(text)))));
+    el("li", {}, el(passed ? "b.passed" : "b.bad", {}, passed ? "✓ " : "✗ "), inWords(text)))));
 }
 
 function diffSlices() {
