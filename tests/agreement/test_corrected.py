@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from kragx import Gold, GoldDataset, Query, Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
+from kragx.judging.examples import is_held_out
 from kragx.judging.votes import decided
 from kragx.metrics.intervals import student_t
 from tests.agreement.simulation import (
@@ -529,6 +530,18 @@ def test_people_have_a_gold_set_of_what_was_drawn():
     )
     weights = [traffic_of(judge, chances).weights[int(q[1:])] for q in human]
     assert alike["mine"][metrics[0]].human == pytest.approx(np.average(values, weights=weights))
+
+
+def test_a_judge_that_was_shown_labels(monkeypatch):
+    """Only questions whose labels it never sees correct it: the others flatter it."""
+    human, judge, run = files(n_queries=90, n_labelled=60)
+    monkeypatch.setattr("kragx.agreement.correction.examples_shown", lambda *_: {"shown"})
+    found = correct(human, judge, [run], metrics=["precision@5"])
+    labelled = found.systems["mine"].labelled
+    assert {*labelled} == {query for query in human if is_held_out(query)}
+    assert 20 <= len(labelled) < 60
+    assert found["mine"]["precision@5"].n_queries == 90
+    assert "only the half that it never sees counts" in str(found)
 
 
 def test_what_needs_all_gold_is_relative_to_a_pool():
