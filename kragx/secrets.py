@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import re
-import traceback
-import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Self
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import quote, unquote
 
 from kragx.plugins import named_secret, variables
 
@@ -53,7 +49,6 @@ _WHOLE = 8
 _WORD = 12
 """What is shorter and but letters is a word (``local``, ``lm-studio``), and kept in texts."""
 _SHORT = 64
-_CUT = re.compile(r"(?:\.{3}|…|\*{3})")
 
 
 @dataclass(frozen=True)
@@ -109,8 +104,6 @@ class Secrets:
     def mask(self, text: str) -> str:
         """A text with the name of its variable in place of each secret.
 
-        So is what is made of one: quoted in a URL or a string, in other case, in the Basic header
-        of a URL with a login, or cut off before an ellipsis.
         The password of any URL is masked, too, and what is called a key in it (``?key=``).
         """
         return self._of_short(text) if len(text) <= _SHORT else self._mask(text)
@@ -124,10 +117,9 @@ class Secrets:
         if "://" in text:
             text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
             text = _IN_QUERY.sub(self._in_query, text)
-        bare = _bare(text)
-        if any(form in bare for form in self._forms):
-            text = self._plain.sub(lambda match: self._forms.get(_bare(match[0]), LITERAL), text)
-        return self._without_beginnings(text) if _CUT.search(text) else text
+        if any(form in text for form in self._written):
+            text = self._pattern.sub(lambda match: self._written[match[0]], text)
+        return text
 
     def _login(self, login: str) -> str:
         """What stands before the host in a URL, without its password."""
@@ -145,16 +137,6 @@ class Secrets:
         if not named_secret(name) or value.startswith("${"):
             return match[0]
         return f"{name}={self.marks.get(value, LITERAL)}"
-
-    def _without_beginnings(self, text: str) -> str:
-        for value, mark in self.marks.items():
-            if len(value) > _WHOLE and not _is_word(value) and value[:_WHOLE] in text:
-                # The longest first: a letter more belongs to it, too.
-                ends = range(len(value) - 1, _WHOLE - 1, -1)
-                cut = "|".join(re.escape(value[:end]) for end in ends)
-                parts = re.split(rf"(?:{cut})(?={_CUT.pattern})", text)
-                text = mark.join(parts)
-        return text
 
     def masked(self, value: Any) -> Any:
         """A plain value with `mask` applied to all texts in it."""
@@ -179,35 +161,7 @@ class Secrets:
 
     @contextmanager
     def guarding(self) -> Iterator[None]:
-        """Around what knows secrets: neither its errors nor its warnings and logs say them."""
-        before, show = logging.getLogRecordFactory(), warnings.showwarning
-
-        def masked_record(*args: Any, **options: Any) -> logging.LogRecord:
-            record = before(*args, **options)
-            with suppress(Exception):  # of a message whose arguments do not fit: logging says so
-                text = record.getMessage()
-                if (masked := self.mask(text)) != text:
-                    record.msg, record.args = masked, ()
-            if record.exc_info and record.exc_info[1]:
-                record.exc_text = self.mask("".join(traceback.format_exception(record.exc_info[1])))
-            return record
-
-        def masked_warning(message: Warning | str, *args: Any, **options: Any) -> None:
-            masked = self.mask(str(message))
-            show(message if masked == str(message) else masked, *args, **options)
-
-        logging.setLogRecordFactory(masked_record)
-        warnings.showwarning = masked_warning
-        try:
-            with self.guarding_errors():
-                yield
-        finally:
-            logging.setLogRecordFactory(before)
-            warnings.showwarning = show
-
-    @contextmanager
-    def guarding_errors(self) -> Iterator[None]:
-        """The same of errors alone, where others log and warn meanwhile."""
+        """Around what knows secrets: its errors do not say them."""
         try:
             yield
         except BaseException as error:
@@ -217,36 +171,22 @@ class Secrets:
             raise
 
     @cached_property
-    def _certain_marks(self) -> dict[str, str]:
-        """The values that stand in no text by chance."""
-        return {
-            value: mark
-            for value, mark in self.marks.items()
-            if len(value) >= _LEAST and not _is_word(value)
-        }
-
-    @cached_property
     def _written(self) -> dict[str, str]:
-        """What is shown for each form in which a secret may stand in a text."""
+        """What is shown for each secret that stands in no text by chance, also as URLs have it."""
         return {
             form: mark
-            for value, mark in self._certain_marks.items()
-            for form in _forms_of(value)
-            if len(form) >= _LEAST
+            for value, mark in self.marks.items()
+            if len(value) >= _LEAST and not _is_word(value)
+            for form in (value, quote(value, safe="", errors="replace"))
         }
 
     @cached_property
-    def _forms(self) -> dict[str, str]:
-        """The same in lower case, without backslashes."""
-        return {_bare(form): mark for form, mark in self._written.items()}
-
-    @cached_property
-    def _plain(self) -> re.Pattern[str]:
+    def _pattern(self) -> re.Pattern[str]:
         forms = (
-            _escaped(form) if len(form) >= _WHOLE else rf"(?<!\w){_escaped(form)}(?!\w)"
+            re.escape(form) if len(form) >= _WHOLE else rf"(?<!\w){re.escape(form)}(?!\w)"
             for form in sorted(self._written, key=len, reverse=True)
         )
-        return re.compile(_any_of(forms).pattern, re.I)
+        return re.compile("|".join(forms) or r"(?!)")
 
 
 def _kept_marks(marks: Mapping[str, str]) -> dict[str, str]:
@@ -261,24 +201,6 @@ def _is_word(value: str) -> bool:
     return len(value) < _WORD and all(
         part.isalpha() and part in (part.lower(), part.upper(), part.title()) for part in parts
     )
-
-
-def _bare(text: str) -> str:
-    """A text in small letters without the signs with which quotes are escaped."""
-    return _small(text).replace("\\", "")
-
-
-def _escaped(form: str) -> str:
-    """A pattern for a form however often it was escaped: gateways quote JSON that quotes JSON."""
-    patterns = {"\\": r"\\+", '"': r'\\*"', "'": r"\\*'"}
-    return "".join(patterns.get(sign) or re.escape(sign) for sign in form)
-
-
-def _small(text: str) -> str:
-    """A text in small letters, letter by letter: in its whole a letter may become two."""
-    if text.isascii():
-        return text.lower()
-    return "".join(small if len(small := sign.lower()) == 1 else sign for sign in text)
 
 
 def _logins(text: str) -> Iterator[str]:
@@ -357,16 +279,6 @@ def _of_headers(headers: Mapping[str, Any], masked: Callable[[Any], Any]) -> dic
         return value if is_plain or variables(value) else LITERAL
 
     return {name: shown(str(name), value) for name, value in headers.items()}
-
-
-def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(patterns) or r"(?!)")
-
-
-def _forms_of(value: str) -> Iterator[str]:
-    yield from (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])
-    yield from (quote(value, safe=safe, errors="replace") for safe in ("", "/"))
-    yield quote_plus(value, errors="replace")
 
 
 def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:

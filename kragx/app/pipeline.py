@@ -59,7 +59,7 @@ _Result = TypeVar("_Result")
 def _guarded(
     work: Callable[Concatenate[RunConfig, _Options], _Result],
 ) -> Callable[Concatenate[RunConfig, _Options], _Result]:
-    """Work with a config whose errors and logs do not say its secrets."""
+    """Work with a config whose errors do not say its secrets."""
 
     def guarded(config: RunConfig, /, *args: _Options.args, **options: _Options.kwargs) -> _Result:
         with config.secrets.guarding():
@@ -390,7 +390,7 @@ def explain_folder(
 
 @contextmanager
 def _left_in(folder: Path, *values: object, trust: bool) -> Iterator[Content]:
-    """What a run left in a folder, as `data_alone`; no error or log says its config's secrets."""
+    """What a run left in a folder, as `data_alone`; no error says its config's secrets."""
     with data_alone(*values, trust=trust):
         content = read_folder(folder, trust=trust)
         with content.config.secrets.guarding():

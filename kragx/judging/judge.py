@@ -100,7 +100,7 @@ class Judge(JudgeSettings, Grader):
             DataError: the store cannot be used.
         """
         pending = PendingQuestions(self, questions)
-        with pending.secrets.guarding_errors():
+        with pending.secrets.guarding():
             async with in_use(self.client):
                 return await JudgingRun(self, pending).judge()
 

@@ -285,7 +285,7 @@ def test_what_is_recorded_is_scrubbed(monkeypatch):
     assert sent.headers == {"Content-Type": "application/json"}
     assert (sent.uri, sent.body) == (f"{HOST}/chat/completions", b'{"user": "${SOME_API_KEY}"}')
     said = {"Set-Cookie": [key], "retry-after": [key], "content-type": ["text/plain"]}
-    kept = scrub_response({"headers": said, "body": {"string": f"no {key.upper()}".encode()}})
+    kept = scrub_response({"headers": said, "body": {"string": f"no {key}".encode()}})
     assert kept["headers"] == {"retry-after": ["${SOME_API_KEY}"], "content-type": ["text/plain"]}
     assert kept["body"]["string"] == b"no ${SOME_API_KEY}"
 

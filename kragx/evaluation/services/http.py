@@ -178,7 +178,7 @@ class HttpRetriever:
 
     async def _ask_again(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
         """The documents, asked for again where the server is busy or the connection breaks."""
-        with self._secrets.guarding_errors():
+        with self._secrets.guarding():
             retries = 0 if self._is_down.is_set() else self.retries
             attempt = 0
             while True:

@@ -41,7 +41,7 @@ def _least_share(hits: float, n: float, tail: float) -> float:
     0 without a hit, of which no share is too small. Of weighted questions, hits and n are no whole
     numbers.
     """
-    if hits == 0:
+    if hits <= _NO_MORE * n:
         return 0.0
     a, b = hits, n - hits + 1
     ways = lgamma(a + b) - lgamma(a) - lgamma(b)

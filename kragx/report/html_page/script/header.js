@@ -1,36 +1,25 @@
-// The top of the page: which gold set, which matcher and metric, language and theme.
+// The top of the page: which gold set, which matcher and metric.
 
 function renderHeader() {
   const { name: dataset, version } = data.dataset, retrievers = data.retrievers.length;
-  const dark = document.documentElement.dataset.theme === "dark";
   byId("top").replaceChildren(
     el("div.brand", {},
       el("p.kind", {}, t("title")),
       el("h1", {}, name(dataset || "gold"), version ? el("small", {}, t("version", plain(version))) : null),
       el("p", { title: plain(match().label) },
-        phrase("intro", nQuestions(total()), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)), data.basis ? ` · ${basisText()}` : "", data.record ? ` · ${dayAndTime(data.record.date)}` : "")),
+        phrase("intro", nQuestions(total()), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)), asksText(), data.basis ? ` · ${basisText()}` : "", data.record ? ` · ${dayAndTime(data.record.date)}` : "")),
     el("div.controls", {},
       data.matches.length > 1
         ? field(t("matcher"), select({}, data.matches.map((each, position) => [position, each.name]), state.match, (position) => choosing({ match: Number(position) })))
         : null,
       field(t("metric"), select({}, data.metrics.map((each) => [each.name, each.name]), state.metric, (chosen) => choosing({ metric: chosen }))),
-      el("button", { id: "language", title: t("languageHint"), lang: otherLanguage(), onclick: () => choosing({ language: otherLanguage() }) }, t("language")),
-      el("button", { id: "theme", "aria-label": `${t("theme")}: ${dark ? t("light") : t("dark")}`, onclick: () => setTheme(dark ? "light" : "dark") }, dark ? `☀ ${t("light")}` : `☾ ${t("dark")}`),
-      el("button.printing", { onclick: () => window.print() }, t("print"))));
+      appearanceButtons((language) => choosing({ language }))));
   byId("skip").textContent = t("skip");
   byId("skip").onclick = (event) => { event.preventDefault(); byId("questions").scrollIntoView(); byId("search").focus({ preventScroll: true }); };
   document.documentElement.lang = state.language;
 }
 
-const otherLanguage = () => (state.language === "en" ? "ko" : "en");
 const nQuestions = (count = size()) => t(count === 1 ? "nQuestions1" : "nQuestions", grouped(count));
-
-function setTheme(theme) {
-  state.theme = theme;
-  document.documentElement.dataset.theme = theme;
-  renderHeader();
-  byId("theme").focus({ preventScroll: true });
-}
 
 /** What a reader must know with the verdict: texts of one template, failures, missing answers, an order that is not firm. */
 function cautions() {
