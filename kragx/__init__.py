@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.agreement import Agreement as Agreement, agree as agree, read_labels as read_labels
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
+    from kragx.api.diff import diff as diff
     from kragx.api.evaluate import aevaluate as aevaluate, evaluate as evaluate
     from kragx.api.evaluations import Evaluations as Evaluations
     from kragx.api.pairs import match_pairs as match_pairs
     from kragx.comparison import Comparison as Comparison, compare as compare
+    from kragx.comparison.lists import ListDiff as ListDiff
     from kragx.comparison.thresholds import Sweep as Sweep, sweep as sweep
     from kragx.data import (
         Doc as Doc,
@@ -80,16 +82,19 @@ if TYPE_CHECKING:
     from kragx.matchers import Matcher as Matcher, matcher as matcher
     from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.figures.sweep import sweep_figure as sweep_figure
+    from kragx.report.html_page.diff import write_diff_html as write_diff_html
     from kragx.report.html_page.page import write_html as write_html
     from kragx.tuning import Tuning as Tuning, tune as tune
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
     "agreement.calibration": ("Calibration", "calibrate"),
+    "api.diff": ("diff",),
     "api.evaluate": ("aevaluate", "evaluate"),
     "api.evaluations": ("Evaluations",),
     "api.pairs": ("match_pairs",),
     "comparison": ("Comparison", "compare"),
+    "comparison.lists": ("ListDiff",),
     "comparison.thresholds": ("Sweep", "sweep"),
     "data": (
         "Doc",
@@ -140,6 +145,7 @@ _PUBLIC = {
     "matchers": ("Matcher", "matcher"),
     "report.figures.comparison": ("write_figures",),
     "report.figures.sweep": ("sweep_figure",),
+    "report.html_page.diff": ("write_diff_html",),
     "report.html_page.page": ("write_html",),
     "tuning": ("Tuning", "tune"),
 }

@@ -1,19 +1,21 @@
-"""LangSmith: its datasets become gold sets, and evaluations its experiments.
+"""LangSmith: its datasets become gold sets, evaluations its experiments, exported runs questions.
 
-Both speak through ``langsmith.Client``, which knows address and key from the environment
+The first two speak through ``langsmith.Client``, which knows address and key from the environment
 (``LANGSMITH_ENDPOINT``, ``LANGSMITH_API_KEY``) or from whoever made it.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from kragx.data import GoldDataset, Run
 from kragx.data.objects import examples_gold
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb, thumb
+from kragx.evaluation.calls.tool_answers import as_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import plain
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from langsmith import Client
 
 __all__ = ["log", "read_examples"]
+
+COLUMNS = {"question": "inputs", "answer": "outputs"}
+"""What a user may say to stand elsewhere in exported runs, and where it stands."""
 
 _MOST = 20_000
 """Characters of a document that an experiment shows."""
@@ -161,3 +166,66 @@ def _documents(documents: Sequence[Any]) -> list[dict[str, Any]]:
         }
         for doc in documents
     ]
+
+
+# -- exported runs, as the bulk export and the API have them: a trace is a tree of runs ------------
+
+
+def is_export(record: Mapping[str, Any]) -> bool:
+    """Whether a record is a run of LangSmith's, or what somebody said of one."""
+    return {"run_type", "inputs"} <= record.keys() or _is_feedback(record)
+
+
+def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
+    """The span that a run is.
+
+    Source: https://docs.langchain.com/langsmith/run-data-format
+    """
+    if _is_feedback(record):
+        return
+    kind = record.get("run_type")
+    above = as_json(record.get("parent_run_ids")) or [None]
+    yield LoggedSpan.of_record(
+        record,
+        (str(record.get("trace_id") or record.get("id")), str(record.get("id"))),
+        record.get("parent_run_id") or above[-1],
+        kind=kind,
+        time=record.get("start_time"),
+        given=None if kind in ("parser", "embedding") else record.get("inputs"),
+        gave=record.get("outputs"),
+        session=_thread(record),
+    )
+
+
+def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Place, int]]:
+    """What people said of a run; of several the mean, down below a half.
+
+    Args:
+        record: a run with its ``feedback_stats``, or a feedback of its own (which knows its trace
+            where it says ``trace_id``).
+        name: the key of the feedback; None for the usual names of thumbs.
+    """
+    run = str(record.get("run_id") or record.get("id"))
+    stats = as_json(record.get("feedback_stats"))
+    if _is_feedback(record):
+        score = record.get("score")
+        stats = {record["key"]: {"avg": record.get("value") if score is None else score}}
+    for key, value in stats.items() if isinstance(stats, Mapping) else ():
+        mean = value.get("avg") if isinstance(value, Mapping) else None
+        if isinstance(mean, float) and 0 < mean < 1:
+            mean = 1 if mean >= 0.5 else -1
+        if is_thumb(key, name) and (said := thumb(mean)) is not None:
+            yield (str(record.get("trace_id") or run), run), said
+
+
+def _is_feedback(record: Mapping[str, Any]) -> bool:
+    return {"run_id", "key", "score"} <= record.keys()
+
+
+def _thread(record: Mapping[str, Any]) -> object:
+    """The conversation of a run; its `session_id` is the project's."""
+    extra = as_json(record.get("extra"))
+    metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
+    names = ("thread_id", "session_id", "conversation_id")
+    values = (metadata.get(name) for name in names) if isinstance(metadata, Mapping) else ()
+    return next((value for value in values if value), None) or record.get("thread_id")

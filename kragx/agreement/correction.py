@@ -12,14 +12,16 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from kragx.agreement import scoring
+from kragx.agreement.drawing import Drawing
+from kragx.agreement.label_files import examples_shown
 from kragx.agreement.labels import Labels, Scale, Sides, other_forms, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
-from kragx.agreement.sample import drawn_by
 from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.judging.store.qrels import Choice
+from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.store.qrels import NO_EXAMPLES, Choice
 from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
 
@@ -59,7 +61,8 @@ class CorrectedSystem:
         """What is not used, or missing."""
         if self.n_partly_labelled:
             yield phrase(
-                "{n} queries labelled in part, not used for the correction",
+                "{n} queries labelled in part, not used for the correction; they are hardly left "
+                "out by lot, so label all that the compared lists have",
                 n=self.n_partly_labelled,
             )
         if self.n_unscored:
@@ -111,6 +114,7 @@ class Corrected(Result):
         people = (phrase("people alone"), confidence)
         head = (phrase("metric"), *judged, *people, phrase("labelled"))
         first, *rest = self.systems
+        yield from self._of_traffic()
         yield Table(
             (phrase("system"), *head),
             [
@@ -144,6 +148,26 @@ class Corrected(Result):
             )
         )
 
+    def _of_traffic(self) -> Iterator[Line]:
+        """Of weighted questions the first metric of each system, and by how many of whom."""
+        if (asks := self.settings.get("asks")) is None:
+            return
+        for name, system in self.systems.items():
+            metric, mean = next(iter(system.metrics.items()))
+            yield Line(
+                phrase(
+                    "{name}: {metric} is {value} {ends} over {asks} asks, by people's labels of "
+                    "{n} questions and the judge's of {of}",
+                    name=name,
+                    metric=metric,
+                    value=number(mean.value),
+                    ends=scoring.ends(mean.interval),
+                    asks=f"{asks:,.0f}",
+                    n=mean.n_labelled,
+                    of=mean.n_queries,
+                )
+            )
+
 
 def _row(metric: str, mean: CorrectedMean) -> tuple[str, ...]:
     return (
@@ -167,13 +191,16 @@ def correct(
     least: int = LEAST_QUERIES,
     confidence: float = CONFIDENCE,
     expected: bool = False,
+    questions: object = None,
     **choice: Unpack[Choice],
 ) -> Corrected:
     """Correct the means that a judge's labels give by people's labels of some queries.
 
     A query is labelled when people have labelled every document that its metrics look at. The
-    labelled queries must be a random part of all (``kragx judge label --queries 30`` draws one); a
-    query without a relevant label scores 0, for people and judge alike.
+    labelled queries must be a random part of all (``kragx judge label --queries 30`` draws one), by
+    equal chances or by those that the sample beside the labels, or the ``inclusion`` of people's
+    gold set, has. A query without a relevant label scores 0, for people and judge alike. Of a judge
+    that was shown people's labels only the half that it never sees corrects it.
 
     Args:
         human: labels of some queries, as for `read_labels`.
@@ -185,6 +212,8 @@ def correct(
         confidence: of the intervals.
         expected: of a judge's store, whether to take the grades that the model's probabilities
             expect, and the mean of a panel that `model` names so, in place of whole ones.
+        questions: a gold or results file, or a `GoldDataset`, whose ``weight`` and ``inclusion``
+            say how many asks each query stands for; None where all are alike.
         choice: of a judge's store, which of its grades, as for `agree`.
 
     Raises:
@@ -195,18 +224,29 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
+    examples = examples_shown(judge, choice) - {NO_EXAMPLES}
+    if choice.get("examples") is None and len(examples) == 1:
+        (choice["examples"],) = examples
     sides = read_sides(human, judge, scale, expected=expected, **choice)
+    notes = list(other_forms(sides.human.grades, sides.judge.grades))
+    if choice.get("examples") in examples:
+        # The judge has seen the labels of the other half, and is nearer to people there.
+        sides = replace(sides, human=sides.held_out().human)
+        notes.append(phrase("the judge was shown labels: only the half that it never sees counts"))
     people, machine, labels = sides.human, sides.judge, sides.scale
-    if drawn_by(human) == "stratified":
-        raise DataError(
-            f"{people.name}: a stratified sample, with as many pairs of rare grades as of frequent "
-            "ones, says nothing of a retriever's lists as they are",
-            remedy="label whole queries (kragx judge label --queries 30)",
-        )
-    notes = list(other_forms(people.grades, machine.grades))
+    drawing = Drawing.of(human, questions)
     systems: dict[str, CorrectedSystem] = {}
-    values = [_values(sides, run, metrics, least) for run in runs]
+    values = [_values(sides, run, metrics, least, drawing) for run in runs]
     first = values[0]
+    pool = _pool_of(sides)
+    if names := [str(spec) for spec in first.evaluation.specs if spec.needs_all_gold]:
+        notes.append(
+            phrase(
+                "{metrics}: relative to pool {hash}, as gold is known of labelled documents alone",
+                metrics=", ".join(names),
+                hash=pool,
+            )
+        )
     for run, values_of_run in zip(runs, values, strict=True):
         difference = values_of_run.minus(first)
         is_known = run is not runs[0] and difference.n_labelled >= least
@@ -243,7 +283,9 @@ def correct(
             "confidence": confidence,
             "least_queries": least,
             "unit": "query",
-            "method": "prediction-powered mean with power tuning (PPI++)",
+            "method": "prediction-powered mean with power tuning, cross-fitted (PPI++)",
+            "pool": pool,
+            **({} if drawing.asks is None else {"asks": first.asks}),
         },
     )
 
@@ -254,6 +296,8 @@ class _Values:
 
     Attributes:
         evaluation: of the system by the judge's labels.
+        queries: (q) those that the judge has labels for.
+        drawing: what they stand for.
         labelled: the queries that people have labelled whole.
         n_partly: how many they have labelled in part.
         judge: (m, q) by the judge's labels.
@@ -261,6 +305,8 @@ class _Values:
     """
 
     evaluation: Evaluation
+    queries: Sequence[str]
+    drawing: Drawing
     labelled: tuple[str, ...]
     n_partly: int
     judge: Floats
@@ -275,12 +321,19 @@ class _Values:
         """How many queries have people's values."""
         return int((~np.isnan(self.human[0])).sum())
 
+    @property
+    def asks(self) -> float | None:
+        """How many asks the queries stand for; None where all are alike."""
+        weights = self.drawing.weights(self.queries)
+        return None if weights is None else float(weights.sum())
+
     def means(self, confidence: float, bounds: Interval) -> dict[str, CorrectedMean]:
         """The corrected mean of each metric."""
         labelled = ~np.isnan(self.human[0])
+        weighing = self.drawing.options(self.queries, labelled)
         return {
             str(spec): prediction_powered(
-                human[labelled], judge[labelled], judge[~labelled], confidence, bounds
+                human[labelled], judge[labelled], judge[~labelled], confidence, bounds, **weighing
             )
             for spec, human, judge in zip(
                 self.evaluation.specs, self.human, self.judge, strict=True
@@ -288,7 +341,16 @@ class _Values:
         }
 
 
-def _values(sides: Sides, run: Run, metrics: Sequence[str], least: int) -> _Values:
+def _pool_of(sides: Sides) -> str:
+    """A hash of all labels that are on the scale."""
+    on = (sides.human.on(sides.scale), sides.judge.on(sides.scale, between=True))
+    labels = [sorted([*pair, grade] for pair, grade in side.grades.items()) for side in on]
+    return key_of(canonical_json(labels))[:16]
+
+
+def _values(
+    sides: Sides, run: Run, metrics: Sequence[str], least: int, drawing: Drawing
+) -> _Values:
     """A system's values by either side.
 
     Raises:
@@ -312,7 +374,7 @@ def _values(sides: Sides, run: Run, metrics: Sequence[str], least: int) -> _Valu
     judge = np.array([score.values for score in by_judge.scores])
     human = np.full(judge.shape, np.nan)
     human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
-    return _Values(by_judge, tuple(whole), n_partly, judge, human)
+    return _Values(by_judge, queries, drawing, tuple(whole), n_partly, judge, human)
 
 
 def depth_of(evaluation: Evaluation) -> int:

@@ -2,11 +2,11 @@
 
 The judge has a value for every unit, people for n of them. What people say of those n tells how far
 off the judge is, so the mean over all units is corrected by it, and its interval says how sure that
-is.
+is. A unit may stand for many asks, and people's may have been drawn with unequal chances.
 """
 
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from math import floor, inf, isfinite, sqrt
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.errors import UsageError
 from kragx.metrics import Floats
+from kragx.metrics.weights import effective_n
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,26 @@ def prediction_powered(
     rest: Floats,
     confidence: float = CONFIDENCE,
     bounds: Interval = (-inf, inf),
+    *,
+    weights: Floats | None = None,
+    chances: Floats | None = None,
 ) -> CorrectedMean:
     """Estimate a mean from n human values, the judge's for the same units, and for other units.
 
-    With f the judge's values and y the human ones the estimate is
-    ``mean(y) + w * (mean of f over the rest - mean of f over the labelled)``, where the weight w is
-    the one that makes its variance least, cut to [0, 1] (power tuning, PPI++). Its variance is
-    ``var(y - w f) / n + w^2 var(f) / N``; the interval uses Student's t with n - 1 degrees of
-    freedom, and n - 2 in the variance, as w is estimated from the same values. Between bounds it is
-    Wilson's of as many hits and misses as would be that sure (`score_intervals`): one around the
-    estimate would end beyond the bounds, and hold the truth too seldom where most queries are hits.
+    With f the judge's values and y the human ones the estimate is the judge's mean over all plus
+    what people say beyond it, ``mean of u f over all + mean of (y - u f) over the labelled``. The
+    part u of the judge is the one that makes the variance least, cut to [0, 1] (power tuning). It
+    is fitted, and so cross-fitted: each labelled unit has the u of all the others, as one that took
+    part in choosing u would be corrected too little.
+
+    Means are weighted: over all units by their weights w, over the labelled by w over the chance p
+    with which people got them (v, of sum 1). The variance is that of leaving each labelled unit
+    out (jackknife), in two phases: what it changes counts by 1 - p, as the labelled are drawn of
+    all, and by p what it changes in the human mean, as all are a sample of a population. The
+    interval uses Student's t with Kish's n of the labelled less one degrees of freedom. Between
+    bounds it is Wilson's of as many hits and misses as would be that sure (`score_intervals`): one
+    around the estimate would end beyond the bounds, and hold the truth too seldom where most
+    queries are hits.
 
     Args:
         human: (n) the human value of each labelled unit.
@@ -70,51 +81,114 @@ def prediction_powered(
             estimate is then the human mean.
         confidence: between 0 and 1.
         bounds: between what the values lie; an estimate beyond is cut off.
+        weights: (n + N) what each unit stands for, the labelled first; None where all are alike.
+        chances: (n) each labelled unit's chance of having been given to people; None where all had
+            the same.
 
     Raises:
-        UsageError: fewer than three labelled units, or human and judge differ in number.
+        UsageError: fewer than three labelled units that weigh anything, or the arguments differ in
+            number.
 
-    Source: A. Angelopoulos, J. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference,
-    2023.
+    Sources: A. Angelopoulos, J. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference,
+    2023; T. Zrnic, E. Candes, Cross-prediction-powered inference, PNAS 121, 2024; two phases:
+    C.-E. Sarndal, B. Swensson, J. Wretman, Model Assisted Survey Sampling, 1992, chapter 9.
     """
-    n, n_rest = len(human), len(rest)
-    if n < 3 or len(judge) != n:
-        raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
-    check_confidence(confidence)
-    mean = value = float(human.mean())
     everything = np.concatenate([judge, rest])
-    spread = float(everything.var(ddof=1)) if n_rest >= 2 else 0.0
-    weight = 0.0
-    if spread > 0:
-        covariance = float(((human - human.mean()) * (judge - judge.mean())).sum() / (n - 1))
-        # A negative weight would subtract a judge that ranks backwards, and one above 1 trust it
-        # more than people.
-        weight = min(1.0, max(0.0, covariance / (spread * (1 + n / n_rest))))
-        value = float(human.mean() + weight * (rest.mean() - judge.mean()))
-    rectified = human - weight * judge
-    residual = float(((rectified - rectified.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
-    variance = residual / n + (weight**2 * spread / n_rest if weight else 0.0)
-
+    drawn = _Drawn.of(len(human), len(everything), weights, chances)
+    if len(judge) != len(human) or np.count_nonzero(drawn.shares) < 3:
+        raise UsageError(
+            f"{len(human)} labelled and {len(judge)} judged units: at least 3 of each needed"
+        )
+    check_confidence(confidence)
+    v, plain = drawn.shares, float(drawn.of_all @ everything)
+    parts = drawn.parts(human, judge, everything)
+    value = float(v @ (human + parts * (plain - judge)))
+    value = min(bounds[1], max(bounds[0], value))
     low, width = bounds[0], bounds[1] - bounds[0]
-    between = int(min((human > bounds[0]).sum(), (human < bounds[1]).sum()))
+    trials = effective_n(v, v > 0)
+    between = min(effective_n(v, human > bounds[0]), effective_n(v, human < bounds[1]))
 
-    def around(mean: float, variance: float) -> Interval | None:
+    def around(mean: float, used: Floats | float) -> Interval | None:
+        variance = drawn.variance(human, used * (plain - drawn.without(judge)))
         if between and variance <= 1e-24 * max(1, mean**2):  # equal, but for their last digits
             return None
         if not isfinite(width):
-            margin = student_t((1 + confidence) / 2, n - 1) * sqrt(variance)
+            degrees = max(1, floor(trials + 1e-9) - 1)
+            margin = student_t((1 + confidence) / 2, degrees) * sqrt(variance)
             return mean - margin, mean + margin
-        ends = score_interval((mean - low) / width, variance / width**2, n, between, confidence)
+        ends = score_interval(
+            (mean - low) / width, variance / width**2, trials, between, confidence
+        )
         return low + width * ends[0], low + width * ends[1]
 
-    value = min(bounds[1], max(bounds[0], value))
     return CorrectedMean(
         value=value,
-        interval=around(value, variance),
-        plain=float(everything.mean()),
-        human=mean,
-        human_interval=around(mean, float(human.var(ddof=1)) / n),
-        weight=weight,
-        n_labelled=n,
-        n_queries=n + n_rest,
+        interval=around(value, parts),
+        plain=plain,
+        human=float(v @ human),
+        human_interval=around(float(v @ human), 0.0),
+        weight=float(v @ parts),
+        n_labelled=len(human),
+        n_queries=len(everything),
     )
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """What the labelled units stand for.
+
+    Attributes:
+        shares: (n) of each labelled unit in a mean over the labelled.
+        of_all: (n + N) of each unit in a mean over all.
+        chances: (n) of each labelled unit to have become one.
+    """
+
+    shares: Floats
+    of_all: Floats
+    chances: Floats
+
+    @classmethod
+    def of(cls, n: int, n_all: int, weights: Floats | None, chances: Floats | None) -> "_Drawn":
+        """From weights and chances, None where they are alike.
+
+        Raises:
+            UsageError: they are no weights and no chances, or not so many.
+        """
+        w = np.ones(n_all) if weights is None else weights
+        p = np.full(n, n / max(n_all, 1)) if chances is None else chances
+        if len(w) != n_all or len(p) != n or not ((p > 0) & (p <= 1)).all() or w[:n].sum() <= 0:
+            raise UsageError(
+                f"{len(w)} weights of {n_all} units and {len(p)} chances of {n}: one for each is "
+                "needed, chances above 0 and at most 1, and weights that are not all 0"
+            )
+        v = w[:n] / p
+        return cls(v / v.sum(), w / w.sum(), p)
+
+    def without(self, values: Floats) -> Floats:
+        """(n) the mean over the labelled, each of them left out in turn."""
+        v = self.shares
+        means: Floats = (v @ values - v * values) / (1 - v)
+        return means
+
+    def parts(self, human: Floats, judge: Floats, everything: Floats) -> Floats:
+        """(n) how much of the judge is used beside each labelled unit, as all the others have it.
+
+        A part below 0 would subtract a judge that ranks backwards, and one above 1 trust it more
+        than people.
+        """
+        y, f = (values - self.shares @ values for values in (human, judge))
+        products = self.without(y * f) - self.without(y) * self.without(f)
+        squares = self.without(f * f) - self.without(f) ** 2
+        varies = squares > 1e-12 * everything.var()
+        is_whole = len(everything) == len(human)
+        parts = np.divide(products, squares, out=np.zeros_like(y), where=varies & (not is_whole))
+        clipped: Floats = np.clip(parts, 0, 1)
+        return clipped
+
+    def variance(self, human: Floats, shifts: Floats) -> float:
+        """Of the mean of human values, shifted; (n) the shifts with each unit left out in turn."""
+        v, p, people = self.shares, self.chances, self.without(human)
+        left_out = people + shifts
+        middle = (1 - v) @ left_out / (len(v) - 1)  # of a mean: the mean itself
+        drawn = (1 - p) @ (middle - left_out) ** 2 + p @ (v @ human - people) ** 2
+        return float(drawn) * (len(v) - 1) / len(v)

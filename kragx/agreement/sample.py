@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import floor, fsum
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -100,6 +101,7 @@ def draw(
     stratified: bool = True,
     asks: str = "relevance",
     seed: int = SEED,
+    weights: Mapping[str, float] | None = None,
 ) -> Sample:
     """Draw pairs to label.
 
@@ -110,10 +112,13 @@ def draw(
     Args:
         candidates: what could be labelled.
         pairs: how many; all, if there are not so many.
-        queries: instead, draw so many whole queries, as corrected metrics need them.
+        queries: instead, draw so many whole queries, as corrected metrics need them. Each one's
+            chance is recorded (``chances``).
         stratified: False draws pairs with equal chances.
         asks: what is labelled, ``relevance`` or ``support``; recorded.
         seed: the same candidates and seed give the same sample.
+        weights: of whole queries, how many asks each stands for, to which chances are in
+            proportion; None for equal chances.
 
     Raises:
         DataError: there is nothing to draw, or an id cannot stand in qrels.
@@ -132,8 +137,9 @@ def draw(
                 )
     ordered = sorted(candidates, key=lambda pair: pair.ids)
     rng = random.Random(seed)
+    chances: dict[str, float] = {}
     if queries is not None:
-        drawn = _whole_queries(ordered, queries, rng)
+        drawn, chances = _whole_queries(ordered, queries, rng, weights)
     elif stratified:
         drawn = _stratified(ordered, pairs, rng)
     else:
@@ -147,23 +153,82 @@ def draw(
             "wanted": pairs if queries is None else queries,
             "drawn": len(drawn),
             "candidates": len(ordered),
+            **({"chances": chances} if chances else {}),
         },
     )
 
 
 def _whole_queries(
-    ordered: Sequence[PairToLabel], queries: int, rng: random.Random
-) -> list[PairToLabel]:
+    ordered: Sequence[PairToLabel],
+    queries: int,
+    rng: random.Random,
+    weights: Mapping[str, float] | None,
+) -> tuple[list[PairToLabel], dict[str, float]]:
+    """All pairs of the queries that are drawn, and the chance of each of these."""
     by_query = {
         query_id: list(pairs)
         for query_id, pairs in groupby(ordered, key=lambda pair: pair.query_id)
     }
+    names = list(by_query)
+    if weights is None:
+        chosen = rng.sample(names, min(queries, len(names)))
+        chances = dict.fromkeys(chosen, len(chosen) / len(names))
+    else:
+        sizes = [weights[name] for name in names]
+        rows, every = drawn_in_proportion(sizes, queries, rng)
+        chosen = [names[row] for row in rows]
+        chances = {names[row]: every[row] for row in rows}
     drawn: list[PairToLabel] = []
     # One query after the other: reading its question once is enough.
-    for query_id in rng.sample(list(by_query), min(queries, len(by_query))):
+    for query_id in chosen:
         rng.shuffle(by_query[query_id])
         drawn += by_query[query_id]
-    return drawn
+    return drawn, chances
+
+
+def drawn_in_proportion(
+    sizes: Sequence[float], n: int, rng: random.Random, *, strata: Sequence[int] | None = None
+) -> tuple[list[int], list[float]]:
+    """Draw n of some units without replacement, each with a chance in proportion to its size.
+
+    Systematic sampling of a random order: chances are exactly min(1, c size), and their sum is n;
+    where no more than n units have a size, all of these are drawn.
+
+    Args:
+        sizes: of all units, 0 or more.
+        n: how many are drawn.
+        rng: decides.
+        strata: of each unit the part that it belongs to; each part gets its share, but for
+            rounding. No chance depends on it.
+
+    Returns:
+        Which were drawn, in random order, and the chance of every unit.
+
+    Source: H. O. Hartley, J. N. K. Rao, Sampling with unequal probabilities and without
+    replacement, The Annals of Mathematical Statistics 33, 1962.
+    """
+    certain = {row for row, size in enumerate(sizes) if size > 0}
+    chances = [float(row in certain) for row in range(len(sizes))]
+    if n < len(certain):
+        certain, left = set[int](), fsum(sizes)
+        # What is so large that it comes for sure leaves fewer places to the others.
+        for row in sorted(range(len(sizes)), key=lambda row: -sizes[row]):
+            if sizes[row] * (n - len(certain)) < left:
+                break
+            certain.add(row)
+            left -= sizes[row]
+        scale = (n - len(certain)) / left
+        chances = [1.0 if row in certain else scale * size for row, size in enumerate(sizes)]
+    order = rng.sample(range(len(sizes)), len(sizes))
+    if strata is not None:
+        order.sort(key=strata.__getitem__)
+    reached, drawn = rng.random(), []
+    for row in order:
+        before, reached = reached, reached + chances[row]
+        if row in certain or floor(reached) > floor(before):
+            drawn.append(row)
+    rng.shuffle(drawn)
+    return drawn, chances
 
 
 def _stratified(
@@ -191,11 +256,11 @@ def _stratified(
     return drawn
 
 
-def drawn_by(labels: object) -> str | None:
-    """The design by which `kragx judge label` drew a file of labels; None where it did not."""
+def drawing_of(labels: object) -> Mapping[str, Any]:
+    """How `kragx judge label` drew a file of labels; nothing where it did not."""
     if isinstance(labels, (str, Path)) and (path := sample_path(Path(labels))).is_file():
-        return str(read_sample(path).settings.get("design"))
-    return None
+        return read_sample(path).settings
+    return {}
 
 
 def sample_path(qrels: Path) -> Path:

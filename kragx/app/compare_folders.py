@@ -25,6 +25,7 @@ from kragx.comparison import (
 )
 from kragx.comparison.best_first import best_first
 from kragx.comparison.changes import EARLIER, NOW, changes_parts
+from kragx.comparison.gate_conditions import conditions_by_metric
 from kragx.data import named_twice
 from kragx.errors import UsageError
 from kragx.metrics import Profile, profile_for
@@ -156,7 +157,9 @@ def compare_folders(
         sides = [_Side.read(folder, settings, trust=trust) for folder in folders]
         for side in sides if not anyway else ():
             check_same_gold(side.results, sides[-1].results.dataset)
-        result = _compared(sides, retrievers, _conditions(gates), slices, settings, anyway=anyway)
+        result = _compared(
+            sides, retrievers, conditions_by_metric(gates), slices, settings, anyway=anyway
+        )
     records = {
         str(folder): side.record
         for folder, side in zip(folders, sides)
@@ -235,16 +238,3 @@ def read_gates(gates: object, profile: Profile, path: str = "gates") -> tuple[Ga
     if problems:
         raise UsageError("\n".join(problems))
     return parsed
-
-
-def _conditions(options: Sequence[str]) -> dict[str, list[str]]:
-    """The gates of a command line, as a config has them."""
-    conditions: dict[str, list[str]] = {}
-    for text in options:
-        metric, colon, condition = text.partition(":")
-        if not colon:
-            raise UsageError(
-                f"--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75"
-            )
-        conditions.setdefault(metric.strip(), []).append(condition.strip())
-    return conditions

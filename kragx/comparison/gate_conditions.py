@@ -41,6 +41,9 @@ _CONDITION = re.compile(
     rf"(?:\s+by\s+(?:more\s+than\s+)?(?P<by>{_NUMBER}))?)",
     re.IGNORECASE,
 )
+_OPTION = re.compile(r"\s*([^:<>]+?)\s*(?::|(?=[<>]))(.*)", re.DOTALL)
+"""A gate of a command line; before a sign the colon may be left out."""
+
 _FORMS = (
     "'>= 0.75' (also >, <=, <), 'no worse than baseline by 0.02', "
     "'no worse than earlier by 0.02', each also with 'surely' before it"
@@ -213,22 +216,40 @@ class _Block:
         return gate if 0 <= gate.bound <= (1 if name == "max_failed" else inf) else None
 
     def _gate(self, metric: str, text: object) -> Gate | None:
-        match = _CONDITION.fullmatch(text.strip()) if isinstance(text, str) else None
+        return read_condition(self.path, metric, text, **self.context)
+
+
+def read_condition(path: str, metric: str, text: object, **context: str) -> Gate | None:
+    """A gate that stands at a path, within what `context` names; None where it is no condition."""
+    match = _CONDITION.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        return None
+    amount, than = match["bound"] or match["by"], match["than"] and match["than"].lower()
+    bound = float(amount or 0)
+    if not isfinite(bound) or (than and bound < 0):
+        return None
+    margin = f" by {amount}" if amount else ""
+    condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
+    return Gate(
+        path,
+        metric,
+        f"surely {condition}" if match["surely"] else condition,
+        match["surely"] is not None,
+        match["sign"],
+        bound,
+        than,
+        **context,
+    )
+
+
+def conditions_by_metric(options: Sequence[str]) -> dict[str, list[str]]:
+    """The gates of a command line, ``ndcg@10: >= 0.75``, as a config has them."""
+    conditions: dict[str, list[str]] = {}
+    for text in options:
+        match = _OPTION.fullmatch(text)
         if match is None:
-            return None
-        amount, than = match["bound"] or match["by"], match["than"] and match["than"].lower()
-        bound = float(amount or 0)
-        if not isfinite(bound) or (than and bound < 0):
-            return None
-        margin = f" by {amount}" if amount else ""
-        condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
-        return Gate(
-            self.path,
-            metric,
-            f"surely {condition}" if match["surely"] else condition,
-            match["surely"] is not None,
-            match["sign"],
-            bound,
-            than,
-            **self.context,
-        )
+            raise UsageError(
+                f"--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75"
+            )
+        conditions.setdefault(match[1], []).append(match[2].strip())
+    return conditions

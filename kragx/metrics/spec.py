@@ -304,6 +304,12 @@ class MetricSpec:
         return metric.apart if isinstance(metric.apart, bool) else metric.apart(self)
 
     @property
+    def needs_all_gold(self) -> bool:
+        """Whether gold that was not found may lower it, so that it is relative to what is known."""
+        rises = self.metric.rises_with_gold
+        return not (rises if isinstance(rises, bool) else rises(self))
+
+    @property
     def budget(self) -> TextBudget | None:
         """The budget at which lists are cut before the metric sees them."""
         cuts = isinstance(self.k, TextBudget) and not self.metric.cuts_budgets

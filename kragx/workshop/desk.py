@@ -31,6 +31,7 @@ class Desk:
         sources: the retrievers that suggest documents, once `start` is called.
         cut: so far down their lists are compared.
         say: is told what goes wrong behind, as people read it.
+        feed: called before somebody is shown a pair: it may open more questions.
 
     Attributes:
         context: what the services share.
@@ -44,6 +45,7 @@ class Desk:
         sources: Sequence[SuggestionSource] = (),
         cut: int = CUT,
         say: Callable[[str], object] = str,
+        feed: Callable[[], object] = lambda: None,
     ) -> None:
         settings, documents = workshop.settings, workshop.documents
         retrievers = {source.name: source.key for source in sources}
@@ -52,7 +54,7 @@ class Desk:
         suggester = Suggester(queue, sources, self.remark)
         meetings = Meetings(doc.text or "" for doc in documents.values())
         self.say = say
-        self.context: Context = Context(workshop, state, queue, suggester, meetings, {})
+        self.context: Context = Context(workshop, state, queue, suggester, meetings, {}, feed)
         self.people: People = People(self.context)
         self.passages: Passages = Passages(self.context)
         self.judging: Judging = Judging(self.context)

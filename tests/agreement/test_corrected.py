@@ -7,11 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from kragx import Run
+from kragx import Gold, GoldDataset, Query, Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
+from kragx.judging.examples import is_held_out
 from kragx.judging.votes import decided
+from kragx.metrics.intervals import student_t
 from tests.agreement.simulation import (
     CUTS,
     EASY,
@@ -28,18 +31,119 @@ from tests.agreement.simulation import (
 
 
 def test_by_hand():
-    """Spread 1 everywhere, covariance 1, n = N: the weight is 1 / 2."""
+    """The judge is 1 too high throughout: 4.5 - 1, and as sure as the human spread of all six."""
     human, judge, rest = (np.array(values, float) for values in ([1, 2, 3], [2, 3, 4], [5, 6, 7]))
     found = prediction_powered(human, judge, rest)
-    spread = np.var([2, 3, 4, 5, 6, 7], ddof=1)
-    weight = 1 / (spread * 2)
-    assert found.weight == pytest.approx(weight)
-    assert found.value == pytest.approx(2 + weight * (6 - 3))
-    assert found.plain == pytest.approx(4.5)
-    assert found.human == 2
-    left = (1 - weight) ** 2 * 2 / (3 - 2) / 3  # y - w f has a third of its spread left
-    variance = left + weight**2 * spread / 3
-    assert found.interval[1] - found.value == pytest.approx(4.302653 * variance**0.5, rel=1e-6)
+    assert (found.plain, found.human, found.weight) == (4.5, 2, pytest.approx(1))
+    assert found.value == pytest.approx(3.5)
+    margin = 4.302653 * (1 / 6) ** 0.5  # var(y) = 1 of 6 units
+    assert found.interval == pytest.approx((3.5 - margin, 3.5 + margin), rel=1e-6)
+
+
+def test_weights_by_hand():
+    """A question asked six times that came for sure, and three of others by a chance of 1/2."""
+    found = prediction_powered(
+        np.array([1.0, 0, 1, 0]),
+        np.array([0.5, 0.5, 0.5, 0.5]),
+        np.array([0.5, 0.5, 0.5]),
+        weights=np.array([6.0, 1, 1, 1, 1, 1, 1]),
+        chances=np.array([1.0, 0.5, 0.5, 0.5]),
+    )
+    assert found.value == found.human == pytest.approx((6 + 2) / 12)
+    shares, chances = np.array([6, 2, 2, 2]) / 12, np.array([1, 0.5, 0.5, 0.5])
+    apart = (np.array([1, 0, 1, 0]) - 2 / 3) / (1 - shares)
+    drawn = (shares**2 * (1 - chances)) @ apart**2
+    whole = (shares**2 * chances) @ apart**2
+    margin = 4.302653 * ((drawn + whole) * 3 / 4) ** 0.5  # Kish: 144 / 48 = 3 of equal weight
+    assert found.interval == pytest.approx((2 / 3 - margin, 2 / 3 + margin), rel=1e-6)
+
+
+def slow(human, judge, rest, weights, chances):
+    """The estimate and its variance, each labelled unit left out by a loop."""
+    everything, n = [*judge, *rest], len(human)
+    w = [weight / sum(weights) for weight in weights]
+    v = [weight / chance for weight, chance in zip(weights[:n], chances)]
+    v = [share / sum(v) for share in v]
+    plain = sum(weight * value for weight, value in zip(w, everything))
+    terms, left_out = [], []
+    for out in range(n):
+        others = [row for row in range(n) if row != out]
+        total = sum(v[row] for row in others)
+        y = sum(v[row] * human[row] for row in others) / total
+        f = sum(v[row] * judge[row] for row in others) / total
+        both = sum(v[row] * (human[row] - y) * (judge[row] - f) for row in others) / total
+        spread = sum(v[row] * (judge[row] - f) ** 2 for row in others) / total
+        part = min(1, max(0, both / spread)) if spread > 1e-9 and len(rest) else 0
+        terms.append(v[out] * (human[out] + part * (plain - judge[out])))
+        left_out.append(y + part * (plain - f))
+    middle = sum((1 - share) * value for share, value in zip(v, left_out)) / (n - 1)
+    mean = sum(share * value for share, value in zip(v, human))
+    drawn = sum((1 - chance) * (middle - value) ** 2 for chance, value in zip(chances, left_out))
+    whole = sum(
+        chance * ((value - mean) * share / (1 - share)) ** 2
+        for share, chance, value in zip(v, chances, human)
+    )
+    return sum(terms), (drawn + whole) * (n - 1) / n
+
+
+tenths = st.integers(0, 10).map(lambda tenth: tenth / 10)
+
+
+@st.composite
+def samples(draw):
+    """Values of 4 to 9 labelled units and up to 6 others, with weights and chances."""
+    n, n_rest = draw(st.integers(4, 9)), draw(st.integers(0, 6))
+    lists = [st.lists(tenths, min_size=size, max_size=size) for size in (n, n, n_rest)]
+    weight = st.integers(1, 9).map(float)
+    weights = st.lists(weight, min_size=n + n_rest, max_size=n + n_rest)
+    chances = st.lists(st.integers(1, 10).map(lambda c: c / 10), min_size=n, max_size=n)
+    return [np.array(draw(one)) for one in (*lists, weights, chances)]
+
+
+@given(samples())
+@settings(deadline=None)
+def test_against_loops(sample):
+    """Estimate and margin are those of leaving out by hand, whatever the weights and chances."""
+    human, judge, rest, weights, chances = sample
+    found = prediction_powered(human, judge, rest, weights=weights, chances=chances)
+    value, variance = slow(*(one.tolist() for one in sample))
+    assert found.value == pytest.approx(value)
+    if found.interval is not None:
+        shares = weights[: len(human)] / chances
+        kish = shares.sum() ** 2 / (shares**2).sum()
+        reach = student_t(0.975, max(1, int(kish + 1e-9) - 1))
+        half = (found.interval[1] - found.interval[0]) / 2
+        assert half == pytest.approx(reach * variance**0.5, abs=1e-9)
+
+
+@given(samples(), st.sampled_from([1.0, 3.0, 0.7]))
+@settings(deadline=None)
+def test_equal_weights_are_none(sample, weight):
+    """Where all weights are alike and all chances, the numbers are those without."""
+    human, judge, rest, weights, _ = sample
+    plain = prediction_powered(human, judge, rest, bounds=(0, 1))
+    chance = np.full(len(human), len(human) / len(weights))
+    alike = prediction_powered(
+        human, judge, rest, bounds=(0, 1), weights=np.full(len(weights), weight), chances=chance
+    )
+    assert alike.value == pytest.approx(plain.value)
+    assert alike.interval == (plain.interval and pytest.approx(plain.interval, abs=1e-9))
+
+
+def test_wrong_weights():
+    """Weights of another number, chances of 0, and nothing that weighs anything are refused."""
+    four = np.array([0, 0.5, 1, 0.5])
+    for options in (
+        {"weights": np.ones(5)},
+        {"weights": np.zeros(6)},
+        {"chances": np.zeros(4)},
+        {"chances": np.full(4, 1.5)},
+        {"chances": np.ones(3)},
+    ):
+        with pytest.raises(UsageError, match="weights of 6 units"):
+            prediction_powered(four, four, np.ones(2), **options)
+    with pytest.raises(UsageError, match="at least 3"):
+        prediction_powered(four, four, np.ones(2), weights=np.array([1.0, 1, 0, 0, 1, 1]))
 
 
 def test_nothing_to_learn_from():
@@ -160,13 +264,7 @@ def test_from_labels():
     by_judge = [
         sum(g >= 2 for g in docs.values()) / 5 for query, docs in judge.items() if query in human
     ]
-    rest = [
-        sum(g >= 2 for g in docs.values()) / 5
-        for query, docs in judge.items()
-        if query not in human
-    ]
-    shift = np.mean(rest) - np.mean(by_judge)
-    assert each.value == pytest.approx(people + each.weight * shift)
+    assert each.value == pytest.approx(people + each.weight * (plain - np.mean(by_judge)), abs=0.01)
     assert 0 < each.weight <= 1
 
 
@@ -326,13 +424,132 @@ def test_few_are_said_to_be_rough():
         ) is said
 
 
-def test_a_stratified_sample_is_refused(qrels, tmp_path):
-    """What `kragx judge label` drew by strata is no random part of the queries."""
-    human, judge, run = files()
+def sampled(qrels, tmp_path, human, **settings):
+    """The path of people's labels, with a sample of `kragx judge label` beside them."""
     qrels("human.qrels", human)
-    settings = {"design": "stratified", "asks": "relevance"}
     item = {"query_id": "q", "document_id": "d", "query": "?", "document": "."}
     sample = tmp_path / "human.qrels.sample.jsonl"
     sample.write_text(f"{json.dumps({'sample': settings})}\n{json.dumps(item)}\n")
+    return tmp_path / "human.qrels"
+
+
+def test_a_stratified_sample_needs_chances(qrels, tmp_path):
+    """What was drawn by strata is no random part of the queries, unless each chance is known."""
+    human, judge, run = files()
+    path = sampled(qrels, tmp_path, human, design="stratified", asks="relevance")
     with pytest.raises(DataError, match="a stratified sample"):
-        correct(tmp_path / "human.qrels", judge, [run])
+        correct(path, judge, [run])
+    chances = {query: 0.9 if int(query[1:]) < 10 else 0.3 for query in human}
+    path = sampled(qrels, tmp_path, human, design="stratified", chances=chances)
+    mean = correct(path, judge, [run], metrics=["precision@5(rel=2)"])["mine"]["precision@5(rel=2)"]
+    values = [sum(grade >= 2 for grade in human[query].values()) / 5 for query in human]
+    shares = [1 / chances[query] for query in human]
+    assert mean.human == pytest.approx(np.average(values, weights=shares))
+    path = sampled(qrels, tmp_path, human, design="queries", chances={**chances, "q0": 2})
+    with pytest.raises(DataError, match="'q0': people's labels have a greater chance"):
+        correct(path, judge, [run])
+    del chances["q3"]
+    path = sampled(qrels, tmp_path, human, design="queries", chances=chances)
+    with pytest.raises(DataError, match="'q3' is labelled, and nothing says"):
+        correct(path, judge, [run])
+
+
+def traffic_of(judge, inclusion=None):
+    """The judged questions: every third is asked nine times."""
+    return GoldDataset(
+        tuple(
+            Query(
+                query,
+                weight=9.0 if int(query[1:]) % 3 == 0 else 1.0,
+                inclusion=(inclusion or {}).get(query, 1.0),
+            )
+            for query in judge
+        ),
+        name="traffic",
+    )
+
+
+def test_questions_that_stand_for_many_asks(capsys):
+    """Means count each question by its asks, and the first line says of how many and by whom."""
+    human, judge, run = files()
+    traffic = traffic_of(judge)
+    found = correct(human, judge, [run], metrics=["precision@5(rel=2)"], questions=traffic)
+    mean = found["mine"]["precision@5(rel=2)"]
+    values = [sum(grade >= 2 for grade in docs.values()) / 5 for docs in judge.values()]
+    assert mean.plain == pytest.approx(np.average(values, weights=traffic.weights))
+    assert found.to_dict()["settings"]["asks"] == 20 * 9 + 40
+    found.print()
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"mine: precision@5(rel=2) is {mean.value:.4f} [" in out
+    assert "over 220 asks, by people's labels of 25 questions and the judge's of 60" in out
+    less = GoldDataset(tuple(query for query in traffic if query.id != "q7"), name="less")
+    with pytest.raises(DataError, match="'q7' is judged, and nothing says"):
+        correct(human, judge, [run], questions=less)
+
+
+def test_folded_questions_mean_what_unfolded_do():
+    """Nine copies of a question and one with weight 9 give the same means."""
+    human, judge, run = files(n_queries=30, n_labelled=30)
+    traffic = traffic_of(judge)
+    copies = {f"{q.id}-{at}": q.id for q in traffic for at in range(int(q.weight))}
+    unfolded = [{copy: side[query] for copy, query in copies.items()} for side in (human, judge)]
+    lists = {copy: run.results[query].documents for copy, query in copies.items()}
+    long = Run.from_documents(lists, name="mine")
+    metrics = ["precision@5(rel=2)", "mrr@5(rel=2)"]
+    one = correct(human, judge, [run], metrics=metrics, questions=traffic)["mine"]
+    many = correct(*unfolded, [long], metrics=metrics)["mine"]
+    for metric in metrics:
+        assert one[metric].value == pytest.approx(many[metric].value)
+        assert one[metric].plain == pytest.approx(many[metric].plain)
+        assert (one[metric].n_labelled, many[metric].n_labelled) == (30, 110)
+
+
+def test_people_have_a_gold_set_of_what_was_drawn():
+    """Its ``inclusion`` is the chance, over that of the judged questions."""
+    human, judge, run = files()
+    chances = {query: 0.8 if int(query[1:]) % 3 == 0 else 0.2 for query in human}
+    people = GoldDataset(
+        tuple(
+            Query(
+                query,
+                gold=tuple(Gold(id=doc, grade=grade) for doc, grade in docs.items()),
+                inclusion=chances[query],
+            )
+            for query, docs in human.items()
+        ),
+        name="people",
+    )
+    metrics = ["precision@5(rel=2)"]
+    found = correct(people, judge, [run], metrics=metrics, scale="0-3", questions=traffic_of(judge))
+    values = [sum(grade >= 2 for grade in docs.values()) / 5 for docs in human.values()]
+    shares = [(9 if int(q[1:]) % 3 == 0 else 1) / chances[q] for q in human]
+    mean = found["mine"]["precision@5(rel=2)"]
+    assert mean.human == pytest.approx(np.average(values, weights=shares))
+    alike = correct(
+        people, judge, [run], metrics=metrics, scale="0-3", questions=traffic_of(judge, chances)
+    )
+    weights = [traffic_of(judge, chances).weights[int(q[1:])] for q in human]
+    assert alike["mine"][metrics[0]].human == pytest.approx(np.average(values, weights=weights))
+
+
+def test_a_judge_that_was_shown_labels(monkeypatch):
+    """Only questions whose labels it never sees correct it: the others flatter it."""
+    human, judge, run = files(n_queries=90, n_labelled=60)
+    monkeypatch.setattr("kragx.agreement.correction.examples_shown", lambda *_: {"shown"})
+    found = correct(human, judge, [run], metrics=["precision@5"])
+    labelled = found.systems["mine"].labelled
+    assert {*labelled} == {query for query in human if is_held_out(query)}
+    assert 20 <= len(labelled) < 60
+    assert found["mine"]["precision@5"].n_queries == 90
+    assert "only the half that it never sees counts" in str(found)
+
+
+def test_what_needs_all_gold_is_relative_to_a_pool():
+    """NDCG is said to be, with a hash that follows the labels; precision is not."""
+    human, judge, run = files()
+    found = correct(human, judge, [run], metrics=["precision@5", "ndcg@5", "recall@5"])
+    pool = found.settings["pool"]
+    assert f"ndcg@5, recall@5: relative to pool {pool}" in str(found)
+    human["q0"]["d0"] = 3 - human["q0"]["d0"]
+    assert correct(human, judge, [run], metrics=["ndcg@5"]).settings["pool"] != pool
+    assert "relative to pool" not in str(correct(human, judge, [run], metrics=["precision@5"]))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
+from itertools import combinations
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from kragx.agreement import PairToLabel, draw, from_run, from_store
-from kragx.agreement.sample import read_sample, with_grades
+from kragx.agreement.sample import drawn_in_proportion, read_sample, with_grades
 from kragx.data.reading import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question
@@ -60,6 +63,51 @@ def test_whole_queries():
     assert Counter(ids) == Counter(dict.fromkeys(dict.fromkeys(ids), 10))
     assert len(set(ids)) == 4
     assert ids == sorted(ids, key=ids.index)
+
+
+def test_whole_queries_by_their_asks():
+    """The chance of each is recorded: alike without weights, else in proportion to these."""
+    plain = draw(candidates(), queries=4).settings["chances"]
+    assert [*plain.values()] == [0.2] * 4
+    weights = {f"q{query}": 11.0 if query == 3 else 1.0 for query in range(20)}
+    sample = draw(candidates(), queries=4, weights=weights)
+    chances = sample.settings["chances"]
+    assert chances.keys() == {each.query_id for each in sample.items}
+    assert chances["q3"] == 1
+    assert sorted(chances.values()) == pytest.approx([3 / 19] * 3 + [1])
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(1, 8), st.booleans())
+@settings(deadline=None)
+def test_drawn_in_proportion(sizes, n, in_strata):
+    """So many distinct units, chances min(1, c size) of that sum; of strata but for rounding."""
+    strata = [row % 3 for row in range(len(sizes))] if in_strata else None
+    drawn, chances = drawn_in_proportion(sizes, n, random.Random(0), strata=strata)
+    n_sized = sum(size > 0 for size in sizes)
+    assert len(drawn) == len({*drawn}) == min(n, n_sized)
+    assert all(sizes[row] for row in drawn)
+    assert sum(chances) == pytest.approx(min(n, n_sized))
+    ratios = {round(c / s, 9) for c, s in zip(chances, sizes) if s and c < 1}
+    assert len(ratios) <= 1
+    assert all(s * ratio > 1 - 1e-6 for ratio in ratios for c, s in zip(chances, sizes) if c == 1)
+    for stratum in range(3 if in_strata else 0):
+        share = sum(chance for chance, own in zip(chances, strata) if own == stratum)
+        assert abs(sum(strata[row] == stratum for row in drawn) - share) < 1 + 1e-9
+
+
+@pytest.mark.parametrize("strata", [None, [0, 0, 1, 1, 1]])
+def test_chances_are_what_comes_out(strata):
+    """Of 20,000 drawings each unit is in as many as its chance says, and each pair in some."""
+    rng, sizes = random.Random(1), [1, 2, 3, 4, 30]
+    counts, pairs = Counter(), set()
+    for _ in range(20_000):
+        drawn, chances = drawn_in_proportion(sizes, 3, rng, strata=strata)
+        counts.update(drawn)
+        pairs |= {frozenset(pair) for pair in combinations(drawn, 2)}
+    for row, chance in enumerate(chances):
+        assert counts[row] / 20_000 == pytest.approx(chance, abs=0.012)
+    assert chances == pytest.approx([0.2, 0.4, 0.6, 0.8, 1])
+    assert len(pairs) == (10 if strata is None else 9)
 
 
 def test_the_seed_decides():

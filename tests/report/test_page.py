@@ -188,7 +188,7 @@ def test_the_script_never_makes_markup_of_data():
     from importlib.resources import files
 
     parts_ = list(files("kragx.report.html_page").joinpath("script").iterdir())
-    assert len(parts_) == 24
+    assert len(parts_) == 26
     for part in parts_:
         text = part.read_text(encoding="utf-8")
         for way in (

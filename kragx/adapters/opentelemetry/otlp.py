@@ -38,15 +38,21 @@ def _requests(path: str | Path) -> Iterator[tuple[int, Any]]:
     """The requests of a file with their lines: one each, or one for the whole."""
     with open_bytes(path) as file:
         lines = [line.decode("utf-8-sig", "replace") for line in file]
-    try:
-        yield from [
-            (number, parsed(line)) for number, line in enumerate(lines, start=1) if line.strip()
-        ]
-    except ValueError:
+    requests: list[tuple[int, Any]] = []
+    for number, line in enumerate(lines, start=1):
         try:
-            yield 1, parsed("".join(lines))
+            requests += [(number, parsed(line))] if line.strip() else []
         except ValueError as error:
-            raise DataError(f"not JSON: {error}", path=str(path)) from None
+            if requests:  # a request a line, and this one is broken
+                raise DataError(f"not JSON: {error}", path=f"{path}:{number}") from None
+            break
+    else:
+        yield from requests
+        return
+    try:
+        yield 1, parsed("".join(lines))
+    except ValueError as error:
+        raise DataError(f"not JSON: {error}", path=str(path)) from None
 
 
 def parsed(text: str) -> Any:

@@ -8,8 +8,9 @@ import typer
 
 from kragx import agreement
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import show
+from kragx.app.commands.output import show, written
 from kragx.data import Run, read_runs
+from kragx.data.source import kind_of_file
 from kragx.errors import UsageError
 
 
@@ -69,6 +70,12 @@ def corrected(
     more: opt.MoreRuns = None,
     runs: opt.Runs = None,
     metric: opt.Metrics = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            help="Gold or results file with weight and inclusion (default: the first results file)."
+        ),
+    ] = None,
     scale: opt.ScaleOfLabels = None,
     least: Annotated[int, typer.Option(help="Fewer labelled queries than this are refused.")] = 20,
     asks: opt.Asks = None,
@@ -83,13 +90,20 @@ def corrected(
         ),
     ] = False,
     confidence: opt.Confidence = 0.95,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write a page of it, .html.")
+    ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Correct a judge's means by people's labels of some queries."""
+    if out is not None and out.suffix != ".html":
+        raise UsageError(f"--out: {out} must end with .html")
+    files = [*(runs or ()), *(more or ())]
     result = agreement.correct(
         human,
         judge,
         _systems(runs, more),
+        questions=questions or next((file for file in files if kind_of_file(file) != "run"), None),
         metrics=metric or ["ndcg@10"],
         scale=scale,
         least=least,
@@ -101,6 +115,11 @@ def corrected(
         expected=expected,
     )
     show(format, result.describe, result.to_dict)
+    if out is not None:
+        from kragx.report.html_page.result import write_result_html
+
+        write_result_html(result, out)
+        written([out])
 
 
 def _systems(runs: Sequence[Path] | None, further: Sequence[Path] | None) -> list[Run]:

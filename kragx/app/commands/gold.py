@@ -1,8 +1,9 @@
-"""A gold set's life: start, questions, probes, release, move, export, import, validate, diff."""
+"""A gold set's life: start, questions, from-logs, probes, release, move, import, diff."""
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.gold_diff import diff
 from kragx.app.commands.gold_export import export
+from kragx.app.commands.gold_from_logs import from_logs
 from kragx.app.commands.gold_import import import_
 from kragx.app.commands.gold_move import move
 from kragx.app.commands.gold_probes import probes
@@ -14,6 +15,7 @@ from kragx.app.commands.gold_validate import validate
 gold: opt.Commands = opt.group("gold", __doc__)
 gold.command()(start)
 gold.command()(questions)
+gold.command("from-logs")(from_logs)
 gold.command()(probes)
 gold.command()(release)
 gold.command()(move)

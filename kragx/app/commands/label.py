@@ -1,6 +1,6 @@
 """`kragx judge label`: people label a sample of pairs in the browser, blind to the judge."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,7 +54,7 @@ def label(
     pairs: Annotated[int, typer.Option(help="How many pairs to draw.")] = 50,
     queries: Annotated[
         int | None,
-        typer.Option(help="Draw so many whole queries instead, for corrected metrics."),
+        typer.Option(help="Draw so many whole queries instead, by weight, for corrected metrics."),
     ] = None,
     depth: Annotated[int, typer.Option(help="How far down the lists to draw from.")] = 10,
     simple: Annotated[
@@ -116,7 +116,13 @@ def label(
             # A label of what the judge has not graded says nothing about the judge.
             candidates = _graded(candidates, store)
         sample = draw(
-            candidates, pairs, queries=queries, stratified=not simple, asks=question, seed=seed
+            candidates,
+            pairs,
+            queries=queries,
+            stratified=not simple,
+            asks=question,
+            seed=seed,
+            weights=_weights(gold for gold, _ in sources),
         )
         settings = {**sample.settings, "scale": scale_text}
         if named is not None or _has_own_rubric(store):
@@ -241,6 +247,12 @@ def _candidates(
     # Of what several have retrieved the best rank counts, which comes last here.
     retrieved.sort(key=lambda pair: pair.rank or 0, reverse=True)
     return with_grades({pair.ids: pair for pair in retrieved}.values(), judged)
+
+
+def _weights(datasets: Iterable[GoldDataset]) -> dict[str, float] | None:
+    """How many asks each question stands for; None where all are alike."""
+    weights = {query.id: query.weight / query.inclusion for gold in datasets for query in gold}
+    return weights if len({*weights.values()}) > 1 else None
 
 
 def _graded(candidates: list[PairToLabel], store: str) -> list[PairToLabel]:

@@ -26,6 +26,7 @@ _SECTIONS = {
         "report": "run",
         "explain": "explain",
         "compare": "run",
+        "diff": "diff",
         "history": "history",
     },
     "What the numbers rest on": {
@@ -96,7 +97,7 @@ class _Kragx(TyperGroup):
 app: typer.Typer = typer.Typer(
     name="kragx",
     cls=_Kragx,
-    help="Evaluate retrievers for RAG: which one finds the evidence, how sure are we, and why.",
+    help="Evaluate retrievers: which one finds the evidence, how sure are we, and why.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -248,7 +248,8 @@ def compare(
     """Say what got better and what got worse.
 
     By metric and by query, between two result folders or two retrievers of one; of more folders
-    which retriever is best. Ends with 5 if one of them failed, and else with 1 if a gate fails.
+    which retriever is best. Without gold kragx diff says what differs. Ends with 5 if one of them
+    failed, and else with 1 if a gate fails.
     """
     compared = compare_folders(
         folders,

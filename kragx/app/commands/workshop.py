@@ -17,6 +17,7 @@ from kragx.printing import joined, phrase, put, say, visible
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.queue.suggestions import SuggestionSource
+    from kragx.workshop.state.state import State
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -69,6 +70,7 @@ def serve(
     annotators: Sequence[str] = (),
     *,
     browser: bool = True,
+    feed: Callable[["State"], Callable[[], object]] = lambda state: lambda: None,
 ) -> None:
     """Answer the browsers of a workshop until Ctrl-C; its links are printed.
 
@@ -79,6 +81,7 @@ def serve(
         called: the names that others call this machine by.
         annotators: who get links beside the owner's.
         browser: whether the owner's link is opened.
+        feed: makes what is called before somebody is shown a pair (`Desk`).
     """
     from kragx.workshop.desk import Desk
     from kragx.workshop.state.state import State
@@ -88,7 +91,8 @@ def serve(
         from kragx.workshop.web.server import application, listening, server
     with opened.store() as store, listening(host, port) as socket:
         sources, cut = _sources(opened, say)
-        desk = Desk(opened, State(store), sources, cut, say)
+        state = State(store)
+        desk = Desk(opened, state, sources, cut, say, feed(state))
         number = socket.getsockname()[1]
         name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"

@@ -256,8 +256,8 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
             phrase("a file, and no result folder"),
             path=str(folder),
             remedy=phrase(
-                "results files are compared by kragx score FILE FILE, and a baseline's name ends "
-                "with .json"
+                "results files are compared by kragx score FILE FILE, without gold by kragx diff; "
+                "a baseline's name ends with .json"
             ),
         )
     with reading(folder, trust=trust) as folder_files:

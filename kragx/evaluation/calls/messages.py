@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.data import Doc
+from kragx.data.turns import Turn
 from kragx.errors import DataError, shorten
 from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, words_of
 
@@ -279,6 +280,29 @@ def user_texts(messages: object) -> tuple[str, ...]:
     except (DataError, AttributeError, TypeError):
         return ()
     return tuple(event.text for event in events if isinstance(event, UserWords))
+
+
+def turns_of(messages: object) -> tuple[Turn, ...]:
+    """What user and model said in some messages, in order; nothing of what is none."""
+    turns = []
+    try:
+        for message in _listed(messages):
+            fields = _fields(_plain_message(message))
+            if fields["role"] in ("user", "assistant") and (text := _text(fields.get("content"))):
+                turns.append(Turn(fields["role"], text))
+    except (DataError, AttributeError, TypeError, ValueError):
+        return ()
+    return tuple(turns)
+
+
+def _plain_message(message: object) -> object:
+    """A message as a mapping: LangChain's are pairs, or constructors, too."""
+    if isinstance(message, (list, tuple)) and len(message) == 2:
+        return {"role": message[0], "content": message[1]}
+    if isinstance(message, Mapping) and isinstance(message.get("kwargs"), Mapping):
+        name = str((message.get("id") or [""])[-1]).removesuffix("Chunk").removesuffix("Message")
+        return {"type": name.lower(), **message["kwargs"]}
+    return message
 
 
 def _listed(messages: object) -> Sequence[object]:

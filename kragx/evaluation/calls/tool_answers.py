@@ -202,6 +202,14 @@ _BLOCKS = {
 """What blocks of content hold: a text, a document, or None."""
 
 
+def as_json(value: object) -> Any:
+    """What a text of JSON holds, if it is a list or an object; else the value itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        inner = _json(value)
+        return inner if isinstance(inner, (dict, list)) else value
+    return value
+
+
 def _json(text: str) -> Any:
     try:
         return json.loads(text)

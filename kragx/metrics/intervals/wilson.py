@@ -1,6 +1,6 @@
 """Wilson's interval: of a share of hits, and of means of values that lie in a range."""
 
-from math import log
+from math import floor, log
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -73,14 +73,14 @@ def _trials(mean: Floats, variance: Floats, n: Floats, between: Floats | Ints) -
 
 
 def score_interval(
-    mean: float, variance: float, n: int, between: int, confidence: float = CONFIDENCE
+    mean: float, variance: float, n: float, between: float, confidence: float = CONFIDENCE
 ) -> Interval:
     """The same as `score_intervals` of an estimate of a mean in [0, 1] by n values.
 
     Args:
         mean: the estimate, in [0, 1].
         variance: its variance.
-        n: by how many values it is known.
+        n: by how many values it is known; Kish's number of weighted ones.
         between: how many of these are not 0, or how many not 1, the fewer of the two.
         confidence: between 0 and 1.
 
@@ -88,7 +88,7 @@ def score_interval(
         Its ends, within [0, 1].
     """
     sample = np.array([[mean], [variance], [n], [between]], np.float64)
-    reach = np.array([student_t((1 + confidence) / 2, n - 1)])
+    reach = np.array([student_t((1 + confidence) / 2, max(1, floor(n + 1e-9) - 1))])
     low, high = _score_ends(sample[0], _trials(*sample), reach)[:, 0].tolist()
     return low, high
 

@@ -38,6 +38,7 @@ _SCRIPTS = (
     "markers",
     "numbers",
     "state",
+    "appearance",
     "columns",
     "address",
     "reasons",
@@ -155,15 +156,21 @@ def write_html(
         file.write(page(blocks, str(listed[0].settings["dataset"]["name"]), language))
 
 
-def page(blocks: Mapping[str, str], name: str, language: str | None = None) -> str:
+def page(
+    blocks: Mapping[str, str],
+    name: str,
+    language: str | None = None,
+    scripts: Sequence[str] = _SCRIPTS,
+    styles: Sequence[str] = ("style",),
+) -> str:
     """The whole file, from the packed values by their id; it begins in the language, if given.
 
     The policy names style and script by their hashes, so nothing else can run, and it allows no
     request at all.
     """
-    style = _part("style.css")
+    style = "\n".join(part(f"{name}.css") for name in styles)
     script = "\n".join(
-        ['"use strict";', "(() => {", *(_part(f"script/{name}.js") for name in _SCRIPTS), "})();"]
+        ['"use strict";', "(() => {", *(part(f"script/{name}.js") for name in scripts), "})();"]
     )
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -181,10 +188,11 @@ def page(blocks: Mapping[str, str], name: str, language: str | None = None) -> s
         "data": data,
         "script": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _part("template.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], part("template.html"))
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """A file of the page, by its name in this folder."""
     return files("kragx.report.html_page").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import yaml
 
 from kragx.agreement.sample import read_sample
-from kragx.data import as_corpus, read_dataset
+from kragx.data import GoldDataset, as_corpus, read_dataset
 from kragx.data.databases import Address
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
@@ -192,8 +192,8 @@ def start(
     corpus: str | Path | None = None,
     config: str | Path | None = None,
     sample: str | Path | None = None,
-    gold: str | Path | None = None,
-    questions: str | Path | None = None,
+    gold: str | Path | GoldDataset | None = None,
+    questions: str | Path | GoldDataset | None = None,
     name: str | None = None,
     language: Language | None = None,
     database: str | None = None,

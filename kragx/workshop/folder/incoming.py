@@ -107,6 +107,9 @@ def _question(query: Query, person: Person) -> Question:
         gold=tuple(record["gold"]),
         metadata=metadata,
         forbidden=None if query.forbidden is None else tuple(record[FORBIDDEN]),
+        history=tuple(turn.to_dict() for turn in query.history),
+        weight=query.weight,
+        inclusion=query.inclusion,
     )
 
 

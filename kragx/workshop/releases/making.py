@@ -11,6 +11,7 @@ from typing import Any, Literal
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import gold_items
 from kragx.data.source import contradictions
+from kragx.data.turns import as_turns
 from kragx.printing import phrase
 from kragx.workshop.folder.forbidden import forbidden_of
 from kragx.workshop.folder.places import known_place, place_of
@@ -288,6 +289,9 @@ def query_of(question: Question, golds: Sequence[Gold] = ()) -> Query:
             **{name: value for name, value in fields.items() if value is not None},
             **metadata,
         },
+        history=as_turns(question.history, Mender()),
+        weight=question.weight,
+        inclusion=question.inclusion,
     )
 
 

@@ -1,6 +1,6 @@
 """What every service of a workshop shares, and how a question, a document, a judgement is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,7 @@ class Context:
         suggester: asks the retrievers, and knows what lies beside a document.
         meetings: finds the words of a question in texts.
         remarks: what the owner should know of what goes on behind, by what it is about.
+        feed: called before somebody is shown a pair: it may open more questions.
     """
 
     workshop: Workshop
@@ -39,6 +40,7 @@ class Context:
     suggester: Suggester
     meetings: Meetings
     remarks: dict[str, Sequence[Remark]]
+    feed: Callable[[], object] = lambda: None
     _leaks: dict[tuple[str, tuple[str, ...]], float | None] = field(default_factory=dict)
 
     @property
@@ -146,4 +148,5 @@ def plain_judgement(judgement: Judgement, document: str | None = None) -> Plain:
 def plain_question(question: Question) -> Plain:
     """What everybody may know of a question."""
     names = ("uid", "text", "query_type", "difficulty", "answerable", "note")
-    return {name: getattr(question, name) for name in names}
+    history = {"history": [*question.history]} if question.history else {}
+    return {name: getattr(question, name) for name in names} | history

@@ -37,6 +37,7 @@ class Judging:
         """
         context = self.context
         with context.state.lock:
+            context.feed()
             if form.question is not None:
                 context.open_question(form.question)
             besides = [(question, document) for question, document in form.after]

@@ -29,7 +29,7 @@ def new_uid() -> str:
     return uuid.uuid4().hex
 
 
-AS_JSON = frozenset({"sources", "gold", "metadata", "spans", "forbidden"})
+AS_JSON = frozenset({"sources", "gold", "metadata", "spans", "forbidden", "history"})
 """Fields that rows hold as JSON."""
 _TRUTH = frozenset({"answerable", "is_decision"})
 
@@ -107,6 +107,9 @@ class Question(StoredRecord):
         gold: gold items of an imported file, as such files hold them; judgements add to them.
         forbidden: what must not be found for it, likewise; None where nobody has looked.
         metadata: whatever else is known of it, and goes into releases.
+        history: what was said before in its conversation, as gold files hold it.
+        weight: how many asks it stands for.
+        inclusion: its chance of having been drawn.
     """
 
     table: ClassVar[str] = "questions"
@@ -123,6 +126,9 @@ class Question(StoredRecord):
     gold: tuple[Mapping[str, Any], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     forbidden: tuple[Mapping[str, Any], ...] | None = None
+    history: tuple[Mapping[str, str], ...] = ()
+    weight: float = 1.0
+    inclusion: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ def _column(field: Field[Any]) -> Column[Any]:
         field.name,
         kind,
         nullable=NoneType in kinds and not is_json,
-        server_default=usual if isinstance(usual, str) else None,
+        server_default=str(usual) if isinstance(usual, (str, float)) else None,
     )
 
 
@@ -56,4 +56,4 @@ def schema(name: str = USUAL) -> Schema:
             f"{name!r}: no name of a schema; write small letters, digits and _", field="schema"
         )
     first = "judgements"
-    return Schema(name, "workshop", _tables, version=2, first=first, lock=5707241102)
+    return Schema(name, "workshop", _tables, version=3, first=first, lock=5707241102)

@@ -127,7 +127,7 @@ def test_help_is_a_road_on_one_screen(kragx):
     places = [shown.index(head) for head in heads]
     assert places == sorted(places)
     road = [line.split()[0] for line in shown[places[0] : places[1]].splitlines()[1:] if line]
-    assert road == ["init", "run", "score", "report", "explain", "compare", "history"]
+    assert road == ["init", "run", "score", "report", "explain", "compare", "diff", "history"]
     for group in ("gold", "threshold", "judge"):
         assert places[1] < shown.index(f"\n  {group} ") < places[2]
 

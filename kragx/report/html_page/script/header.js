@@ -1,8 +1,7 @@
-// The top of the page: which gold set, which matcher and metric, language and theme.
+// The top of the page: which gold set, which matcher and metric.
 
 function renderHeader() {
   const { name: dataset, version } = data.dataset, retrievers = data.retrievers.length;
-  const dark = document.documentElement.dataset.theme === "dark";
   byId("top").replaceChildren(
     el("div.brand", {},
       el("p.kind", {}, t("title")),
@@ -14,23 +13,13 @@ function renderHeader() {
         ? field(t("matcher"), select({}, data.matches.map((each, position) => [position, each.name]), state.match, (position) => choosing({ match: Number(position) })))
         : null,
       field(t("metric"), select({}, data.metrics.map((each) => [each.name, each.name]), state.metric, (chosen) => choosing({ metric: chosen }))),
-      el("button", { id: "language", title: t("languageHint"), lang: otherLanguage(), onclick: () => choosing({ language: otherLanguage() }) }, t("language")),
-      el("button", { id: "theme", "aria-label": `${t("theme")}: ${dark ? t("light") : t("dark")}`, onclick: () => setTheme(dark ? "light" : "dark") }, dark ? `☀ ${t("light")}` : `☾ ${t("dark")}`),
-      el("button.printing", { onclick: () => window.print() }, t("print"))));
+      appearanceButtons((language) => choosing({ language }))));
   byId("skip").textContent = t("skip");
   byId("skip").onclick = (event) => { event.preventDefault(); byId("questions").scrollIntoView(); byId("search").focus({ preventScroll: true }); };
   document.documentElement.lang = state.language;
 }
 
-const otherLanguage = () => (state.language === "en" ? "ko" : "en");
 const nQuestions = (count = size()) => t(count === 1 ? "nQuestions1" : "nQuestions", grouped(count));
-
-function setTheme(theme) {
-  state.theme = theme;
-  document.documentElement.dataset.theme = theme;
-  renderHeader();
-  byId("theme").focus({ preventScroll: true });
-}
 
 /** What a reader must know with the verdict: texts of one template, failures, missing answers, an order that is not firm. */
 function cautions() {

@@ -151,16 +151,7 @@ function printing(on) {
 
 async function start() {
   const root = document.documentElement;
-  const language = root.dataset.language || navigator.languages?.[0] || navigator.language || "en";
-  state.language = language.toLowerCase().startsWith("ko") ? "ko" : "en";
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const followSystem = () => { root.dataset.theme = dark.matches ? "dark" : "light"; };
-  followSystem();
-  dark.addEventListener("change", () => { if (!state.theme) { followSystem(); renderHeader(); } });
-  if (typeof DecompressionStream === "undefined") {
-    byId("main").replaceChildren(el("p.problem", {}, t("old")));
-    return;
-  }
+  if (!beginAppearance()) return;
   data = await unpacked(byId("index").textContent);
   const query = adopt(location.hash);
   renderAll();
@@ -184,7 +175,4 @@ async function start() {
   window.kragxReady = performance.now();
 }
 
-start().catch((error) => {
-  byId("main").replaceChildren(el("p.problem", {}, String(error)));
-  throw error;
-});
+begin(start);

@@ -176,6 +176,11 @@ const WORDS = {
     advice_unfound_one: "{0} of {1} questions have {2} = 0 for the retriever ({3}): look at their gold and at the corpus before tuning a retriever.",
     advice_combination: "Of the questions with {0} = 0 for {1}, another retriever finds something for {2} ({3}); a combination could gain those at most.",
     advice_reranking: "{0} finds more gold further down: {1} is {2}, {3} is {4}. Reranking could raise {3} by {5} at most.",
+    diffKind: "What two versions return", diffCompared: "{0} of {1} questions have two lists", diffSame: "lists that are the same", diffSets: "sets that are the same", diffAlike: "lists that are alike",
+    diffHeadSame: "{0} of lists are the same to depth {1}.", diffHeadSets: "{0} of lists hold the same documents to depth {1}, in any order.", diffHeadAlike: "{0} of lists are alike to depth {1}.", diffOverlap: "Rank-biased overlap of the whole lists is {0} (p = .9).", diffWeighted: "Shares are of asks, documents are of questions.",
+    diffNext: "Whether it got better, kragx compare says where there is gold.", diffDepth: "Depth", diffDocuments: "documents of the new lists", diffCame: "came", diffWent: "went", diffMoved: "moved",
+    diffAsks: "share of asks", diffMost: "What changed most", diffChanged: "{0} questions changed", diffHeld: "the {0} that changed most of {1}; --format json has more", diffNone: "nothing changed", diffMore: "Show more ({0})",
+    diffStands: "{0} asks", diffCameN: "{0} came", diffWentN: "{0} went", diffOrder: "order alone", diffIsCame: "came", diffIsWent: "went", diffWas: "was {0}", diffNow: "now {0}", diffCut: "depth {0} ends here", diffEmpty: "An empty list.",
   },
   ko: {
     title: "검색기 보고서", questions: "질문", language: "English", languageHint: "Interface in English",
@@ -352,6 +357,11 @@ const WORDS = {
     advice_unfound_one: "질문 {1}개 중 {0}개는 {2} 값이 0입니다({3}). 검색기를 조정하기 전에 이 질문들의 정답과 코퍼스를 먼저 확인하세요.",
     advice_combination: "{1}의 {0} 값이 0인 질문 가운데 {2}개는 다른 검색기가 찾습니다({3}). 검색기를 결합하면 많아야 그만큼 더 찾을 수 있습니다.",
     advice_reranking: "{0} 쪽은 더 아래 순위에도 정답이 있습니다({1} {2}, {3} {4}). 리랭킹으로 {3} 값을 최대 {5} 높일 수 있습니다.",
+    diffKind: "두 버전의 검색 결과", diffCompared: "질문 {1}개 중 {0}개에 두 목록이 모두 있음", diffSame: "같은 목록", diffSets: "같은 집합", diffAlike: "비슷한 목록",
+    diffHeadSame: "상위 {1}개까지 목록의 {0}가 같습니다.", diffHeadSets: "상위 {1}개까지 목록의 {0}가 순서와 상관없이 같은 문서로 이루어져 있습니다.", diffHeadAlike: "상위 {1}개까지 목록의 {0}가 비슷합니다.", diffOverlap: "전체 목록의 순위 편향 중첩(RBO)은 {0}입니다(p = .9).", diffWeighted: "비율은 실제 질문 건수, 문서 수는 질문 수를 기준으로 합니다.",
+    diffNext: "더 나아졌는지는 정답이 있을 때 kragx compare가 알려 줍니다.", diffDepth: "상위", diffDocuments: "새 목록의 문서", diffCame: "새로 들어옴", diffWent: "빠짐", diffMoved: "순위 변동",
+    diffAsks: "실제 질문 비율", diffMost: "가장 많이 바뀐 질문", diffChanged: "바뀐 질문 {0}개", diffHeld: "바뀐 질문 {1}개 중 가장 많이 바뀐 {0}개. 나머지는 --format json에 있습니다", diffNone: "바뀐 것이 없음", diffMore: "더 보기({0}개)",
+    diffStands: "실제 질문 {0}건", diffCameN: "들어옴 {0}", diffWentN: "빠짐 {0}", diffOrder: "순서만 바뀜", diffIsCame: "새로 들어옴", diffIsWent: "빠짐", diffWas: "이전 {0}위", diffNow: "이제 {0}위", diffCut: "상위 {0}개는 여기까지", diffEmpty: "빈 목록입니다.",
   },
 };
 /** A sentence of kragx's own, `{en, ko}`; in English where there is no other. */

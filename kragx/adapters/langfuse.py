@@ -1,0 +1,117 @@
+"""Langfuse: questions, what was retrieved and what people thought of it, from its exports.
+
+Read are traces, observations and scores as Langfuse writes them: from the tables of its page (CSV,
+JSON, JSON Lines), a trace by itself, answers of its API, and files of its export to blob storage.
+No package of Langfuse's is needed.
+
+Source: https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb, thumb
+from kragx.evaluation.calls.tool_answers import as_json
+
+__all__: list[str] = []
+
+COLUMNS = {"question": "input", "answer": "output"}
+"""What a user may say to stand elsewhere, and where it stands."""
+
+Record = Mapping[str, Any]
+
+_TRACES = {"sessionId", "userId", "bookmarked", "release", "environment", "observations"}
+"""What tells a trace from other logs with an id, a time, input and output: it has one of these."""
+
+
+def is_export(record: Record) -> bool:
+    """Whether a record is one of Langfuse's."""
+    tells = (_is_whole, _is_score, _is_observation, _is_trace)
+    return any(is_kind(record) for is_kind in tells)
+
+
+def spans_of(record: Record) -> Iterator[LoggedSpan]:
+    """The spans that a record says: a trace is one around those of its observations."""
+    if _is_observation(record):
+        yield _span(record, (str(_of(record, "traceId", "trace_id")), str(record.get("id"))))
+    elif not _is_score(record):
+        trace = record["trace"] if _is_whole(record) else record
+        yield _span(trace, (str(trace.get("id")), ""))
+        rows = record.get("observations") or trace.get("observations") or ()
+        for row in rows if isinstance(rows, (list, tuple)) else ():
+            if isinstance(row, Mapping):  # the list may have their ids alone
+                yield _span(row, (str(trace.get("id")), str(row.get("id"))))
+
+
+def _span(row: Record, place: Place) -> LoggedSpan:
+    outer = _of(row, "parentObservationId", "parent_observation_id")
+    return LoggedSpan.of_record(
+        row,
+        place,
+        outer if outer is not None else "" if place[1] else None,
+        kind=str(row.get("type")).lower(),
+        time=_of(row, "timestamp", "startTime", "start_time"),
+        given=row.get("input"),
+        gave=row.get("output"),
+        session=_of(row, "sessionId", "session_id"),
+    )
+
+
+def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, int]]:
+    """What people said, by the place of what they said it of.
+
+    Args:
+        record: a trace with its scores, a row of a table with a column for each, or a score.
+        name: of the score; None for the usual names of thumbs.
+    """
+    trace = str(_of(record, "traceId", "trace_id") or record.get("id"))
+    own = str(record.get("id")) if _is_observation(record) else ""
+    if _is_score(record):
+        listed: Any = [record]
+    else:
+        listed = as_json(record.get("scores") or [])
+        listed = [row for row in listed if isinstance(row, Mapping)] if listed else []
+        listed += [
+            {"name": column, "value": part}
+            for column, value in record.items()
+            if is_thumb(column, name)
+            for part in _parts(as_json(value))
+        ]
+    for score in listed:
+        said = thumb(_of(score, "stringValue", "string_value", "value"))
+        if is_thumb(score.get("name"), name) and said is not None:
+            yield (trace, str(_of(score, "observationId", "observation_id") or own)), said
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_whole(record: Record) -> bool:
+    return isinstance(record.get("trace"), Mapping) and "observations" in record
+
+
+def _is_observation(record: Record) -> bool:
+    times, traces = {"startTime", "start_time"}, {"traceId", "trace_id"}
+    keys = record.keys()
+    return bool(
+        {"id", "type"} <= keys and keys & times and keys & traces and "run_type" not in keys
+    )
+
+
+def _is_trace(record: Record) -> bool:
+    return {"id", "timestamp", "input", "output"} <= record.keys() and bool(_TRACES & record.keys())
+
+
+def _is_score(record: Record) -> bool:
+    keys = record.keys()
+    return (
+        {"name", "value"} <= keys and bool(keys & {"traceId", "trace_id"}) and "input" not in keys
+    )
+
+
+def _of(record: Record, *names: str) -> Any:
+    """The value of the first name that has one: the page's, then the storage's."""
+    return next((record[name] for name in names if record.get(name) not in (None, "")), None)

@@ -1,0 +1,1 @@
+"""Did a change make retrieval better, from labels of the documents that came or went alone."""

@@ -1,0 +1,292 @@
+"""The difference over all traffic from the labels that there are, and whether to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from kragx.agreement.change.betting import CONFIDENCE, Drawn
+from kragx.agreement.change.credit import Labels
+from kragx.agreement.change.lot import Lot
+from kragx.judging.keys import canonical_json, key_of
+from kragx.metrics.match_table import Bools
+from kragx.printing import Line, Part, Result, interval, percent, phrase, signed, visible, warning
+
+Verdict = Literal["better", "worse", "same", "hopeless", "open"]
+
+FEW = 30
+"""After so many questions it is said where hope is lost."""
+
+_LEAST = 5  # settled questions from which anything is said of how many more it takes
+_FUTURES = 100
+_FAR = 10  # times as many as are labelled: beyond it is "many more"
+
+
+@dataclass(frozen=True)
+class LabelledDifference(Result):
+    """How much better the new version is over all questions, by labels of what differs.
+
+    Attributes:
+        old, new: what the versions are called.
+        metric: whose difference it is.
+        difference: new minus old over all asks; None before the first label.
+        low, high: its interval, which may be looked at after every label.
+        verdict: ``better`` or ``worse`` where the interval leaves out 0; ``same`` where it lies
+            within `margin` of 0; ``hopeless`` where far more labels than there are would decide
+            it, else ``open``.
+        margin: within which versions are the same; None where it was not named.
+        more: how many questions more would probably decide: nine in ten times more than the first,
+            one in ten more than the second; None for "many more".
+        counts: ``n_questions`` with two lists; ``n_left_out``, those without; ``n_open``, those
+            whose difference needs labels; of these ``n_labelled``, whose difference is known by
+            now, and ``n_put_off``, which count at their worst; ``n_labels``, the pairs labelled.
+        open_share: how many of all asks the questions that need labels stand for.
+        pool: a hash of what is known to be relevant, of metrics that divide by it; else None.
+        relevant_from: the grade from which a document is relevant; None where nobody graded.
+        is_sample: whether the questions were drawn from more, which the interval leaves aside.
+        confidence: of the interval.
+    """
+
+    old: str
+    new: str
+    metric: str
+    difference: float | None
+    low: float
+    high: float
+    verdict: Verdict
+    margin: float | None
+    more: tuple[int | None, int | None] | None
+    counts: dict[str, int]
+    open_share: float
+    pool: str | None
+    relevant_from: int | None
+    is_sample: bool
+    confidence: float = CONFIDENCE
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further label is asked for."""
+        return self.verdict != "open"
+
+    def describe(self) -> Iterator[Part]:
+        """What is known, from how much, and how many labels more would decide."""
+        counts = self.counts
+        yield Line(
+            phrase(
+                "{metric} over all questions, {new} minus {old}: {value} {interval} ({level})",
+                metric=self.metric,
+                new=visible(self.new),
+                old=visible(self.old),
+                value=signed(self.difference),
+                interval=interval(self.low, self.high, plus=True),
+                level=phrase("{n}%, whenever one looks", n=f"{100 * self.confidence:g}"),
+            ),
+            "bold",
+        )
+        yield Line(self.text)
+        yield Line(
+            phrase(
+                "{labelled} of the {open} questions whose lists need labels are settled, by "
+                "{labels} labels; they are {share} of what is asked, and the rest needs none",
+                labelled=counts["n_labelled"],
+                open=counts["n_open"],
+                labels=counts["n_labels"],
+                share=percent(self.open_share),
+            )
+        )
+        if self.relevant_from is not None:
+            yield Line(phrase("relevant is a grade of {cut} or more", cut=self.relevant_from))
+        if n := counts["n_put_off"]:
+            yield Line(
+                phrase("questions put off, which count at their worst on either side: {n}", n=n)
+            )
+        if n := counts["n_left_out"]:
+            yield warning(phrase("questions left out, as they do not have two lists: {n}", n=n))
+        if self.is_sample:
+            yield warning(
+                phrase(
+                    "these questions were drawn from more, of which this interval knows nothing; "
+                    "lists need no labels, so compare all that were asked"
+                )
+            )
+        if self.pool is not None:
+            yield Line(
+                phrase(
+                    "{metric} is relative to what is known to be relevant (pool {pool})",
+                    metric=self.metric,
+                    pool=self.pool,
+                )
+            )
+
+    @property
+    def text(self) -> str:
+        """What it comes to, in a sentence."""
+        if not self.counts["n_open"]:
+            return phrase("no label can change the difference, so it is known exactly")
+        if self.low == self.high:
+            return phrase("whatever differs is labelled, so of these questions it is known exactly")
+        if self.verdict == "open":
+            return self._outlook
+        new = visible(self.new)
+        return {
+            "better": phrase("decided: {new} is better on these questions", new=new),
+            "worse": phrase("decided: {new} is worse on these questions", new=new),
+            "same": phrase("decided: the same within {margin}", margin=self.margin),
+            "hopeless": phrase("many more labels would decide it; the same command goes on anyway"),
+        }[self.verdict]
+
+    @property
+    def _outlook(self) -> str:
+        low, high = self.more or (None, None)
+        if low is None:
+            return phrase("not decided yet")
+        if high is None:
+            return phrase("not decided yet: {low} questions more may do, or many more", low=low)
+        return phrase(
+            "not decided yet: about {low} to {high} questions more would do", low=low, high=high
+        )
+
+
+class Ledger:
+    """What is known of each question of a lot, as labels come.
+
+    Args:
+        lot: the questions in the order drawn.
+    """
+
+    def __init__(self, lot: Lot) -> None:
+        self.lot = lot
+        self._lists = [question.lists(lot.metric) for question in lot.questions]
+        self._labels: list[Labels] = [question.known for question in lot.questions]
+        self._low, self._high = np.zeros((2, len(self._lists)))
+        for place, question in enumerate(lot.questions):
+            self.take(place, question.known)
+
+    def take(self, place: int, labels: Labels) -> None:
+        """Note all labels of the question at a place of the order."""
+        question = self.lot.questions[place]
+        self._labels[place] = {**question.known, **labels}
+        bounds = self._lists[place].bounds(self._labels[place])
+        self._low[place], self._high[place] = (question.weight * bound for bound in bounds)
+
+    def wanted(self, place: int) -> tuple[str, ...]:
+        """The documents of a question that are to be labelled next."""
+        return self._lists[place].wanted(self._labels[place])
+
+    @property
+    def is_settled(self) -> Bools:
+        """(n) which questions' differences are known."""
+        settled: Bools = self._low == self._high
+        return settled
+
+    @property
+    def _is_touched(self) -> Bools:
+        touched: Bools = (self._low > -self.lot.most) | (self._high < self.lot.most)
+        return touched
+
+    def difference(
+        self,
+        margin: float | None = None,
+        n_put_off: int = 0,
+        relevant_from: int | None = None,
+        *,
+        outlook: bool = True,
+    ) -> LabelledDifference:
+        """What is known of the difference over all.
+
+        Args:
+            margin: within which versions are the same.
+            n_put_off: how many questions wait for somebody who has put them off.
+            relevant_from: the grade from which a document is relevant.
+            outlook: whether it is said how many more would decide, and whether hope is lost.
+        """
+        lot, settled = self.lot, self.is_settled
+        low, high, value = self._over_all()
+        verdict: Verdict = "open"
+        if low > 0 or high < 0:
+            verdict = "better" if low > 0 else "worse"
+        elif low == high or (margin is not None and -margin <= low and high <= margin):
+            verdict = "same"
+        looks = outlook and verdict == "open" and settled.sum() >= _LEAST
+        more = self._more(margin) if looks else None
+        if more is not None and more[0] is None and settled.sum() >= FEW:
+            verdict = "hopeless"
+        asked = zip(lot.questions, self._labels)
+        return LabelledDifference(
+            lot.old,
+            lot.new,
+            str(lot.metric),
+            value,
+            low,
+            high,
+            verdict,
+            margin,
+            more,
+            {
+                "n_questions": lot.n_questions,
+                "n_left_out": lot.n_left_out,
+                "n_open": len(settled),
+                "n_labelled": int(settled.sum()),
+                "n_labels": sum(len(labels) - len(of.known) for of, labels in asked),
+                "n_put_off": n_put_off,
+            },
+            sum(question.weight for question in lot.questions) / lot.asks,
+            self._pool() if lot.metric.is_pooled else None,
+            relevant_from,
+            lot.is_sample,
+        )
+
+    def _over_all(self) -> tuple[float, float, float | None]:
+        """The interval of the difference over all, and its estimate within."""
+        lot, settled = self.lot, np.flatnonzero(self.is_settled)
+        if not lot.questions:
+            value = lot.settled / lot.asks
+            return value, value, value
+        n = int(np.max(np.flatnonzero(self._is_touched), initial=-1)) + 1
+        most, rest = lot.most[:n], float(lot.most[n:].sum())
+        drawn = Drawn(self._low[:n], self._high[:n], most, rest)
+        low, high = ((end + lot.settled) / lot.asks for end in drawn.interval())
+        if not settled.size:
+            return low, high, None
+        terms = (drawn.low + drawn.high) / 2  # of who was put off, the middle
+        left = np.cumsum(most[::-1])[::-1] + rest
+        # Each draw alone, with the terms before it, estimates the total without bias (D. Raj, Some
+        # estimators in sampling with varying probabilities without replacement, JASA 51, 1956).
+        totals = np.cumsum(terms) - terms + left * terms / most
+        value = (float(totals[: settled[-1] + 1].mean()) + lot.settled) / lot.asks
+        return low, high, min(max(value, low), high)
+
+    def _more(self, margin: float | None) -> tuple[int | None, int | None]:
+        """How many questions more would decide in the best tenth of futures and in nine of ten.
+
+        A future draws what comes from what came, and once from either extreme.
+        """
+        lot = self.lot
+        known, unknown = np.flatnonzero(self.is_settled), np.flatnonzero(~self.is_settled)
+        far = unknown[: _FAR * len(known)]
+        most = lot.most[[*known, *far]]
+        rest = float(lot.most[unknown[len(far) :]].sum())
+        seen = self._low[known] / lot.most[known]
+        rng = np.random.default_rng(lot.seed)
+        shares = rng.choice([*seen, -1.0, 1.0], (_FUTURES, len(far)))
+        terms = np.hstack([np.tile(seen, (_FUTURES, 1)), shares]) * most
+        up = Drawn(terms, terms, most, rest)
+        down, zero, edge = up.mirrored(), -lot.settled, (margin or 0.0) * lot.asks
+        steps = np.minimum(up.first_above(zero), down.first_above(-zero))
+        if margin is not None:
+            within = up.first_above(zero - edge), down.first_above(-zero - edge)
+            steps = np.minimum(steps, np.maximum(*within))
+        few, many = np.quantile(steps - len(known), (0.1, 0.9), method="nearest")
+        limit = len(far) if rest else len(unknown) + 1
+        return None if few > limit else max(1, int(few)), None if many > limit else int(many)
+
+    def _pool(self) -> str:
+        """A hash of the documents that are known to be relevant, question by question."""
+        pool = [
+            [question.query_id, question.beyond, sorted(doc for doc in labels if labels[doc])]
+            for question, labels in zip(self.lot.questions, self._labels)
+        ]
+        return key_of(canonical_json(pool))[:16]

@@ -1,0 +1,177 @@
+"""`diff`: what two versions of a retriever return to the same questions; no gold is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kragx.comparison import fields_worth_slicing
+from kragx.comparison.lists import By, ListDiff, diff_lists
+from kragx.data import (
+    GoldDataset,
+    Query,
+    Run,
+    names_apart,
+    read_dataset,
+    read_results,
+    read_run,
+)
+from kragx.data.rules import RuleSet
+from kragx.data.source import kind_of_file
+from kragx.errors import DataError, UsageError
+from kragx.evaluation.retrieve import retrieve
+from kragx.evaluation.retriever_adapters import is_retriever
+
+Side = tuple[GoldDataset | None, Run]
+"""What a version returned, with the questions where its source has them."""
+
+
+def diff(
+    old: object,
+    new: object,
+    *,
+    questions: object = None,
+    k: int | Sequence[int] | None = None,
+    order: bool = True,
+    by: By | None = None,
+    metadata: Sequence[str] = (),
+    slices: Sequence[str] | None = None,
+    gates: Sequence[str] = (),
+    max_failed: float | None = None,
+) -> ListDiff:
+    """Say how much of what two versions of a retriever return is the same; it needs no gold.
+
+    Lists are the same to a depth where the same documents stand there in the same order, by id and
+    text; a question that failed is neither the same nor changed. Scores and times are not compared.
+    `compare` says which version is better where there is gold, and `write_diff_html` writes the
+    lists side by side.
+
+    Args:
+        old: a results file or TREC run, a `Run`, lists of documents as `evaluate` takes them, or
+            with `questions` a retriever, which is asked.
+        new: the same, of the new version; a retriever given as both is asked twice, and what
+            differs is then its own noise.
+        questions: with their weights and what to slice by, as `read_dataset` takes them; None for
+            those of the files.
+        k: the depths to look at; None for 1, 5 and 10, as far as lists go.
+        order: False where lists are the same in any order.
+        by: ``id`` (and text), ``text``, or ``overlap``, half of the shorter text's word pairs; None
+            for the first where the versions have ids and meet in a document, for the last where
+            they never do, as after chunking anew: then lists are alike at most (`is_exact`).
+        metadata: what metrics or rules read of documents, which must be the same as well; that of
+            the questions' rules (``forbidden``) is read anyway.
+        slices: fields of questions to look within; None for those with a few values that repeat.
+        gates: such as ``"unchanged@5 >= 0.8"``; also ``jaccard@5`` and ``rbo``.
+        max_failed: the share of questions that a version may fail on; None for 0.
+
+    Raises:
+        DataError: a source has mistakes; no question has two lists; a question has another weight
+            in either file; or neither ids nor texts tell documents.
+        UsageError: an argument cannot be; or a retriever is to be asked, and nobody says what.
+
+    Examples:
+        >>> from kragx import diff
+        >>> result = diff([["Seoul", "Busan"], ["1919"]], [["Seoul", "Busan"], ["1945"]])
+        >>> result.mean["unchanged@1"], result.counts["came@1"]
+        (0.5, 1)
+    """
+    dataset = None if questions is None else read_dataset(questions)
+    sides = [_side(value, dataset, name) for value, name in ((old, "old"), (new, "new"))]
+    if isinstance(old, str | Path) and isinstance(new, str | Path) and old != new:
+        names = names_apart([old, new])
+        sides = [(rows, replace(run, name=name)) for (rows, run), name in zip(sides, names)]
+    rows, later = sides[0][0], sides[1][0]
+    if rows and later and not any(query.id in rows for query in later):
+        run = read_run(new, rows)  # which joins them by their questions
+        sides[1] = None, replace(run, name=sides[1][1].name)
+    return diff_sides(
+        sides[0],
+        sides[1],
+        dataset,
+        k=k,
+        metadata=metadata,
+        slices=slices,
+        max_failed=max_failed,
+        ordered=order,
+        by=by,
+        gates=gates,
+    )
+
+
+def diff_sides(
+    old: Side,
+    new: Side,
+    questions: GoldDataset | None,
+    *,
+    k: int | Sequence[int] | None,
+    metadata: Sequence[str],
+    slices: Sequence[str] | None,
+    max_failed: float | None,
+    **options: Any,
+) -> ListDiff:
+    """The same of runs; arguments and errors are those of `diff`, and `diff_lists` has the rest."""
+    dataset = questions or _questions(old, new)
+    rules = RuleSet.of(dataset.forbidden).rules if dataset.forbidden else ()
+    read = (part.path for rule in rules for part in rule.conditions)
+    return diff_lists(
+        dataset.queries,
+        old[1],
+        _renamed(old[1], new[1]),
+        ks=[k] if isinstance(k, int) else k,
+        fields=[*dict.fromkeys([*read, *metadata])],
+        slices=fields_worth_slicing(dataset) if slices is None else slices,
+        max_failed=max_failed or 0.0,
+        **options,
+    )
+
+
+def _side(value: object, dataset: GoldDataset | None, name: str) -> Side:
+    if isinstance(value, Run):
+        return None, value
+    if is_retriever(value):
+        if dataset is None:
+            raise UsageError(
+                f"{name}: a retriever is asked, and nobody says what", remedy="pass questions=..."
+            )
+        return None, retrieve(value, dataset)
+    if isinstance(value, str | Path):
+        if kind_of_file(value) == "run" or dataset is not None:
+            return None, read_run(value, dataset)
+        rows, run = read_results(value)
+        if not len(run):
+            read_run(value)  # whose error says what lacks
+        return rows, run
+    run = read_run(value, dataset)
+    return None, replace(run, name=name if run.name == "run" else run.name)
+
+
+def _renamed(old: Run, new: Run) -> Run:
+    """The new run; under another name where both have one, as one that is asked twice."""
+    return replace(new, name=f"{new.name} (again)") if new.name == old.name else new
+
+
+def _questions(old: Side, new: Side) -> GoldDataset:
+    """The questions of both, those of the old version first."""
+    queries: dict[str, Query] = {}
+    for rows, run in (old, new):
+        for query in rows or map(Query, run.results):
+            known = queries.setdefault(query.id, query)
+            if rows is not None and old[0] is not None:
+                _check_weight(known, query, old[1].name, new[1].name)
+    if not queries:
+        raise DataError("neither version was asked a question")
+    rules = next((rows.forbidden for rows, _ in (new, old) if rows and rows.forbidden), {})
+    return GoldDataset(tuple(queries.values()), forbidden=rules)
+
+
+def _check_weight(known: Query, query: Query, old: str, new: str) -> None:
+    for name in ("weight", "inclusion"):
+        before, now = getattr(known, name), getattr(query, name)
+        if before != now:
+            raise DataError(
+                f"query {query.id!r} has {name} {before:g} in {old} and {now:g} in {new}",
+                remedy="questions stand for the same asks in both: pass questions=..., or "
+                "--questions FILE",
+            )

@@ -1,0 +1,214 @@
+"""`kragx diff`: what two versions of a retriever return, side by side; no gold is needed."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from kragx import printing
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show, written
+from kragx.comparison import failed
+from kragx.comparison.gates import gates_parts
+from kragx.comparison.lists import ListDiff
+from kragx.errors import RetrieverError, UsageError
+from kragx.printing import as_markdown, phrase
+
+_LABELS = "Labels"
+
+
+def diff(
+    old: Annotated[
+        str,
+        opt.argument(
+            metavar="OLD",
+            help="A results file, a TREC run or a folder that kragx run has written; with --config "
+            "a retriever's name.",
+        ),
+    ],
+    new: Annotated[
+        str,
+        opt.argument(
+            metavar="NEW",
+            help="The same of the new version; a retriever named twice is asked twice, and what "
+            "differs is its own noise.",
+        ),
+    ],
+    config: Annotated[
+        Path | None, typer.Option(help="The config whose retrievers are asked now.")
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(help="What is asked, or compared: any gold file, also without gold."),
+    ] = None,
+    retriever: Annotated[
+        list[str] | None,
+        typer.Option(help="Of folders: which; two of them: OLD's, then NEW's."),
+    ] = None,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("-k", min=1, help="A depth; repeat (default: 1, 5, 10, as far as lists go)."),
+    ] = None,
+    order: Annotated[
+        Literal["yes", "no"], typer.Option(help="no: lists are the same in any order.")
+    ] = "yes",
+    by: Annotated[
+        Literal["id", "text", "overlap"] | None,
+        typer.Option(
+            help="What tells documents: id and text, text, or half of the word pairs (default: the "
+            "first by which lists meet)."
+        ),
+    ] = None,
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Metadata that must be the same as well; that of rules, and of a config's "
+            "metrics, is read anyway."
+        ),
+    ] = None,
+    slice_by: Annotated[
+        list[str] | None,
+        typer.Option("--slice", help="A field to look within (default: those worth it)."),
+    ] = None,
+    gate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A condition: 'unchanged@5: >= 0.8'; also of jaccard@5 and rbo.",
+            rich_help_panel=opt.IN_CI,
+        ),
+    ] = None,
+    workshop: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder: people label there what --metric needs, blind to the side, until it is "
+            "decided which is better; the same command goes on.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose difference is wanted, as precision@5; also of hit_rate, mrr, and, relative "
+            "to what is known to be relevant, recall, map, ndcg.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    same: Annotated[
+        float | None,
+        typer.Option(
+            help="Versions within so much of each other are the same, as 0.02.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            help="A gold file: what it grades is not labelled again.", rich_help_panel=_LABELS
+        ),
+    ] = None,
+    look: Annotated[
+        bool,
+        typer.Option(
+            "--look",
+            help="Only say where it stands, as --format json does.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65535, show_default=False, help="Of the page.", rich_help_panel=_LABELS
+        ),
+    ] = None,
+    browser: Annotated[
+        bool,
+        typer.Option(
+            "--open/--no-browser", help="Open the page in a browser.", rich_help_panel=_LABELS
+        ),
+    ] = True,
+    max_failed: opt.MaxFailed = None,
+    trust: opt.Trust = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Also write a page, .html, with the lists side by side."),
+    ] = None,
+    format: opt.TableJsonOrMarkdown = "table",  # noqa: A002
+) -> None:
+    """Say what two versions return differently; no gold is needed.
+
+    Which lists are the same, what came, went and moved. kragx compare says which version is better,
+    where there is gold; without it --workshop has people label what differs. Ends with 5 if one of
+    them failed, and else with 1 if a gate fails.
+    """
+    if out is not None and out.suffix != ".html":
+        raise UsageError(f"--out: {out} must end with .html")
+    if (workshop is None) != (metric is None):
+        raise UsageError("--workshop and --metric belong together; one is missing")
+    result = _diff(
+        old,
+        new,
+        config,
+        questions=questions,
+        retriever=retriever or (),
+        trust=trust,
+        k=k or None,
+        ordered=order == "yes",
+        by=by,
+        metadata=metadata or (),
+        slices=slice_by,
+        gates=gate or (),
+        max_failed=max_failed,
+    )
+    labelled = None
+    # Who failed can neither win, lose nor tie, so nobody is asked for labels.
+    if workshop and metric and not any(failure.failed for failure in result.failures):
+        from kragx.app.commands.diff_labels import labelled_difference
+
+        labelled = labelled_difference(
+            result,
+            workshop,
+            metric,
+            margin=same,
+            gold=gold,
+            look=look or format != "table",
+            port=port,
+            browser=browser,
+        )
+    parts = [*result.describe()]
+    if labelled:
+        parts = [*labelled.describe(), *gates_parts(result.gates)]
+    plain = {"labelled": labelled.to_dict()} if labelled else {}
+    show(
+        format,
+        lambda: parts,
+        lambda: {**result.to_dict(), **plain},
+        markdown=lambda: as_markdown(parts),
+    )
+    if out is not None:
+        from kragx.report.html_page.diff import write_diff_html
+
+        write_diff_html(result, out)
+        written([out])
+    _end(result)
+
+
+def _diff(
+    old: str, new: str, config: Path | None, *, retriever: Any, trust: bool, **options: Any
+) -> ListDiff:
+    from kragx.app import config as configs, diffing  # takes longer than reading the command line
+
+    if config is None:
+        files = Path(old), Path(new)
+        return diffing.diff_files(*files, retrievers=retriever, trust=trust, **options)
+    if retriever:
+        raise UsageError("--retriever: belongs to folders; with --config OLD and NEW are names")
+    return diffing.ask_both(configs.load(config), old, new, **options)
+
+
+def _end(result: ListDiff) -> None:
+    """Say by the exit code what went wrong."""
+    if names := [failure.retriever for failure in result.failures if failure.failed]:
+        printing.say(phrase("not comparable, as failed: {names}", names=", ".join(names)))
+        raise typer.Exit(RetrieverError.exit_code)
+    if failed(result.gates):
+        raise typer.Exit(1)

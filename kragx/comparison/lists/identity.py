@@ -1,0 +1,167 @@
+"""What makes two documents of two versions the same: id and text, text alone, or much of it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, get_args
+
+import numpy as np
+
+from kragx import matchers
+from kragx.comparison.lists.question_diff import Numbers
+from kragx.data import Doc, Gold, Query, value_at
+from kragx.data.documents import normal_form
+from kragx.errors import DataError, UsageError, nearest
+from kragx.evaluation.vocabulary import vocabulary_of_items
+from kragx.matchers import MatchItem, MatchWarning, Notes
+
+By = Literal["id", "text", "overlap"]
+"""By what documents are told: id and text; the text; half of the shorter text's word pairs."""
+
+Pair = tuple[Sequence[Doc], Sequence[Doc]]
+"""The old and the new list of a question."""
+
+ALIKE = 0.5
+"""From this share of the shorter text's word pairs on, passages of two chunkings are alike."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """How the documents of two versions are told.
+
+    Attributes:
+        by: what is compared.
+        fields: the metadata that must be the same as well, as paths.
+        is_exact: whether documents that are called the same are so in all that a metric reads; else
+            they are alike, and equal lists need not have equal values.
+        n_shared: how many ids both versions have.
+        n_edited: how many of these have another text in the new one.
+        reads_texts: whether texts are compared; without one in a version ids alone are.
+    """
+
+    by: By
+    fields: tuple[str, ...] = ()
+    is_exact: bool = True
+    n_shared: int = 0
+    n_edited: int = 0
+    reads_texts: bool = True
+
+    @classmethod
+    def of(
+        cls, pairs: Sequence[Pair], by: By | None = None, fields: Sequence[str] = ()
+    ) -> Identity:
+        """That of two versions.
+
+        Args:
+            pairs: their lists, question by question.
+            by: what is compared; None for id and text where both have ids and meet in a document,
+                for ``overlap`` where they never do, as after chunking anew, else for the text.
+            fields: metadata that must be the same as well.
+
+        Raises:
+            DataError: nothing tells them: the one has ids alone, the other texts alone.
+            UsageError: `by` needs what one of them lacks.
+        """
+        old, new = (_texts_by_id(pair[side] for pair in pairs) for side in (0, 1))
+        (old_ids, old_has_text), (new_ids, new_has_text) = old, new
+        both_named, both_texts = bool(old_ids and new_ids), old_has_text and new_has_text
+        any_docs = any(map(any, pairs))
+        if any_docs and not both_named and not both_texts and all(map(any, zip(*pairs))):
+            raise DataError(
+                "the versions have neither ids nor texts in common, so nothing tells their "
+                "documents",
+                remedy="give one of them the ids or the texts of the other's documents",
+            )
+        shared = old_ids.keys() & new_ids.keys()
+        n_edited = sum(old_ids[name] != new_ids[name] for name in shared) if both_texts else 0
+        if by not in (None, *get_args(By)):
+            raise UsageError(f"by: {by!r} is unknown; {nearest(str(by), get_args(By))}")
+        if by is None:
+            meet = len(shared) > n_edited or not both_texts
+            by = "text" if not both_named else "id" if meet else "overlap"
+        elif any_docs and not (both_named if by == "id" else both_texts):
+            lacking = "ids" if by == "id" else "texts"
+            raise UsageError(f"by: {by} compares {lacking}, which a version lacks")
+        unnamed = not (old_ids or new_ids)
+        is_exact = old_has_text == new_has_text if by == "id" else by == "text" and unnamed
+        return cls(by, tuple(fields), is_exact, len(shared), n_edited, both_texts)
+
+    def numbers(self, pairs: Sequence[Pair]) -> Iterator[Numbers]:
+        """The documents of each question by number, the same for the same document."""
+        if self.by == "overlap":
+            yield from _by_overlap(pairs)
+            return
+        for old, new in pairs:
+            number_of: dict[Hashable, int] = {}
+            yield (
+                tuple(number_of.setdefault(self._key(doc), len(number_of)) for doc in old),
+                tuple(number_of.setdefault(self._key(doc), len(number_of)) for doc in new),
+            )
+
+    def _key(self, doc: Doc) -> Hashable:
+        fields = tuple(_stated(value_at(doc.metadata, path)) for path in self.fields)
+        text = doc.text if self.reads_texts else None
+        if self.by == "text":
+            return text if self.is_exact or text is None else normal_form(text), *fields
+        return doc.id, text, *fields
+
+
+def _stated(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None], bool]:
+    """The text of each id where it stands first, and whether any document has a text."""
+    texts: dict[str, str | None] = {}
+    has_text = False
+    for doc in chain.from_iterable(lists):
+        has_text = has_text or doc.text is not None
+        if doc.id is not None:
+            texts.setdefault(doc.id, doc.text)
+    return texts, has_text
+
+
+def _by_overlap(pairs: Sequence[Pair]) -> Iterator[Numbers]:
+    """Documents of the same text, else those with most in common, one of either list each."""
+    items = [
+        MatchItem(
+            Query(str(row), gold=tuple(Gold(text=doc.text or "") for doc in old)),
+            tuple(Doc(text=doc.text or "") for doc in new),
+        )
+        for row, (old, new) in enumerate(pairs)
+        if old and new and any(doc.text != twin.text for doc, twin in zip(old, new))
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
+        overlap = matchers.matcher({"method": "overlap", "short": 0})
+        matcher = overlap.knowing(vocabulary_of_items(items))  # which tells siblings apart
+        scores = dict(zip((int(item.query.id) for item in items), matcher.scores(items, Notes())))
+    for row, (old, new) in enumerate(pairs):
+        matrix = np.asarray(scores.get(row, np.zeros((len(new), len(old)))), np.float64)
+        yield tuple(range(len(old))), _assigned(matrix, old, new)
+
+
+def _assigned(scores: np.ndarray, old: Sequence[Doc], new: Sequence[Doc]) -> tuple[int, ...]:
+    """Of each new document the place of the old one that it is taken for, else a number of its own.
+
+    Equal texts come first, then the pairs with the highest scores.
+    """
+    texts = [[normal_form(doc.text or "") for doc in side] for side in (old, new)]
+    are_same = [[left == right != "" for left in texts[0]] for right in texts[1]]
+    ranked = sorted(
+        (not are_same[i][j], -scores[i, j], abs(i - j), i, j)
+        for i in range(len(new))
+        for j in range(len(old))
+        if are_same[i][j] or scores[i, j] >= ALIKE
+    )
+    place: dict[int, int] = {}
+    taken = set[int]()
+    for *_, i, j in ranked:
+        if i not in place and j not in taken:
+            place[i] = j
+            taken.add(j)
+    return tuple(place.get(i, len(old) + i) for i in range(len(new)))

@@ -1,0 +1,82 @@
+"""The page of two versions without gold: how much is the same, and lists side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kragx.comparison.lists import ListDiff, QuestionDiff, by_text, remarks
+from kragx.data import Doc
+from kragx.data.formats.jsonl import open_text
+from kragx.plain import plain
+from kragx.printing.phrases import asked_language
+from kragx.report.html_page.packing import TextTable, by_language, packed, short
+from kragx.report.html_page.page import page
+
+_SCRIPTS = ("words", "dom", "numbers", "state", "appearance", "diff")
+MOST = 500
+"""So many of the questions that changed most are on the page."""
+
+
+def write_diff_html(
+    diff: ListDiff,
+    path: str | Path,
+    *,
+    max_questions: int = MOST,
+    max_chars: int | None = None,
+    language: str | None = None,
+) -> None:
+    """Write two versions as one HTML file that opens offline.
+
+    Args:
+        diff: the two.
+        path: the file.
+        max_questions: how many questions it holds, those that changed most.
+        max_chars: how many characters of each text it holds; None for all.
+        language: in which the page begins; None for the one that results are shown in, else the
+            browser's.
+
+    Raises:
+        UsageError: the file cannot be written.
+
+    Examples:
+        >>> from kragx import diff, write_diff_html
+        >>> write_diff_html(diff([["Seoul", "Busan"]], [["Busan", "Seoul"]]), "diff.html")
+    """
+    language = asked_language(language)  # a wrong one before any work
+    texts = TextTable(max_chars)
+    changed = diff.most_changed
+    values = {
+        **{name: getattr(diff, name) for name in ("old", "new", "ks", "ordered")},
+        "exact": diff.is_exact,
+        "weighted": diff.is_weighted,
+        "by": by_language(by_text(diff)),
+        "counts": diff.counts,
+        "mean": short(dict(diff.mean)),
+        "slices": short(plain(diff.slices)),
+        "remarks": [*map(by_language, remarks(diff))],
+        "gates": [{"passed": gate.passed, "text": by_language(gate.text)} for gate in diff.gates],
+        "n_changed": len(changed),
+        "questions": [_question(question, texts) for question in changed[:max_questions]],
+    }
+    values["texts"] = [text for block in texts.blocks() for text in block]
+    with open_text(path) as file:
+        name = f"{diff.old} → {diff.new}"
+        file.write(page({"index": packed(values)}, name, language, _SCRIPTS, ("style", "diff")))
+
+
+def _question(question: QuestionDiff, texts: TextTable) -> dict[str, Any]:
+    """A question with its two lists: of each document its number, its id and its text's."""
+
+    def side(docs: tuple[Doc, ...] | None, numbers: tuple[int, ...]) -> list[Any]:
+        return [[n, doc.id, texts.number(doc.text)] for n, doc in zip(numbers, docs or ())]
+
+    query, (old, new) = question.query, question.numbers
+    return {
+        "id": query.id,
+        "text": query.text,
+        "weight": short(question.weight),
+        "rbo": short(question.overlap()),
+        "old": side(question.old, old),
+        "new": side(question.new, new),
+    }

@@ -1,0 +1,124 @@
+"""What a log says of all its questions, as arrays: what is needed to fold and to draw."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data.documents import value_at
+from kragx.data.formats.jsonl import to_json
+from kragx.evaluation.calls.logged import LoggedQuestion
+from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.workshop.logs.folding import Keys, key_of
+from kragx.workshop.logs.masks import Masker
+from kragx.workshop.logs.wording import exact
+
+
+@dataclass(frozen=True, eq=False)
+class Asks:
+    """The asks of a log.
+
+    Attributes:
+        texts: (t) distinct questions, masked.
+        of_text: (n) which of them each ask is.
+        around: (n) a number for what stands around it: history and kept fields; 0 for nothing.
+        times: (n) NaN where the log does not say.
+        thumbs: (n) 1 up, -1 down, 0 none.
+        has_list: (n) whether the log says what was retrieved.
+        slices: (n) its value of the field of slices, a number for each.
+        clicks: by ask, the ids that were opened.
+        before: by ask, the one before it in its session; none where the log has a history.
+    """
+
+    texts: Sequence[str]
+    of_text: Ints
+    around: Keys
+    times: Floats
+    thumbs: NDArray[np.int8]
+    has_list: Bools
+    slices: Ints
+    clicks: dict[int, tuple[str, ...]]
+    before: dict[int, int]
+
+    def __len__(self) -> int:
+        return len(self.of_text)
+
+
+def gathered(
+    questions: Iterable[LoggedQuestion], masker: Masker, keep: Sequence[str], by: str | None
+) -> Asks:
+    """What the questions of a log come to.
+
+    Args:
+        questions: in its order.
+        masker: masks them.
+        keep: fields that rules and slices read: what differs in one is another question.
+        by: the one of slices.
+    """
+    numbers: dict[str, int] = {}
+    values: dict[str, int] = {}
+    sessions: dict[str, int] = {}
+    of_text, of_slice, of_session = array("q"), array("q"), array("q")
+    around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
+    clicks: dict[int, tuple[str, ...]] = {}
+    for ask, question in enumerate(questions):
+        of_text.append(numbers.setdefault(masker.text(question.text), len(numbers)))
+        beside = [turn.to_dict() for turn in question.history], kept(question.record, keep)
+        around.append(key_of(to_json(beside)) if any(beside) else 0)
+        value = "" if by is None else to_json(value_at(question.record, by))
+        of_slice.append(values.setdefault(value, len(values)))
+        is_alone = question.session is None or bool(question.history)
+        name = question.session or ""
+        of_session.append(-1 if is_alone else sessions.setdefault(name, len(sessions)))
+        times.append(np.nan if question.time is None else question.time)
+        thumbs.append(2 if question.thumbs is None else question.thumbs)
+        lists.append(question.retrieved is not None)
+        if question.clicks:
+            clicks[ask] = question.clicks
+    texts = [*numbers]
+    asks = Asks(
+        texts,
+        np.array(of_text, np.int64),
+        np.array(around, np.uint64),
+        np.array(times, np.float64),
+        _thumbs(np.array(thumbs, np.int8)),
+        np.array(lists, bool),
+        np.array(of_slice, np.int64),
+        clicks,
+        {},
+    )
+    _put_sessions(asks, np.array(of_session, np.int64))
+    return asks
+
+
+def kept(record: Any, keep: Sequence[str]) -> dict[str, Any]:
+    """The fields that are kept of a record; those that it lacks are left out."""
+    values = {name: value_at(record, name) for name in keep}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _thumbs(said: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Thumbs up and down: a 0 is down in a log that never says -1, and none in one that does."""
+    zero = 0 if bool((said == -1).any()) else -1
+    return np.where(said == 2, 0, np.where(said == 0, zero, said)).astype(np.int8)
+
+
+def _put_sessions(asks: Asks, sessions: Ints) -> None:
+    """Note what was asked before in each session, as what stands around a question."""
+    within = np.flatnonzero(sessions >= 0)
+    order = within[np.lexsort((within, asks.times[within], sessions[within]))]
+    last, before, key = -1, -1, 0
+    for ask in order.tolist():
+        session = int(sessions[ask])
+        if session == last:
+            asks.before[ask] = before
+            asks.around[ask] ^= np.uint64(key)
+        else:
+            last, key = session, 0
+        before = ask
+        key = key_of(f"{key} {exact(asks.texts[asks.of_text[ask]])}")

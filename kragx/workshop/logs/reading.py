@@ -1,0 +1,288 @@
+"""Logs of what people asked: JSON Lines, tables, traces and exports of other tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kragx.adapters import langfuse, langsmith
+from kragx.adapters.opentelemetry.logged import logged_spans
+from kragx.data import Doc, Mender, as_docs
+from kragx.data.documents import value_at
+from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
+from kragx.data.formats.tabular import READERS, filled
+from kragx.data.problems import Problems
+from kragx.data.turns import Turn, as_turns
+from kragx.errors import DataError, UsageError, inside, nearest, shorten
+from kragx.evaluation.calls.logged import (
+    LoggedQuestion,
+    LoggedSpan,
+    Place,
+    answer_in,
+    asked_in,
+    moment,
+    questions_of,
+    thumb,
+)
+from kragx.evaluation.calls.tool_answers import as_json, documents_in
+from kragx.printing import joined
+
+Record = dict[str, Any]
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "question": (
+        *("question", "query", "user_query", "user_question", "user_input", "prompt", "input"),
+        *("text", "message", "messages", "질문", "질의", "검색어"),
+    ),
+    "time": (
+        *("time", "timestamp", "asked_at", "created_at", "datetime", "date", "ts", "start_time"),
+        *("시각", "시간", "일시"),
+    ),
+    "retrieved": (
+        *("retrieved", "documents", "docs", "retrieved_documents", "retrieved_contexts"),
+        *("contexts", "results", "retrieved_ids", "doc_ids", "document_ids", "검색결과"),
+    ),
+    "answer": ("answer", "response", "output", "completion", "답변", "응답"),
+    "thumbs": ("thumbs", "thumb", "feedback", "vote", "user_feedback", "평가"),
+    "click": ("click", "clicks", "clicked", "clicked_ids", "clicked_id", "클릭"),
+    "session": ("session", "session_id", "conversation_id", "thread_id", "세션"),
+    "history": ("history", "이력"),
+}
+"""What a log may say of a question, each by its usual names."""
+
+_TOOLS: Sequence[ModuleType] = (langfuse, langsmith)
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Some files of logs, which can be read again and again.
+
+    Attributes:
+        paths: the files.
+        columns: where fields (`FIELDS`) stand, if not under a usual name: names, or paths such as
+            ``input.question``.
+        encoding: of CSV; None for UTF-8, else cp949.
+        skip_broken: leave out lines and values that cannot be read, and count them.
+    """
+
+    paths: Sequence[str | Path]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+    skip_broken: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.columns.keys() - FIELDS.keys():
+            problem = f"--column {name}={self.columns[name]}: unknown field"
+            raise UsageError(f"{problem}; {nearest(name, FIELDS)}")
+
+    @cached_property
+    def broken(self) -> list[DataError]:
+        """What was left out of the files, as far as they were read."""
+        return []
+
+    @cached_property
+    def silent(self) -> list[str]:
+        """Traces that say no question."""
+        return []
+
+    @cached_property
+    def _met(self) -> set[str]:
+        """The columns that some record has."""
+        return set()
+
+    def questions(self) -> Iterator[LoggedQuestion]:
+        """The questions, in the order of the files; those of traces come last.
+
+        Raises:
+            DataError: a file cannot be read; or, unless `skip_broken`, a line is broken, or a field
+                holds something else: the first of them, with how many more there are.
+        """
+        self.broken.clear()
+        spans: list[LoggedSpan] = []
+        thumbs: dict[Place, int] = {}
+        self._met.clear()
+        for path in self.paths:
+            yield from self._of_file(path, spans, thumbs)
+        if self.broken and not self.skip_broken:
+            first, n_more = self.broken[0], len(self.broken) - 1
+            raise DataError(
+                f"{first.problem}" + (f" (and {n_more} more)" if n_more else ""),
+                path=first.path,
+                field=first.field,
+                remedy="mend the line, or leave such lines out with --skip-broken",
+            )
+        asked = [*questions_of(spans, thumbs)]
+        self.silent[:] = {span.place[0] for span in spans} - {trace for trace, _ in asked}
+        yield from (question for _, question in asked)
+        for name in self.columns.keys() - self._met - ({"thumbs"} if spans else set()):
+            problem = f"no line has {self.columns[name]!r}"
+            remedy = "look how the log calls it; of an object within another write outer.inner"
+            raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
+
+    def _of_file(
+        self, path: str | Path, spans: list[LoggedSpan], thumbs: dict[Place, int]
+    ) -> Iterator[LoggedQuestion]:
+        problems = Problems(str(path))
+        first: Record | None = None
+        tool: ModuleType | None = None
+        for line, record in _records(path, problems, self.encoding):
+            if first is None:
+                if "resourceSpans" in record:
+                    spans += logged_spans(path)
+                    return
+                first = record
+                tool = next((tool for tool in _TOOLS if tool.is_export(record)), None)
+                if tool is None:
+                    self._check_question(record, f"{path}:{line}")
+            if tool is not None:
+                spans += tool.spans_of(self._as_told(record, tool))
+                thumbs.update(tool.thumbs_of(record, self.columns.get("thumbs")))
+                continue
+            try:
+                yield self._question(record)
+            except DataError as error:
+                problems.add(line, error.field, joined("; ", [error.problem, error.remedy]))
+        self.broken.extend(found.error() for found in problems.found if found.level == "error")
+        if first is None and not problems.found:
+            raise DataError("the file holds no record", path=str(path))
+
+    def _check_question(self, record: Record, place: str) -> None:
+        """Refuse a log whose first record has no question."""
+        path = self.columns.get("question")
+        if path is not None and self._named(record, "question") is None:
+            problem = f"there is no {path!r}; {nearest(path, record)}"
+            raise DataError(problem, path=place, field="question")
+        if "question" not in self.columns and not any(
+            name in record for name in FIELDS["question"]
+        ):
+            problem = f"no field has a usual name of the question; there are {', '.join(record)}"
+            remedy = "name it with --column question=..."
+            raise DataError(problem, path=place, field="question", remedy=remedy)
+
+    def _question(self, record: Record) -> LoggedQuestion:
+        """A record of a log.
+
+        Raises:
+            DataError: a field holds something else; it is named.
+        """
+        asked = self._read(record, "question", asked_in, "a text, or messages")
+        if asked is None:
+            raise DataError("missing; a question is expected", field="question")
+        text, history = asked
+        return LoggedQuestion(
+            text,
+            self._read(record, "history", _turns, "a list of earlier turns") or history,
+            self._read(record, "time", moment, "a time as 2026-01-31T09:30 or 1769851800"),
+            self._read(record, "retrieved", _documents, "a list of documents or ids"),
+            self._read(record, "answer", answer_in, ""),
+            self._read(record, "thumbs", thumb, "up or down, 1 or -1, true or false"),
+            self._read(record, "click", _ids, "an id, or a list of ids") or (),
+            self._read(record, "session", str, "an id"),
+            record,
+        )
+
+    def _as_told(self, record: Record, tool: ModuleType) -> Record:
+        """A record of a tool with question and answer from where they are said to stand."""
+        told = {
+            key: self._named(record, name)
+            for name, key in tool.COLUMNS.items()
+            if name in self.columns
+        }
+        return {**record, **{key: value for key, value in told.items() if value is not None}}
+
+    def _named(self, record: Record, name: str) -> Any:
+        """What stands where a field is said to stand."""
+        path = self.columns[name]
+        value = record[path] if path in record else value_at(_opened(record), path)
+        if value is not None:
+            self._met.add(name)
+        return value
+
+    def _read(self, record: Record, name: str, read: Callable[[Any], Any], expected: str) -> Any:
+        path = self.columns.get(name)
+        if path is None:
+            names = (key for key in FIELDS[name] if record.get(key) not in _NOTHING)
+            path = next(names, None)
+            value = None if path is None else record[path]
+        else:
+            value = self._named(record, name)
+        if path is None or value in _NOTHING:
+            return None
+        with inside(path):
+            result = read(value)
+            if result is None and expected:
+                raise DataError(f"{expected} is expected, not {shorten(value)}")
+        return result
+
+
+_NOTHING = (None, "")
+_SEPARATORS = re.compile(r"[|;,\n]")
+_LISTS = ("data", "runs", "traces", "observations", "scores", "logs", "records", "items")
+"""What the list of records of a whole file is called."""
+
+
+def _records(
+    path: str | Path, problems: Problems, encoding: str | None
+) -> Iterator[tuple[int, Record]]:
+    """The records of a file with their lines.
+
+    Raises:
+        DataError: it cannot be read at all.
+    """
+    if str(path) == "-":
+        raise UsageError("logs are read twice; save standard input as a file", field="LOGS")
+    if (reader := READERS.get(ending(path))) is not None:
+        yield from filled(reader(path, problems, encoding))
+        return
+    whole = read_whole(path, first_line(path), problems.mender)
+    if whole is None:
+        yield from read_records(path, problems)
+        return
+    value, lines = whole
+    name = None
+    if isinstance(value, dict):
+        name = next((key for key in _LISTS if isinstance(value.get(key), list)), None)
+        name = None if isinstance(value.get("trace"), dict) else name
+    listed = value if isinstance(value, list) else [value] if name is None else value[name]
+    for number, record in enumerate(listed):
+        line = lines.get((number,) if name is None else (name, number), 1)
+        if isinstance(record, dict):
+            yield line, record
+        else:
+            problems.add(line, None, f"a JSON object is expected, not {shorten(record)}")
+
+
+def _opened(record: Record) -> Record:
+    """A record with what stands in it as a text of JSON."""
+    return {key: as_json(value) for key, value in record.items()}
+
+
+def _turns(value: Any) -> tuple[Turn, ...]:
+    return as_turns(as_json(value), Mender())
+
+
+def _documents(value: Any) -> tuple[Doc, ...]:
+    """Documents: mappings, texts, or ids, which are strings without white space."""
+    value = as_json(value)
+    if isinstance(value, str):
+        value = [part for part in map(str.strip, _SEPARATORS.split(value)) if part]
+    if isinstance(value, list) and all(isinstance(part, (str, int)) for part in value):
+        are_ids = not any(isinstance(part, str) and part.split() != [part] for part in value)
+        return tuple(Doc(str(part)) if are_ids else Doc(text=str(part)) for part in value)
+    documents = documents_in(value)
+    if documents is None and not isinstance(value, list):
+        raise DataError(f"a list of documents or ids is expected, not {shorten(value)}")
+    return as_docs(value, Mender(), strings=False) if documents is None else documents
+
+
+def _ids(value: Any) -> tuple[str, ...]:
+    value = as_json(value)
+    parts = _SEPARATORS.split(value) if isinstance(value, str) else value
+    parts = parts if isinstance(parts, list) else [parts]
+    ids = (part.get("id") if isinstance(part, Mapping) else part for part in parts)
+    return tuple(str(part).strip() for part in ids if part not in _NOTHING)

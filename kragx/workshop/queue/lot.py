@@ -1,0 +1,170 @@
+"""A lot's questions, put before people one after the other until their difference is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kragx.agreement.change.estimate import LabelledDifference, Ledger
+from kragx.agreement.change.lot import Lot
+from kragx.data import Doc, Query
+from kragx.data.formats.jsonl import make_folder, read_records, write_records
+from kragx.errors import UsageError
+from kragx.workshop.folder.folder import FILE, start
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.scale import relevant_from
+from kragx.workshop.pairs.standing import Standing, standing
+from kragx.workshop.state.records import Question, StoredRecord, SuggestedDocument
+from kragx.workshop.state.state import State
+
+LOT, DOCUMENTS = "lot.jsonl", "documents.jsonl"
+_NOW_AND_THEN = 10  # questions
+
+
+def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
+    """Make the workshop of a lot, or see that a folder is that of this one.
+
+    Raises:
+        UsageError: it is another's.
+    """
+    if (folder / LOT).is_file():
+        _, recorded = next(read_records(folder / LOT), (1, {}))
+        if recorded == lot.record:
+            return
+        of, now = recorded.get("lot", {}), lot.record["lot"]
+        changed = [name for name in now if of.get(name) != now[name]] or ["lot"]
+        problem = (
+            f"is the workshop of another lot: its {changed[0]} is {of.get(changed[0])!r}, not "
+        )
+        remedy = (
+            "give the lists, weights, metric and gold that it was drawn with, of retrievers that "
+            "answer otherwise each time as results of kragx run; or name another folder"
+        )
+        raise UsageError(f"{problem}{now.get(changed[0])!r}", field=str(folder), remedy=remedy)
+    make_folder(folder)
+    records = ({"id": doc.id, "text": doc.text, **doc.metadata} for doc in documents.values())
+    if not (folder / FILE).exists():
+        write_records(records, folder / DOCUMENTS)
+    start(folder, corpus=folder / DOCUMENTS)
+    lot.write(folder / LOT)
+
+
+class LotFeed:
+    """Opens the questions of a lot in their order, as far as labels are needed.
+
+    Args:
+        lot: the questions in the order drawn.
+        queries: their words, by id.
+        state: of the workshop.
+        copies: of its documents.
+        top: the highest grade of its scale.
+        margin: within which versions are the same; None where none is named.
+        tell: is told once that no more is asked, and why.
+    """
+
+    def __init__(
+        self,
+        lot: Lot,
+        queries: Mapping[str, Query],
+        state: State,
+        copies: Copies,
+        top: int,
+        margin: float | None = None,
+        tell: Callable[[str], object] = str,
+    ) -> None:
+        self._lot, self._queries, self._state, self._copies = lot, queries, state, copies
+        self._relevant_from, self._margin, self._tell = relevant_from(top), margin, tell
+        self._places = {question.query_id: n for n, question in enumerate(lot.questions)}
+        self._ledger, self._position = Ledger(lot), 0
+        self._goes_on = self.difference().verdict == "hopeless"
+
+    def difference(self, *, outlook: bool = True) -> LabelledDifference:
+        """What is known by now; without an outlook nothing is said of how many more would do."""
+        with self._state.lock:
+            news = dict.fromkeys(self._state.touched[self._position :])
+            self._position = len(self._state.touched)
+            for place in (self._places[uid] for uid in news if uid in self._places):
+                self._ledger.take(place, self._labels(place))
+            put_off, cut = self._n_put_off(), self._relevant_from
+            return self._ledger.difference(self._margin, put_off, cut, outlook=outlook)
+
+    def _n_put_off(self) -> int:
+        opened = (self._places[uid] for uid in self._state.questions if uid in self._places)
+        return sum(self._is_put_off(place) for place in opened)
+
+    def feed(self) -> None:
+        """Open what is to be judged next, unless it is decided."""
+        with self._state.lock:
+            # Whether there is hope takes longer to find out than people wait for the next pair.
+            outlook = int(self._ledger.is_settled.sum()) % _NOW_AND_THEN == 0
+            difference = self.difference(outlook=outlook)
+            if difference.is_over and not (self._goes_on and difference.verdict == "hopeless"):
+                self._tell(difference.text)
+                self._tell = str
+                return
+            rows: list[StoredRecord] = []
+            # One for each person, so that nobody reads two questions in turns, or one in vain.
+            n_people = sum(
+                person.role != "file" and person.state == "here"
+                for person in self._state.people.values()
+            )
+            n_ahead = 0
+            for place in map(int, np.flatnonzero(~self._ledger.is_settled)):
+                rows += self._missing(place)
+                n_ahead += not self._is_put_off(place)
+                if n_ahead >= n_people:
+                    break
+            self._state.add(rows)
+
+    def _documents(self, place: int) -> Sequence[str]:
+        question = self._lot.questions[place]
+        return [*dict.fromkeys(question.new + question.old)]
+
+    def _standing(self, place: int, document: str) -> Standing:
+        uid = self._lot.questions[place].query_id
+        return standing(self._state, uid, self._copies.all(document))
+
+    def _labels(self, place: int) -> dict[str, bool]:
+        """What people say by now; what is unusable, or in conflict, is not known."""
+        grades = {doc: self._standing(place, doc).grade for doc in self._documents(place)}
+        return {doc: g >= self._relevant_from for doc, g in grades.items() if g is not None}
+
+    def _is_put_off(self, place: int) -> bool:
+        """Whether an open question waits, and nobody is to be shown any of it before others."""
+        wanted = self._ledger.wanted(place)
+        question = self._state.questions.get(self._lot.questions[place].query_id)
+        if question is None or not wanted:
+            return False
+        if question.state != "open" or self._state.odd(question):
+            return True
+        stands = (self._standing(place, document) for document in wanted)
+        return not any(now.state == "open" and not now.later for now in stands)
+
+    def _missing(self, place: int) -> list[StoredRecord]:
+        """What the workshop does not have yet of a question that is to be judged."""
+        question = self._lot.questions[place]
+        query, uid = self._queries[question.query_id], question.query_id
+        known = self._state.candidates.get(uid, {})
+        rows: list[StoredRecord] = [
+            SuggestedDocument(question=uid, document=document, origin="source")
+            for document in self._ledger.wanted(place)
+            if document not in known
+        ]
+        if rows and uid not in self._state.questions:
+            lot = {"order": place + 1, "chance": question.chance}
+            metadata = {**query.metadata, "lot": lot}
+            opened = Question(
+                uid=uid,
+                person=self._state.owner().uid,
+                text=query.text or "",
+                origin="file",
+                query_type=query.query_type,
+                metadata=metadata,
+                history=tuple(turn.to_dict() for turn in query.history),
+                weight=query.weight,
+                inclusion=query.inclusion,
+            )
+            return [opened, *rows]
+        return rows

@@ -1,0 +1,1 @@
+"""Labels where they are needed alone."""

@@ -1,0 +1,128 @@
+"""Which labels the difference of two lists needs, and what it can be without them."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx import evaluate
+from kragx.agreement.change.credit import LABELLED, LabelledMetric, TwoLists
+from kragx.data import Doc
+from kragx.errors import UsageError
+
+NAMES = "abcdefg"
+lists = st.lists(st.sampled_from(NAMES), max_size=4)
+
+
+def slow_difference(metric, old, new, relevant, beyond=0):
+    """The difference as `evaluate` has it, of gold that is all that is known to be relevant."""
+    pool = [doc for doc in NAMES if doc in relevant and doc in (*old[: metric.k], *new[: metric.k])]
+    gold = dict.fromkeys([*pool, *(f"beyond {n}" for n in range(beyond))], 1)
+    if not gold:
+        return 0.0
+    values = [
+        evaluate(
+            {"q": gold}, {"q": [Doc(id=doc) for doc in docs]}, match="id", metrics=[str(metric)]
+        ).mean[str(metric)]
+        for docs in (old, new)
+    ]
+    return values[1] - values[0]
+
+
+@st.composite
+def cases(draw):
+    """Two short lists, a metric and maybe a relevant document beyond."""
+    metric = LabelledMetric(draw(st.sampled_from(LABELLED)), draw(st.integers(1, 4)))
+    return TwoLists(metric, tuple(draw(lists)), tuple(draw(lists)), draw(st.integers(0, 1)))
+
+
+@given(cases(), st.sets(st.sampled_from(NAMES)), st.data())
+def test_no_label_that_is_left_out_changes_the_difference(case, relevant, data):
+    """Whoever labels what is wanted until nothing is knows the difference, whatever the rest is."""
+    labels = {}
+    while wanted := case.wanted(labels):
+        doc = data.draw(st.sampled_from(wanted))
+        labels[doc] = doc in relevant
+    low, high = case.bounds(labels)
+    assert low == high
+    rest = [doc for doc in case.documents if doc not in labels]
+    for is_relevant in product([False, True], repeat=len(rest)):
+        all_labels = labels | dict(zip(rest, is_relevant))
+        assert case.bounds(all_labels) == pytest.approx((low, low), abs=1e-12)
+
+
+@given(cases(), st.sets(st.sampled_from(NAMES)))
+def test_with_all_labels_it_is_the_difference_of_the_metric(case, relevant):
+    """What is known in the end is what `evaluate` says of both lists with that gold."""
+    labels = {doc: doc in relevant for doc in case.documents}
+    slow = slow_difference(case.metric, case.old, case.new, relevant, case.beyond)
+    assert case.bounds(labels) == pytest.approx((slow, slow), abs=1e-9)
+
+
+@given(cases(), st.dictionaries(st.sampled_from(NAMES), st.booleans(), max_size=3))
+def test_bounds_are_the_extremes_over_all_unknown_labels(case, known):
+    """The bounds are the least and the greatest difference of all that the labels may be."""
+    labels = {doc: known[doc] for doc in case.documents if doc in known}
+    rest = [doc for doc in case.documents if doc not in labels]
+    values = [
+        case.bounds(labels | dict(zip(rest, chosen)))[0]
+        for chosen in product([False, True], repeat=len(rest))
+    ]
+    assert case.bounds(labels) == pytest.approx((min(values), max(values)), abs=1e-12)
+
+
+def test_precision_needs_what_came_or_went_alone():
+    """By hand: of [a b c] and [b a d], precision@3 asks for c and d; in another order for none."""
+    case = TwoLists(LabelledMetric("precision", 3), ("a", "b", "c"), ("b", "a", "d"))
+    assert case.wanted({}) == ("c", "d")
+    assert case.bounds({}) == pytest.approx((-1 / 3, 1 / 3))
+    assert TwoLists(case.metric, ("a", "b"), ("b", "a")).wanted({}) == ()
+
+
+def test_hit_rate_asks_for_what_stayed_only_where_that_decides():
+    """By hand: c relevant and d not leaves it to a and b, one after the other; both settle it."""
+    case = TwoLists(LabelledMetric("hit_rate", 3), ("a", "b", "c"), ("b", "a", "d"))
+    assert case.wanted({}) == ("c", "d")
+    assert case.wanted({"c": True, "d": True}) == case.wanted({"c": False, "d": False}) == ()
+    assert case.wanted({"c": True, "d": False}) == ("a",)
+    assert case.wanted({"c": True, "d": False, "a": True}) == ()
+    assert case.bounds({"c": True, "d": False, "a": False, "b": False}) == (-1.0, -1.0)
+
+
+def test_pooled_metrics_divide_by_what_is_known_to_be_relevant():
+    """By hand: recall@2 of [a b] and [a c], a and c relevant and one more known, is 1/3 more."""
+    case = TwoLists(LabelledMetric("recall", 2), ("a", "b"), ("a", "c"), beyond=1)
+    labels = {"a": True, "b": False, "c": True}
+    assert case.bounds(labels) == pytest.approx((1 / 3, 1 / 3))
+    assert case.wanted({"b": False, "c": False}) == ()
+    assert case.wanted({"b": False, "c": True}) == ("a",)
+
+
+def test_many_unknown_documents_of_map_have_the_bounds_of_the_metric():
+    """Beyond what can be tried out the bounds are those of any difference, and so are right."""
+    names = tuple(map(str, range(26)))
+    case = TwoLists(LabelledMetric("map", 13), names[:13], names[13:])
+    assert case.bounds({}) == (-1.0, 1.0)
+    assert case.bounds(dict.fromkeys(names, False)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("precision", "cut-off"),
+        ("ndcg@5(gain=exp2)", "without options"),
+        ("rbp@5", "does not follow from which documents are relevant"),
+        ("nonsense@5", "nonsense"),
+    ],
+)
+def test_what_cannot_be_labelled_is_said(text, words):
+    """A metric without a cut-off, with options, or made of more is an error that says so."""
+    with pytest.raises(UsageError, match=words):
+        LabelledMetric.of(text)
+
+
+def test_names_of_metrics_are_read_as_elsewhere():
+    """Another spelling is the same metric."""
+    assert str(LabelledMetric.of("nDCG@10")) == "ndcg@10"
+    assert np.isclose(TwoLists(LabelledMetric.of("MRR@2"), ("a",), ()).bounds({"a": True})[0], -1)

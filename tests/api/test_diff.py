@@ -1,0 +1,107 @@
+"""`kragx.diff`: what it takes, and gates."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kragx import DataError, Doc, GoldDataset, Query, Retrieved, Run, UsageError, diff
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Writes results files of lists of ids, by question."""
+
+    def write(name, lists, **fields):
+        rows = [
+            {"query_id": f"q{n}", "query": f"question {n}", "retrieved": [{"id": i} for i in ids]}
+            | {field: value[n] for field, value in fields.items()}
+            for n, ids in enumerate(lists)
+        ]
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return str(path)
+
+    return write
+
+
+def test_sources_agree(files):
+    """Files, runs and lists give the same numbers."""
+    lists = ["ab", "cd"], ["ab", "dc"]
+    texts = [[[f"text {i}" for i in ids] for ids in side] for side in lists]
+    by_path = diff(files("v1.jsonl", lists[0]), files("v2.jsonl", lists[1]))
+    assert (by_path.old, by_path.new) == ("v1", "v2")
+    runs = [Run.from_documents({f"q{n}": [*ids] for n, ids in enumerate(s)}) for s in texts]
+    for outcome in (diff(*texts), diff(*runs)):
+        assert outcome.mean == by_path.mean
+    assert diff(*texts).old == "old"
+
+
+def test_a_retriever_asked_twice_shows_its_noise():
+    """The second answer is another: half of two questions differ, and their names do, too."""
+    calls = []
+
+    def moody(question):
+        calls.append(question)
+        return ["late"] if len(calls) == 4 else [question]
+
+    rows = GoldDataset((Query("q1", "one"), Query("q2", "two")))
+    outcome = diff(moody, moody, questions=rows)
+    assert outcome.mean["unchanged@1"] == 0.5
+    assert outcome.new == f"{outcome.old} (again)"
+    with pytest.raises(UsageError, match="nobody says what"):
+        diff(moody, moody)
+
+
+def test_questions_that_one_file_lacks(files):
+    """They join by id; what one side lacks is counted."""
+    outcome = diff(files("v1.jsonl", ["a"]), files("v2.jsonl", ["a", "b"]))
+    assert (outcome.counts["n_questions"], outcome.counts["n_missing_old"]) == (2, 1)
+
+
+def test_other_weights_are_refused(files):
+    """The first question that stands for other asks in either file is named."""
+    old = files("v1.jsonl", ["a", "b"], weight=[1, 2])
+    new = files("v2.jsonl", ["a", "b"], weight=[1, 3])
+    with pytest.raises(DataError, match="query 'q1' has weight 2 in v1 and 3 in v2"):
+        diff(old, new)
+    assert diff(old, new, questions=old).mean["unchanged@1"] == 1.0
+
+
+def test_rules_of_the_questions():
+    """What a rule reads must be the same, without being named; what nobody reads need not."""
+    runs = [
+        Run({"q1": Retrieved((Doc("a", metadata={"tenant": name, "seen": name}),))}, name=name)
+        for name in ("x", "y")
+    ]
+    rules = {"tenant": {"metadata.tenant": {"not": "x"}}}
+    outcome = diff(*runs, questions=GoldDataset((Query("q1"),), forbidden=rules))
+    assert outcome.identity.fields == ("metadata.tenant",)
+    assert outcome.mean["unchanged@1"] == 0.0
+    assert diff(*runs).mean["unchanged@1"] == 1.0
+
+
+def test_gates(files):
+    """A limit on a share, with the colon or without; its depth is looked at."""
+    paths = files("v1.jsonl", ["abc", "def"]), files("v2.jsonl", ["abc", "dfe"])
+    outcome = diff(*paths, gates=["unchanged@2 >= 0.5", "unchanged@2: > .5", "rbo: >= .9"])
+    assert [gate.passed for gate in outcome.gates] == [True, False, True]
+    assert outcome.ks == (1, 2, 5)
+    for text in ("ndcg@5: >= 1", "unchanged@5: surely >= .5", "unchanged@0 > 1", "unchanged@5: x"):
+        with pytest.raises(UsageError, match="is no condition here"):
+            diff(*paths, gates=[text])
+
+
+def test_plain_values(files):
+    """JSON has the means by name and what changed, by ranks."""
+    plain = diff(files("v1.jsonl", ["ab", "cd"]), files("v2.jsonl", ["ab", "xc"])).to_dict()
+    assert plain["mean"]["unchanged@5"] == 0.5
+    (changed,) = plain["changed"]
+    assert (changed["query_id"], changed["came"], changed["went"], changed["moved"]) == (
+        "q1",
+        [1],
+        [2],
+        [[1, 2]],
+    )
+    json.dumps(plain)

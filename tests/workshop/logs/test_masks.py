@@ -1,0 +1,124 @@
+"""Personal data in logs: what is masked, what is not, and the file of patterns."""
+
+from __future__ import annotations
+
+import pytest
+
+from kragx.errors import ConfigError
+from kragx.workshop.logs import Masker, read_masks
+
+PERSONAL = {
+    "email": (
+        *("kim.cs@naver.com", "hong_gd@daum.net으로", "a+b@mail.example.co.kr", "josé@correo.es"),
+        *("ｋｉｍ＠ｎａｖｅｒ．ｃｏｍ", "kim(at)gmail.com", "abc [at] example [dot] org"),
+        *("kim골뱅이naver.com", "john at gmail dot com", "kim @ naver.com", "kim%40naver.com"),
+        *("홍길동@naver.com", "hong@회사.kr", "mailto:kim@naver.com", "(kim @ naver . com)"),
+    ),
+    "phone": (
+        *("010-1234-5678", "01012345678로", "010.1234.5678", "010 1234 5678", "(010) 1234-5678"),
+        *("010 - 1234 - 5678", "010–1234–5678", "０１０－１２３４－５６７８", "011-234-5678"),
+        *("+82 10-1234-5678", "+821012345678", "82-10-1234-5678", "HP010-1234-5678"),
+        *("02-123-4567", "02)123-4567", "(02) 123-4567", "031-123-4567", "070-1234-5678"),
+        *("공일공 일이삼사 오육칠팔", "전화번호 0212345678", "(555) 123-4567", "555-123-4567"),
+        *("1-800-555-0199", "+1 555 123 4567", "+44 20 7946 0958", "07700 900123"),
+        *("call 555-0123", "my number is 555 123 4567", "rang me from 212 555 0134"),
+        *("contact: 2125550134", '{"phone": "2125550134"}', "(020) 7946 0134", "T.053-123-4567"),
+        *("photo_01012345678.jpg", "kim,01012345678,seoul", "010_1234_5678", "010 12 34 5678"),
+    ),
+    "resident": ("900101-1234567", "900101 - 1234567", "주민번호 9001011234567", "900101-1******"),
+    "ssn": ("123-45-6789", "123–45–6789", "SSN 123456789", '{"ssn": "123456789"}'),
+    "card": (
+        *("4111 1111 1111 1111", "4111-1111-1111-1111", "5500005555555559", "3782 822463 10005"),
+        *("카드번호 1234-5678-9012-3456", "4111 - 1111 - 1111 - 1111"),
+        "4111 1111 1111 1111 12/27",
+    ),
+}  # fmt: skip
+
+CLEAN = (
+    *("제750조는 무엇인가요", "민법 제750조 제1항", "2023가합1234567", "사건번호 2019다12345"),
+    *("ISBN 978-89-374-6044-9", "ISBN 979-11-6050-443-1", "9788937460449", "9780306406157"),
+    *("ISBN 0-306-40615-2", "ISSN 1234-5678", "주문번호 20240315-1234567", "order 240315-1234567"),
+    *("order #113-1234567-1234567", "주문번호는 2024031512345678입니다", "ORD-01012345678"),
+    *("version 1.2.3.4567", "python 3.11.12", "kernel 5.15.0-1053-azure", "react@18.2.0"),
+    *("2024-03-15 12:30:45", "2024.03.15 ~ 2024.04.15", "192.168.10.200", "127.0.0.1:8080"),
+    *("serial 1234-5678-9012-3456", "송장번호 6123-4567-8901", "tracking 1Z999AA10123456784"),
+    *("1,234,567,890원", "250 300 4500", "우편번호 06236", "사업자번호 123-45-67890", "1588-1234"),
+    *("git clone git@github.com:org/repo", "@username hello", "CVE-2024-12345", "RTX-4090-24GB"),
+    *("icon@2x.png", "use @app.route here", "9400 1000 0000 0000 0000 00", "user@localhost"),
+    *("ISBN-10: 0-306-40615-2", "ISBN-10: 0306406152", "ABC-010-1234-5678", "37.5665, 126.9780"),
+    *("IMEI 356938035643809", "SKU-010-1234-5678", "ticket 2024-555-123-4567", "20 2020 2020"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PERSONAL)
+def test_masked(kind):
+    """Each form is masked under its kind, in a Korean and an English sentence, and nothing else."""
+    masker = read_masks()
+    for value in PERSONAL[kind]:
+        for text in (f"제 정보는 {value} 입니다", f"please use {value} today"):
+            masked = masker.text(text)
+            assert f"[{kind} " in masked, text
+            assert {*masker.counts} == {kind}, text
+            assert masked[:3] == text[:3]
+            assert masked[-3:] == text[-3:]
+
+
+def test_clean():
+    """Articles of laws, ISBNs, numbers of orders and versions stay as they are."""
+    masker = read_masks()
+    assert [masker.text(line) for line in CLEAN] == [*CLEAN]
+    assert not masker.counts
+
+
+def test_the_same_value():
+    """One value has one number, however it is written; another has another; each find counts."""
+    masker = read_masks()
+    assert masker.text("010-1234-5678, 01012345678, +82 10 1234 5678") == (
+        "[phone 1], [phone 1], [phone 1]"
+    )
+    assert masker.text("KIM@naver.com 010-1111-2222") == "[email 1] [phone 2]"
+    assert masker.within({"a": ["kim@naver.com", 3], "b": None}) == {
+        "a": ["[email 1]", 3],
+        "b": None,
+    }
+    assert masker.counts == {"phone": 4, "email": 2}
+
+
+def test_resident_numbers():
+    """13 digits with a day of birth that was, but for barcodes and moments, which have one, too."""
+    masker = read_masks()
+    for text in ("9001011234567", "0412313123456", "9203052234561"):
+        assert masker.text(f"번호 {text} 확인").startswith("번호 [resident "), text
+    for text in (
+        *("9002301234567", "9001017234567", "9913013234567"),  # no such day, or not yet
+        *("8801062628469", "8801043015653"),  # barcodes, whose last digit is right
+        *("1709123456780", "1767225600000"),  # moments in milliseconds
+    ):
+        assert masker.text(f"번호 {text} 확인") == f"번호 {text} 확인"
+
+
+def test_a_file(tmp_path):
+    """Where there is none it is written; a pattern that is added masks, one left out does not."""
+    path = tmp_path / "masks.yaml"
+    assert [mask.name for mask in read_masks(path).masks] == [
+        mask.name for mask in read_masks().masks
+    ]
+    assert path.read_text("utf-8").startswith("# What is masked")
+    path.write_text(r"staff: {pattern: '사번\s?\d{6}'}")
+    assert read_masks(path).text("사번 123456, 010-1234-5678") == "[staff 1], 010-1234-5678"
+    assert Masker(()).text("010-1234-5678") == "010-1234-5678"
+
+
+def test_mistakes(tmp_path):
+    """Each mistake of a file is named with its place, and a near name."""
+    path = tmp_path / "masks.yaml"
+    path.write_text(
+        "a: {pattern: '('}\nb: {patern: x}\nc: {pattern: x, check: crd}\n"
+        "d: {pattern: x, contxt: [y]}"
+    )
+    with pytest.raises(ConfigError) as raised:
+        read_masks(path)
+    assert [problem.partition(":")[0] for problem in raised.value.problems] == [
+        *("a.pattern", "b", "c.check", "d.contxt"),
+    ]
+    assert "perhaps you meant 'card'?" in str(raised.value)

@@ -1,0 +1,148 @@
+"""The questions of a lot, opened one after the other until their difference is decided."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from kragx.agreement.change.credit import LabelledMetric
+from kragx.agreement.change.lot import draw_lot
+from kragx.errors import UsageError
+from kragx.workshop.desk import Desk
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.queue.lot import LotFeed, lot_workshop
+from kragx.workshop.services.judging import JudgementForm
+from kragx.workshop.state.records import Judgement, Person, new_uid
+from kragx.workshop.state.state import State
+from tests.agreement.change.test_lot import asked
+from tests.comparison.lists.test_lists import side_by_side
+
+OLD, NEW = ["ab"] * 30, ["ac"] * 30
+
+
+class Bench:
+    """A workshop of a lot at work."""
+
+    def __init__(self, folder, state, metric, margin=None):
+        diff = side_by_side(OLD, NEW, queries=asked(len(OLD)))
+        self.lot, documents = draw_lot(diff, LabelledMetric.of(metric))
+        lot_workshop(folder, self.lot, documents)
+        workshop = Workshop.open(folder)
+        self.state = state(workshop)
+        queries = {question.query.id: question.query for question in diff.questions}
+        copies = Copies(workshop.documents)
+        self.feed = LotFeed(self.lot, queries, self.state, copies, 3, margin)
+        self.desk = Desk(workshop, self.state, feed=self.feed.feed)
+        self.owner = self.state.owner()
+        self.order = [question.query_id for question in self.lot.questions]
+
+    def next(self, person=None):
+        """The pair that somebody is shown; None without one."""
+        pair = self.desk.judging.next(person or self.owner)["pair"]
+        return pair and (pair["question"]["uid"], pair["document"]["id"])
+
+    def say(self, pair, grade=None, kind="grade", person=None):
+        """What somebody says of a pair."""
+        fields = {"uid": new_uid(), "question": pair[0], "document": pair[1]}
+        form = JudgementForm(**fields, kind=kind, grade=grade)
+        self.desk.judging.judge(person or self.owner, form)
+
+
+@pytest.fixture
+def bench(tmp_path) -> Iterator:
+    """Makes workshops of lots; the same folder goes on."""
+    with ExitStack() as stores:
+        yield lambda metric="precision@2", **options: Bench(
+            tmp_path / "w",
+            lambda workshop: State(stores.enter_context(workshop.store())),
+            metric,
+            **options,
+        )
+
+
+def test_one_question_after_the_other_in_the_order_drawn(bench):
+    """A person reads one question to its end; only what came or went of it is shown."""
+    work, pairs = bench(), []
+    for _ in range(6):
+        pairs.append(work.next())
+        work.say(pairs[-1], 0)
+    assert [uid for uid, _ in pairs[::2]] == [uid for uid, _ in pairs[1::2]] == work.order[:3]
+    assert {document for _, document in pairs} == {"b", "c"}
+    assert len(work.state.questions) == 4
+    lot = work.state.questions[work.order[1]].metadata["lot"]
+    assert lot == {"order": 2, "chance": pytest.approx(1 / 29)}
+
+
+def test_it_ends_once_it_is_decided_and_goes_on_where_it_stood(bench):
+    """All for the better: it ends before all is labelled, and who comes later finds it so."""
+    work = bench()
+    n = 0
+    while pair := work.next():
+        work.say(pair, 3 if pair[1] == "c" else 1)
+        n += 1
+        if n == 4:
+            work = bench()
+            assert work.feed.difference().counts["n_labelled"] == 2
+    assert work.feed.difference().verdict == "better"
+    assert 10 < n < 30
+    assert bench().feed.difference().low > 0
+    assert bench().next() is None
+
+
+def test_what_stayed_is_asked_where_hit_rate_needs_it(bench):
+    """By hand: c without b leaves it to a; a relevant settles it, and nothing of it is left."""
+    work = bench("hit_rate@2")
+    uid = work.order[0]
+    for document, grade, shown in (("b", 0, {"b", "c"}), ("c", 2, {"b", "c"}), ("a", 2, {*"abc"})):
+        assert work.next()[0] == uid
+        assert {*work.state.candidates[uid]} == shown
+        work.say((uid, document), grade)
+    assert work.next()[0] == work.order[1]
+    assert work.feed.difference().counts["n_labels"] == 3
+
+
+def test_put_off_unusable_odd_and_in_conflict_hold_nothing_up(bench):
+    """Whoever cannot say goes on with the next question; what is not known counts at its worst."""
+    work = bench()
+    first = work.next()
+    work.say(first, kind="later")
+    work.say(work.next(), 3)
+    assert work.next()[0] == work.order[1]
+    assert work.feed.difference().counts["n_put_off"] == 1
+    work.say(work.next(), kind="odd")
+    assert work.next()[0] == work.order[2]
+    work.say(work.next(), kind="unusable")
+    assert work.next()[0] == work.order[2]
+    work.say(work.next(), 0)
+    assert work.next()[0] == work.order[3]
+    other = Person(name="other")
+    pair = work.next()
+    work.say(pair, 0)
+    work.state.add([other])
+    said = {"question": pair[0], "document": pair[1], "person": other.uid}
+    work.state.add([Judgement(**said, grade=3)])
+    work.say(work.next(), 0)
+    counts = work.feed.difference().counts
+    assert (counts["n_labelled"], counts["n_put_off"]) == (0, 4)
+    work.say(first, 0)  # who comes back to it settles it
+    assert work.feed.difference().counts["n_labelled"] == 1
+
+
+def test_each_person_has_a_question_of_their_own(bench):
+    """Two people are not kept waiting by one another."""
+    work = bench()
+    other = Person(name="other")
+    work.state.add([other])
+    assert {work.next()[0], work.next(other)[0]} <= {*work.order[:2]}
+    assert [*work.state.questions] == work.order[:2]
+
+
+def test_another_lot_is_refused(bench, tmp_path):
+    """A folder of another metric, and a workshop of something else, stay as they are."""
+    bench()
+    with pytest.raises(UsageError, match=r"its metric is 'precision@2', not 'mrr@2'"):
+        bench("mrr@2")
+    (tmp_path / "w" / "lot.jsonl").unlink()
+    with pytest.raises(UsageError, match="there is a workshop already"):
+        bench()
