@@ -75,7 +75,8 @@ class LoggedGold(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
-        return {**plain(named), "scope": str(self.scope)}
+        biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
+        return {**plain(named), "scope": str(self.scope), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
