@@ -23,7 +23,7 @@ from kragx.metrics.match_table import Floats, Ints
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
 from kragx.workshop.logs.folding import Folded, fold
-from kragx.workshop.logs.gathering import Asks, gathered, kept
+from kragx.workshop.logs.gathering import Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -386,7 +386,7 @@ class _Source:
         self, row: int, ask: int, question: LoggedQuestion, gold: Sequence[Gold]
     ) -> tuple[Query, Retrieved | None]:
         text = self.asks.texts[int(self.folded.wordings[row])]
-        metadata = self.masker.within(kept(question.record, self.keep))
+        metadata = self.masker.within(fields_of(question.record, self.keep))
         query_type = metadata.pop("query_type", None)
         if question.answer is not None:
             metadata["logged_answer"] = self.masker.text(question.answer)
