@@ -125,6 +125,13 @@ def test_langsmith(tmp_path, form):
     assert [doc.text for doc in question.retrieved] == ["Here"]
 
 
+def test_silent(tmp_path):
+    """A trace that says no question is none, and is counted."""
+    logs = Logs([_lines(tmp_path / "t.jsonl", TRACE, {**TRACE, "id": "t2", "input": None})])
+    assert [question.text for question in logs.questions()] == ["Where?"]
+    assert logs.silent == ["t2"]
+
+
 def test_langsmith_feedback(tmp_path):
     """Feedback in a file of its own finds its run."""
     runs = _lines(tmp_path / "runs.jsonl", {**RUNS[0], "feedback_stats": None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import jsonschema
 import pytest
@@ -75,6 +76,9 @@ def test_numbers_of_asks_in_every_file(folder, kragx, here):
 
 def test_folders_and_baselines_are_compared_by_asks(folder, kragx, here):
     """What one reads of a folder, of a baseline and in a history is the difference of all asks."""
+    terms = [9] * 4 + [-1] * 8
+    ways = [abs(sum(map(int.__mul__, way, terms))) for way in product((1, -1), repeat=12)]
+    p = sum(way >= sum(terms) for way in ways) / len(ways)
     assert folder("old", (1, 2), "--save-baseline", "old.json").code == 0
     assert folder("new", (0,)).code == 0
     for earlier in ("old", "old.json"):
@@ -90,10 +94,12 @@ def test_folders_and_baselines_are_compared_by_asks(folder, kragx, here):
         ]
         assert difference["value"] == pytest.approx((9 - 2) / 18)
         assert (difference["wins"], difference["losses"]) == (4, 8)
+        assert difference["p"] == pytest.approx(p, abs=0.05)  # of 200 ways; unweighted .39
     history = kragx("history", ".", "--format", "json").json()
     (series,) = [own for own in history["series"] if own["retriever"] == "mine"]
-    step = series["steps"][1]["tests"]["hit_rate@1"]["difference"]
-    assert abs(step) == pytest.approx(7 / 18)  # both runs may be of one second
+    step = series["steps"][1]["tests"]["hit_rate@1"]
+    assert abs(step["difference"]) == pytest.approx(7 / 18)  # both runs may be of one second
+    assert step["p"] == p
 
 
 def test_without_weights_nothing_is_said_of_asks(folder, kragx, jsonl, here):

@@ -19,6 +19,7 @@ from kragx.comparison import (
     parse_gates,
     undecidable,
 )
+from kragx.comparison.verdict import needed_queries
 from kragx.errors import UsageError
 from kragx.evaluation.curves import curves
 from kragx.tuning import Rules, Setting, Tried, tuned
@@ -75,6 +76,32 @@ def test_by_hand():
     assert comparison.n_asks == 10
     assert comparison.best == "one"
     assert comparison.asks_text == "10 asks, as sure as 2 questions that weigh alike"
+
+
+def test_p_is_of_weighted_signs():
+    """Of 64 ways to flip 8, 1, 1, 1, 1, -1 twelve are as far from 0 as they are; unweighted 14."""
+    dataset, ranks = gold_set(6), ((1, 2), (2, 1))
+    for asks, n_extreme in (((8, 1, 1, 1, 1, 1), 12), ((1,) * 6, 14)):
+        results = pair(
+            weighted(dataset, asks.__getitem__),
+            lambda i: ranks[i == 5][0],
+            lambda i: ranks[i == 5][1],
+        )
+        (difference, *_) = compare(results, resamples=200).overall.differences
+        assert difference.p == n_extreme / 64
+
+
+def test_questions_that_would_decide_are_of_these_weights():
+    """As many more are needed as one question of these weights is less sure than one alike."""
+    dataset = weighted(gold_set(60), lambda i: 1 + 4 * (i % 4 == 0))
+    results = pair(dataset, lambda i: 1 + i % 2, lambda i: 1 + (i + (i % 9 > 0)) % 2)
+    comparison = compare(results, resamples=1_000)
+    (rival, *_) = comparison.overall.differences
+    assert rival.effective == pytest.approx(120**2 / (45 + 15 * 25))
+    (fewest, _), _ = needed_queries(comparison, rival)
+    effect = abs(rival.effect) + 1 / rival.effective**0.5
+    exact = ((comparison.least + 0.8416) / effect) ** 2 * 60 / rival.effective
+    assert exact <= fewest <= max(61, exact * 1.1 + 1)
 
 
 def test_folded_means_are_those_of_all_asks():

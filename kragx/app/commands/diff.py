@@ -160,7 +160,8 @@ def diff(
         max_failed=max_failed,
     )
     labelled = None
-    if workshop is not None and metric is not None:
+    # Who failed can neither win, lose nor tie, so nobody is asked for labels.
+    if workshop and metric and not any(failure.failed for failure in result.failures):
         from kragx.app.commands.diff_labels import labelled_difference
 
         labelled = labelled_difference(

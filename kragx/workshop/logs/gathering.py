@@ -63,7 +63,7 @@ def gathered(
     numbers: dict[str, int] = {}
     values: dict[str, int] = {}
     sessions: dict[str, int] = {}
-    of_text, of_slice, of_session = array("l"), array("l"), array("l")
+    of_text, of_slice, of_session = array("q"), array("q"), array("q")
     around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
     clicks: dict[int, tuple[str, ...]] = {}
     for ask, question in enumerate(questions):

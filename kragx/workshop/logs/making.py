@@ -48,7 +48,8 @@ class LoggedGold(Result):
         n_asks_of_gold: the asks of the questions that gold could be had for; None where all count.
         first, last: the days of the first and last ask; None where the log has no times.
         n_up, n_down: thumbs.
-        n_broken: lines and values that were left out.
+        n_broken: lines that were left out, as they cannot be read.
+        n_silent: traces that say no question.
         masked: by kind, how many finds were masked; those in what was retrieved and answered come
             as questions are read.
         design: how questions were drawn; empty where all were taken.
@@ -65,6 +66,7 @@ class LoggedGold(Result):
     n_up: int
     n_down: int
     n_broken: int
+    n_silent: int
     masked: Mapping[str, int]
     design: Mapping[str, Any]
     gold_from: GoldFrom | None
@@ -132,6 +134,8 @@ class LoggedGold(Result):
         yield Line(self.scope)
         if self.gold_from is not None:
             yield warning(_BIASED[self.gold_from])
+        if self.n_silent:
+            yield Line(phrase("traces without a question, left out: {n}", n=self.n_silent))
         if self.n_broken:
             yield warning(
                 phrase(
@@ -246,6 +250,7 @@ def gold_from_logs(
         n_up=int((asks.thumbs > 0).sum()),
         n_down=int((asks.thumbs < 0).sum()),
         n_broken=len(logs.broken),
+        n_silent=len(logs.silent),
         masked=masker.counts,
         design=design,
         gold_from=gold_from,

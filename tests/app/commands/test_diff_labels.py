@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from kragx.workshop.state.records import new_uid
+from tests.app.commands.test_diff import config  # noqa: F401  # a fixture where it is imported
 from tests.app.commands.test_workshop import ask, serving_links
 from tests.workshop.serving import written
 
@@ -76,6 +77,17 @@ def test_only_looking_says_where_it_stands(files, tmp_path, kragx):
     words = " ".join(done.out.split())
     assert "precision@3 over all questions, new minus old: - [-0.0556, +0.0556]" in words
     assert "0 of the 20 questions whose lists need labels" in words
+
+
+def test_who_failed_is_not_labelled(config, tmp_path, kragx):
+    """A version that failed is not comparable, so no workshop is made; a tolerated failure is."""
+    folder = tmp_path / "w"
+    command = ("diff", "reordered", "broken", "--config", config, "--workshop", folder)
+    assert kragx(*command, "--metric", "mrr@2", "--look").code == 5
+    assert not folder.exists()
+    done = kragx(*command, "--metric", "mrr@2", "--look", "--max-failed", "0.25")
+    assert (done.code, folder.exists()) == (0, True)
+    assert "do not have two lists: 1" in done.out
 
 
 @pytest.mark.parametrize(
