@@ -46,6 +46,7 @@ CLEAN = (
     *("git clone git@github.com:org/repo", "@username hello", "CVE-2024-12345", "RTX-4090-24GB"),
     *("icon@2x.png", "use @app.route here", "9400 1000 0000 0000 0000 00", "user@localhost"),
     *("ISBN-10: 0-306-40615-2", "ISBN-10: 0306406152", "ABC-010-1234-5678", "37.5665, 126.9780"),
+    *("쿠폰 코드 2345678901", "weights @ np.where(x)", "shared=3313664, text=2310144"),
     *("IMEI 356938035643809", "SKU-010-1234-5678", "ticket 2024-555-123-4567", "20 2020 2020"),
 )  # fmt: skip
 
@@ -68,6 +69,14 @@ def test_clean():
     masker = read_masks()
     assert [masker.text(line) for line in CLEAN] == [*CLEAN]
     assert not masker.counts
+
+
+def test_whole():
+    """The whole of a value is masked, and no more: neither its last part nor a full stop stays."""
+    masker = read_masks()
+    assert masker.text("to a.b@mail.example.co.uk. See me.") == "to [email 1]. See me."
+    assert masker.text("4111 1111 1111 1111, 123") == "[card 1], 123"
+    assert masker.text("+82 10-1234-5678번") == "[phone 1]번"
 
 
 def test_the_same_value():
