@@ -114,7 +114,7 @@ def test_what_is_no_weight(tmp_path: Path, field: str, value: Any, message: str)
     for read in (read_results, lambda source: evaluate(source, match="id")):
         with pytest.raises(DataError, match=rf"results\.jsonl:2: {field}: {message}"):
             read(str(path))
-    (problem,) = [each for each in validate(str(path)).problems if each.level == "error"]
+    (problem,) = [problem for problem in validate(str(path)).problems if problem.level == "error"]
     assert (problem.line, problem.field) == (2, field)
 
 

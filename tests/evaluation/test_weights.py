@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,24 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, evaluate, write_gold, write_results
+from kragx import (
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    Retrieved,
+    Run,
+    Searches,
+    evaluate,
+    write_gold,
+    write_results,
+)
 from kragx.app import config
 from kragx.app.pipeline import run as run_config
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 from kragx.evaluation.parts import part
+from kragx.judging import Answer, Judge, Request, Usage
 from kragx.metrics import KRAGX, MatchTable, compute, parse
 from tests.thoroughness import examples
 
@@ -199,6 +212,64 @@ def test_weights_stay_with_the_matches() -> None:
     joint = Evaluation.of_runs([result, evaluated(questions[::-1], [3, 1], ["mrr@2"])])
     assert joint["mrr@2"] == pytest.approx((0.625 + 0.875) / 2)
     assert joint.weights is result.weights
+
+
+def test_searches_facts_and_a_judge(tmp_path: Path) -> None:
+    """What searches cost, facts and judged relevance count a question as often as it is asked."""
+
+    def search(*texts: str, tokens: int) -> dict[str, Any]:
+        docs = [{"text": text} for text in texts]
+        return {"retrieved": docs, "tokens": tokens, "seconds": tokens / 10}
+
+    made = [
+        [search("x", tokens=5), search("red car", tokens=20)],
+        [search("blue bus", tokens=40)],
+        [search("x", tokens=7)],
+    ]
+    golds, asks = ["red car", "blue bus", "big tree"], [3, 1, 2]
+
+    def numbers_of(rows: list[int], weights: list[int], name: str) -> Evaluation:
+        queries = tuple(
+            Query(
+                f"q{n}",
+                f"question {row}?",
+                (Gold(text=golds[row]),),
+                metadata={"facts": [golds[row], "x"]},
+                weight=weight,
+            )
+            for n, (row, weight) in enumerate(zip(rows, weights))
+        )
+        judge = Judge(Colours(), store=tmp_path / name, progress=False)
+        return evaluate(
+            GoldDataset(queries),
+            {f"q{n}": Searches(made[row]) for n, row in enumerate(rows)},
+            match="text",
+            metrics=[
+                *("tokens_per_gold", "tokens_to_evidence", "seconds_to_evidence_p90"),
+                *("evidence_recall@1", "first_search", "waste", "recall(of=all)"),
+                *("context_completeness@1", "precision_judged@1"),
+            ],
+            relevance_match={"method": "llm", "judge": judge},
+        )
+
+    folded = numbers_of([0, 1, 2], asks, "folded")
+    unfolded = numbers_of([0, 0, 0, 1, 2, 2], [1] * 6, "unfolded")
+    assert folded["tokens_per_gold"] == pytest.approx((3 * 25 + 40 + 2 * 7) / 4)
+    assert folded["precision_judged@1"] == pytest.approx(1 / 6)
+    for name, number in unfolded.mean.items():
+        assert alike(folded.mean[name], number), name
+    assert folded.intervals["tokens_per_gold"] is not None
+
+
+class Colours:
+    """A judge's client from a script: what holds "blue" is relevant."""
+
+    settings: Mapping[str, Any] = {"provider": "scripted", "base_url": None, "model": "colours"}
+
+    async def ask(self, request: Request) -> Answer:
+        """A grade."""
+        grade = 3 if "blue bus" in request.messages[-1][1] else 0
+        return Answer(json.dumps({"reason": "", "grade": grade}), Usage(10, 5), "colours")
 
 
 def files(folder: Path) -> str:

@@ -115,13 +115,13 @@ def coverage(kind: str, weighing: str, share: float, slope: float, n: int, times
     rank = (np.argsort(np.argsort(weights + rng.random(len(weights)) / 1e6)) + 0.5) / len(weights)
     values = VALUES[kind](rng, rank, share, slope)
     truth = float((weights * values).sum() / weights.sum())
-    n_held = 0
+    n_covered = 0
     for _ in range(times):
         drawn = rng.integers(0, len(values), n)
         sample, zero, one = values[drawn][:, None], np.zeros(1), np.ones(1)
         low, high = score_intervals(sample, zero, one, weights=weights[drawn])[:, 0]
-        n_held += low <= truth <= high
-    return n_held / times
+        n_covered += low <= truth <= high
+    return n_covered / times
 
 
 @pytest.mark.integration
@@ -134,8 +134,8 @@ def test_hits_are_covered(n: int, weighing: str, slope: int) -> None:
     Two deviations of 1,000 draws are allowed for.
     """
     for share in (0.5, 0.9):
-        held = coverage("hits", weighing, share, slope, n, 1_000)
-        assert 0.92 - 0.015 <= held <= 0.985 + 0.006, (share, held)
+        share_covered = coverage("hits", weighing, share, slope, n, 1_000)
+        assert 0.92 - 0.015 <= share_covered <= 0.985 + 0.006, (share, share_covered)
 
 
 @pytest.mark.integration
@@ -145,5 +145,5 @@ def test_hits_are_covered(n: int, weighing: str, slope: int) -> None:
 def test_other_values_are_covered(kind: str, weighing: str, slope: int) -> None:
     """Those of other weighted values hold it in 93 to 97 %, from 60 questions on."""
     for n in (60, 300):
-        held = coverage(kind, weighing, 0.5, slope, n, 1_000)
-        assert 0.93 - 0.015 <= held <= 0.97 + 0.01, (n, held)
+        share_covered = coverage(kind, weighing, 0.5, slope, n, 1_000)
+        assert 0.93 - 0.015 <= share_covered <= 0.97 + 0.01, (n, share_covered)
