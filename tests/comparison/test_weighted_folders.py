@@ -23,6 +23,24 @@ statistics: {resamples: 200}
 """
 
 
+TOY = """
+class Asked:
+    def __init__(self, way):
+        self.way = way
+
+    def retrieve(self, question):
+        number = int(question.split()[-1])
+        right = (number % 6 in (0, 3)) == (self.way == "frequent")
+        return [{"id": f"g{number}" if right else "x", "text": "a text"}]
+"""
+GRID = """
+dataset: gold.jsonl
+retrievers: {mine: {class: 'toy_asked:Asked', args: {grid: {way: [rare, frequent]}}}}
+match: id
+metrics: [hit_rate@1]
+"""
+
+
 @pytest.fixture
 def folder(kragx, jsonl, here):
     """Run on 24 questions; `mine` finds the gold of those in `first` at rank 1, else at rank 2."""
@@ -72,6 +90,23 @@ def test_numbers_of_asks_in_every_file(folder, kragx, here):
     assert index["queries"]["weights"][:6] == ASKS
     assert index["standings"]["id"]["n_asks"] == 72
     assert "asks that it stands for: 9" in kragx("explain", "out", "-q", "q0").out
+
+
+def test_a_gate_that_so_few_effective_questions_cannot_pass(folder):
+    """Before anything is asked: 24 questions of these weights are as sure as 12.46 (Kish)."""
+    outcome = folder("out", (0, 3), "--set", 'gates={hit_rate@1: "surely >= 0.8"}')
+    assert f"only be surely at least {0.025 ** (1 / (72**2 / 416)):.4f}" in outcome.err
+
+
+def test_a_grid_of_a_config_is_tuned_by_asks(kragx, folder, module, here, monkeypatch):
+    """The setting that serves frequent questions is taken, though most get worse."""
+    monkeypatch.syspath_prepend(str(here))
+    module("toy_asked", TOY)
+    assert folder("out", (0,)).code == 0
+    (here / "grid.yaml").write_text(GRID, encoding="utf-8")
+    assert kragx("run", "grid.yaml", "-o", "tuned").code == 0
+    report = json.loads((here / "tuned" / "report.json").read_text(encoding="utf-8"))
+    assert report["tunings"][0]["best"] == "mine[way=frequent]"
 
 
 def test_folders_and_baselines_are_compared_by_asks(folder, kragx, here):

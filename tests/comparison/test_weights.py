@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import Gold, GoldDataset, Run, compare, evaluate, sweep
+from kragx import Doc, Gold, GoldDataset, Run, compare, evaluate, sweep, tune
 from kragx.comparison import (
     Results,
     RetrieverScores,
@@ -19,9 +19,18 @@ from kragx.comparison import (
     parse_gates,
     undecidable,
 )
+from kragx.comparison.statistics import (
+    effect_sizes,
+    mean_intervals,
+    sign_flip_p,
+    sure_bounds,
+    worse_parts,
+)
 from kragx.comparison.verdict import needed_queries
+from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.errors import UsageError
 from kragx.evaluation.curves import curves
+from kragx.metrics.intervals import with_exact_limits
 from kragx.tuning import Rules, Setting, Tried, tuned
 
 from .support import evaluation, gold_set
@@ -89,6 +98,91 @@ def test_p_is_of_weighted_signs():
         )
         (difference, *_) = compare(results, resamples=200).overall.differences
         assert difference.p == n_extreme / 64
+
+
+def test_every_number_is_of_the_weights():
+    """Intervals, what is sure, effects and worse slices are what statistics make of the weights."""
+    rng = np.random.default_rng(8)
+    ranks, asks = rng.integers(1, 4, (2, 60)), rng.pareto(1.2, 60) + 0.1
+    dataset = weighted(gold_set(60, kind=lambda i: "ab"[i % 3 == 0]), asks.__getitem__)
+    results = pair(dataset, ranks[0].__getitem__, ranks[1].__getitem__)
+    comparison = compare(results, slices=["kind"], resamples=300, correction="none")
+    parts = [np.flatnonzero(np.arange(60) % 3 == 0), np.flatnonzero(np.arange(60) % 3 > 0)]
+    views = [(comparison.overall, np.arange(60))]
+    views += [(own, parts[own.label == "a"]) for own in comparison.slices]
+    for view, rows in views:
+        w = asks[rows]
+        for metric, at in (("hit_rate@1", lambda r: r == 1.0), ("mrr@10", lambda r: 1 / r)):
+            columns = np.stack([at(of_one[rows]) for of_one in ranks], axis=1).astype(float)
+            ends = mean_intervals(columns, [(0.0, 1.0)] * 2, weights=w)
+            sure = sure_bounds(columns, ends, np.zeros(2), np.ones(2), weights=w)
+            for column, name in enumerate(("one", "other")):
+                mean = view.means[name][metric]
+                assert (mean.low, mean.high) == pytest.approx(tuple(ends[:, column]))
+                assert (mean.sure_low, mean.sure_high) == pytest.approx(tuple(sure[:, column]))
+            gains = columns[:, [1]] - columns[:, [0]]
+            ends = mean_intervals(gains, [None], weights=w)
+            sure = sure_bounds(gains, ends.clip(-1, 1), -np.ones(1), np.ones(1), weights=w)
+            difference = view.difference(metric, "other")
+            assert (difference.low, difference.high) == pytest.approx(tuple(ends[:, 0].clip(-1, 1)))
+            assert (difference.sure_low, difference.sure_high) == pytest.approx(tuple(sure[:, 0]))
+            assert difference.effect == pytest.approx(effect_sizes(gains, w)[0])
+    best = ranks[int(comparison.best == "other")]
+    tests, _ = worse_parts((best == 1).astype(float), parts, 300, weights=asks)
+    assert {own.label: own.p_worse for own in comparison.slices} == dict(zip("ba", tests.p))
+
+
+def aligned(values, weights, metric="leak@5", **options):
+    """One retriever's values of a metric, by themselves."""
+    column = (metric, "one")
+    return Aligned(
+        tuple(f"q{row}" for row in range(len(values))),
+        ("one",),
+        (metric,),
+        {column: np.array(values)},
+        frozenset([metric]),
+        {metric: "lower"},
+        "one",
+        Settings(resamples=100),
+        **{"doubts": {column: (0.0, 0.0)}, "weights": np.array(weights), **options},
+    )
+
+
+def estimate(table):
+    """Of the only metric."""
+    tests = PairTests(table, table.means())
+    ((mean,),) = (means.values() for means in tests.overall(tests.families).means.values())
+    return mean
+
+
+def test_what_is_not_known_weighs_at_its_worst():
+    """Of two unknown questions that may leak one is open: the heavier one, at worst."""
+    values, weights = [1.0, 0.0, np.nan, np.nan], [2.0, 4.0, 1.0, 6.0]
+    mean = estimate(aligned(values, weights, n_open={("leak@5", "one"): 1}))
+    assert mean.bounds == pytest.approx((2 / 12, 8 / 12))
+    known = aligned([1.0] + [0.0] * 39, [5.0, *[1.0] * 39])
+    own = estimate(known)
+    ends = with_exact_limits(
+        np.full((2, 1), np.nan),
+        known.columns["leak@5", "one"][:, None],
+        ["exact"],
+        np.zeros(1, int),
+        np.zeros((2, 1)),
+        weights=known.weights,
+    )
+    assert (own.low, own.high) == pytest.approx(tuple(ends[:, 0]))
+    assert (own.sure_low, own.sure_high) == pytest.approx(tuple(ends[:, 0]))
+
+
+def test_missing_judgements_are_of_asks():
+    """What may lower the sum of all weights by 6 lowers a mean of 20 asks by .3."""
+    values, weights = np.arange(12) % 2 * 0.5, [9.0, *[1.0] * 11]
+    plain, doubted = (
+        estimate(aligned(values, weights, "mrr@5", doubts={("mrr@5", "one"): doubt}))
+        for doubt in ((0.0, 0.0), (6.0, 2.0))
+    )
+    assert plain.sure_low - doubted.sure_low == pytest.approx(0.3)
+    assert doubted.sure_high - plain.sure_high == pytest.approx(0.1)
 
 
 def test_questions_that_would_decide_are_of_these_weights():
@@ -272,4 +366,49 @@ def test_tuning_takes_what_is_best_for_what_is_asked():
     plain, weighed = tuned(tried, rules), tuned(tried, rules, weights=asks)
     assert (plain.take, weighed.take) == ("mine[k=1]", "mine[k=2]")
     assert weighed.held_out.mean == pytest.approx(0.1 + 0.8 * 40 / 42, abs=0.02)
+    good, bad = weighed.settings
+    for number in (good.mean, good.held_out, weighed.curves[0].points[1].mean):
+        assert number == pytest.approx(0.1 + 0.8 * 40 / 42, abs=0.02)
+    assert (good.p, good.on_front, bad.on_front) == (1.0, True, False)
+    assert bad.p < 0.05
+    assert [point.told_apart for point in weighed.curves[0].points] == [True, False]
     assert tuned(tried, rules, weights=None) == plain
+
+
+def test_a_simpler_setting_is_tested_by_asks():
+    """What the questions held out say of a simpler setting is the test of weighted leads."""
+    rng = np.random.default_rng(5)
+    asks = np.where(np.arange(60) % 5 == 0, 25.0, 1.0)
+    best = rng.random(60)
+    simple = best + np.where(np.arange(60) < 30, -1e-3 * rng.random(60), rng.normal(0.1, 0.3, 60))
+    simple[:2] += 0.002  # in so few alike that nothing is told there
+    pair_of = [Setting("mine", {"k": k}, (place,)) for place, k in enumerate((1, 2))]
+    tried = [Tried(own, own.name, v) for own, v in zip(pair_of, (simple, best))]
+    halves = np.arange(2), np.arange(30, 60)
+    halves = np.concatenate([np.arange(0, 30)]), halves[1]
+    result = tuned(tried, Rules("m", resamples=500, range=None), halves=halves, weights=asks)
+    if result.held_out.simpler is None:
+        pytest.fail("the simpler one is not chosen")
+    lead = (simple - best)[30:]
+    expected = sign_flip_p((lead * asks[30:] / 25)[:, None], 500)
+    assert result.held_out.p == expected[0]
+    assert result.held_out.difference == pytest.approx(np.average(lead, weights=asks[30:]))
+
+
+def test_tune_reads_the_weights_of_the_gold_set():
+    """A grid that is tried from Python takes what serves the frequent questions."""
+    asks = [30.0 if i % 4 == 0 else 1.0 for i in range(48)]
+    dataset = weighted(gold_set(48), asks.__getitem__)
+
+    def make(way):
+        def ask(question):
+            number = int(question.split()[-1])
+            right = (number % 4 == 0) == (way == "frequent")
+            return [Doc(id=f"g{number}" if right else "x", text="a text")]
+
+        return ask
+
+    grid = {"way": ["rare", "frequent"]}
+    for gold, take in ((dataset, "make[way=frequent]"), (gold_set(48), "make[way=rare]")):
+        tuning = tune(gold, make, grid, metric="hit_rate@1", match="id", progress=False)
+        assert tuning.take == take

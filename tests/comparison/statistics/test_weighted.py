@@ -17,6 +17,7 @@ from kragx.comparison.statistics import (
     queries_needed,
     sign_flip_p,
     sure_bounds,
+    unseen,
     worse_parts,
 )
 from kragx.comparison.statistics.weighted import linearised, of_rows, signed, weighted_means
@@ -97,6 +98,17 @@ def test_sure_bounds_count_effective_questions():
     bounds = sure_bounds(values, np.full((2, 1), np.nan), np.zeros(1), np.ones(1), weights=weights)
     assert bounds[0, 0] == 0
     assert bounds[1, 0] == pytest.approx(max(exact_limits(0, 240)[1], 3.8415 / 243.8415), abs=1e-5)
+
+
+def test_what_nobody_asks_is_no_evidence():
+    """Bounds are those without the questions of weight 0, whatever these say."""
+    values, weights = np.repeat([1.0, 0.0, 0.25], 10)[:, None], np.repeat([1.0, 3.0, 0.0], 10)
+    ends = np.full((2, 1), np.nan)
+    every = sure_bounds(values, ends, np.zeros(1), np.ones(1), weights=weights)
+    asked = sure_bounds(values[:20], ends, np.zeros(1), np.ones(1), weights=weights[:20])
+    assert every == pytest.approx(asked)
+    alike = behind_best(np.repeat(values, 2, axis=1), weights=weights)
+    assert alike.most == pytest.approx(unseen(16))  # 40^2 over 100
 
 
 def test_a_part_is_worse_by_its_asks():
