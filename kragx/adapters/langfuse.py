@@ -67,7 +67,7 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, int]]:
         name: of the score; None for the usual names of thumbs.
     """
     trace = str(_of(record, "traceId", "trace_id") or record.get("id"))
-    own = str(record.get("id")) if _is_observation(record) else ""
+    observation = str(record.get("id")) if _is_observation(record) else ""
     if _is_score(record):
         listed: Any = [record]
     else:
@@ -80,9 +80,9 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, int]]:
             for part in _parts(as_json(value))
         ]
     for score in listed:
-        said = thumb(_of(score, "stringValue", "string_value", "value"))
-        if is_thumb(score.get("name"), name) and said is not None:
-            yield (trace, str(_of(score, "observationId", "observation_id") or own)), said
+        mark = thumb(_of(score, "stringValue", "string_value", "value"))
+        if is_thumb(score.get("name"), name) and mark is not None:
+            yield (trace, str(_of(score, "observationId", "observation_id") or observation)), mark
 
 
 def _parts(value: Any) -> Iterable[Any]:

@@ -214,8 +214,8 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Pla
         mean = value.get("avg") if isinstance(value, Mapping) else None
         if isinstance(mean, float) and 0 < mean < 1:
             mean = 1 if mean >= 0.5 else -1
-        if is_thumb(key, name) and (said := thumb(mean)) is not None:
-            yield (str(record.get("trace_id") or run), run), said
+        if is_thumb(key, name) and (mark := thumb(mean)) is not None:
+            yield (str(record.get("trace_id") or run), run), mark
 
 
 def _is_feedback(record: Mapping[str, Any]) -> bool:

@@ -62,7 +62,7 @@ class LoggedSpan:
 
     Attributes:
         place, around: where it is, and what it stands in.
-        asked: what it was asked, if it says so.
+        question: what it was asked, if it says so.
         documents: what it retrieved, if it is a retriever or reranker.
         is_last: whether what it gave takes the place of what others retrieved, as a reranker's.
         started: when, in an order that all of a trace share.
@@ -70,7 +70,7 @@ class LoggedSpan:
 
     place: Place
     around: Place | None
-    asked: LoggedQuestion | None
+    question: LoggedQuestion | None
     documents: tuple[Doc, ...] | None = None
     is_last: bool = False
     started: float = 0.0
@@ -138,16 +138,18 @@ def questions_of(
     within: dict[Place, list[LoggedSpan]] = defaultdict(list)
     for span in sorted(by_place.values(), key=lambda span: span.started):
         outer = [span, *_around(span, by_place)]
-        asking = [place for place in outer if place.asked is not None]
+        asking = [place for place in outer if place.question is not None]
         if asking:
             within[asking[-1].place].append(span)
     for place, inner in within.items():
-        question = by_place[place].asked
+        question = by_place[place].question
         assert question is not None
-        said = [thumbs[key] for key in ((place[0], ""), *(s.place for s in inner)) if key in thumbs]
+        marks = [
+            thumbs[key] for key in ((place[0], ""), *(s.place for s in inner)) if key in thumbs
+        ]
         documents = _documents(inner, by_place)
-        thumb_said = min(said) if said else None
-        yield place[0], replace(question, retrieved=documents, thumbs=thumb_said)
+        mark = min(marks) if marks else None
+        yield place[0], replace(question, retrieved=documents, thumbs=mark)
 
 
 def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
@@ -214,8 +216,8 @@ def answer_in(value: object) -> str | None:
         named = (answer_in(value[name]) for name in _ANSWERS if value.get(name))
         return next(filter(None, named), None)
     messages = value.get("messages", [value]) if isinstance(value, Mapping) else value
-    said = [turn.content for turn in turns_of(messages) if turn.role == "assistant"]
-    return said[-1] if said else None
+    answers = [turn.content for turn in turns_of(messages) if turn.role == "assistant"]
+    return answers[-1] if answers else None
 
 
 # -- times and thumbs -----------------------------------------------------------------------------

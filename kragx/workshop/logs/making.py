@@ -23,7 +23,7 @@ from kragx.metrics.match_table import Floats, Ints
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
 from kragx.workshop.logs.folding import Folded, fold
-from kragx.workshop.logs.gathering import Asks, gathered, kept
+from kragx.workshop.logs.gathering import Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -75,7 +75,8 @@ class LoggedGold(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
-        return {**plain(named), "scope": str(self.scope)}
+        biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
+        return {**plain(named), "scope": str(self.scope), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
@@ -385,7 +386,7 @@ class _Source:
         self, row: int, ask: int, question: LoggedQuestion, gold: Sequence[Gold]
     ) -> tuple[Query, Retrieved | None]:
         text = self.asks.texts[int(self.folded.wordings[row])]
-        metadata = self.masker.within(kept(question.record, self.keep))
+        metadata = self.masker.within(fields_of(question.record, self.keep))
         query_type = metadata.pop("query_type", None)
         if question.answer is not None:
             metadata["logged_answer"] = self.masker.text(question.answer)

@@ -62,17 +62,17 @@ class Mask:
     near: re.Pattern[str] | None = None
     not_after: re.Pattern[str] | None = None
 
-    def is_meant(self, found: re.Match[str]) -> bool:
+    def is_meant(self, match: re.Match[str]) -> bool:
         """Whether a find is what the mask is for."""
-        before = found.string[max(0, found.start() - _BEFORE) : found.start()]
-        around = f"{before} {found.string[found.end() : found.end() + _AFTER]}"
+        before = match.string[max(0, match.start() - _BEFORE) : match.start()]
+        around = f"{before} {match.string[match.end() : match.end() + _AFTER]}"
         if self.near is not None and not self.near.search(around):
             return False
         if self.context is not None and not self.context.search(before):
             return False
         if self.not_after is not None and self.not_after.search(before):
             return False
-        return self.check is None or self.check(found[0], before)
+        return self.check is None or self.check(match[0], before)
 
 
 @dataclass
@@ -107,13 +107,13 @@ class Masker:
             return {key: self.within(inner) for key, inner in value.items()}
         return [*map(self.within, value)] if isinstance(value, (list, tuple)) else value
 
-    def _masked(self, mask: Mask, found: re.Match[str]) -> str:
-        if not mask.is_meant(found):
-            return found[0]
-        digits = re.sub(r"\D", "", found[0])
-        is_number = len(digits) > 6 and not re.search(r"[^\W\d_]", found[0])
+    def _masked(self, mask: Mask, match: re.Match[str]) -> str:
+        if not mask.is_meant(match):
+            return match[0]
+        digits = re.sub(r"\D", "", match[0])
+        is_number = len(digits) > 6 and not re.search(r"[^\W\d_]", match[0])
         digits = f"0{digits[2:].lstrip('0')}" if digits[:2] == "82" else digits
-        value = mask.name, digits if is_number else re.sub(r"\s", "", found[0].casefold())
+        value = mask.name, digits if is_number else re.sub(r"\s", "", match[0].casefold())
         if value not in self._numbers:
             self._last[mask.name] += 1
             self._numbers[value] = self._last[mask.name]
@@ -182,8 +182,8 @@ def _words(words: Sequence[object] | None, end: str) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![a-z])(?:{named}){end}", re.IGNORECASE)
 
 
-def _is_card(found: str, before: str) -> bool:
-    digits = re.sub(r"\D", "", found)
+def _is_card(text: str, before: str) -> bool:
+    digits = re.sub(r"\D", "", text)
     if re.search(r"카드|card", before, re.IGNORECASE):
         return True
     return any(_ISSUERS.fullmatch(part) and _luhn(part) for part in (digits, digits[:16]))
@@ -194,8 +194,8 @@ def _luhn(digits: str) -> bool:
     return sum(number - 9 * (number > 9) for number in doubled) % 10 == 0
 
 
-def _is_resident(found: str, before: str) -> bool:
-    digits = re.sub(r"[^\d*xX]", "", found)
+def _is_resident(text: str, before: str) -> bool:
+    digits = re.sub(r"[^\d*xX]", "", text)
     century = {"1": 1900, "2": 1900, "5": 1900, "6": 1900}.get(digits[6], 2000)
     try:
         born = date(century + int(digits[:2]), int(digits[2:4]), int(digits[4:6]))
@@ -203,7 +203,7 @@ def _is_resident(found: str, before: str) -> bool:
         return False
     if born > date.today():
         return False
-    if len(digits) < len(found.strip()) or re.search(r"주민|등록번호|resident", before):
+    if len(digits) < len(text.strip()) or re.search(r"주민|등록번호|resident", before):
         return True
     # Thirteen digits are a barcode's or a moment's, too.
     if not digits.isdecimal():
@@ -215,16 +215,16 @@ def _is_resident(found: str, before: str) -> bool:
     return is_right or not (barcode or digits[:2] in ("16", "17", "18"))
 
 
-def _is_ssn(found: str, before: str) -> bool:
-    area, group, serial = re.findall(r"\d+", found)
+def _is_ssn(text: str, before: str) -> bool:
+    area, group, serial = re.findall(r"\d+", text)
     return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
 
 
-def _is_phone(found: str, before: str) -> bool:
+def _is_phone(text: str, before: str) -> bool:
     code = re.search(r"(?<![A-Za-z])([A-Z]{2,6})\d*[-_#/]$", before)
     if code is not None and code[1] not in _LABELS:
         return False
-    return 7 <= len(re.sub(r"\D", "", found)) <= 15
+    return 7 <= len(re.sub(r"\D", "", text)) <= 15
 
 
 CHECKS: Mapping[str, Callable[[str, str], bool]] = {

@@ -116,9 +116,9 @@ class Logs:
                 field=first.field,
                 remedy="mend the line, or leave such lines out with --skip-broken",
             )
-        asked = [*questions_of(spans, thumbs)]
-        self.silent[:] = {span.place[0] for span in spans} - {trace for trace, _ in asked}
-        yield from (question for _, question in asked)
+        of_traces = [*questions_of(spans, thumbs)]
+        self.silent[:] = {span.place[0] for span in spans} - {trace for trace, _ in of_traces}
+        yield from (question for _, question in of_traces)
         for name in self.columns.keys() - self._met - ({"thumbs"} if spans else set()):
             problem = f"no line has {self.columns[name]!r}"
             remedy = "look how the log calls it; of an object within another write outer.inner"
@@ -147,7 +147,9 @@ class Logs:
                 yield self._question(record)
             except DataError as error:
                 problems.add(line, error.field, joined("; ", [error.problem, error.remedy]))
-        self.broken.extend(found.error() for found in problems.found if found.level == "error")
+        self.broken.extend(
+            problem.error() for problem in problems.found if problem.level == "error"
+        )
         if first is None and not problems.found:
             raise DataError("the file holds no record", path=str(path))
 
@@ -170,10 +172,10 @@ class Logs:
         Raises:
             DataError: a field holds something else; it is named.
         """
-        asked = self._read(record, "question", asked_in, "a text, or messages")
-        if asked is None:
+        question = self._read(record, "question", asked_in, "a text, or messages")
+        if question is None:
             raise DataError("missing; a question is expected", field="question")
-        text, history = asked
+        text, history = question
         return LoggedQuestion(
             text,
             self._read(record, "history", _turns, "a list of earlier turns") or history,

@@ -214,6 +214,7 @@ def test_biased_gold(tmp_path):
     assert [(gold.id, gold.grade) for gold in query.gold] == [("d2", 1.0)]
     for made in (clicked, rated):
         assert "biased" in made.to_text()
+        assert "people" in made.to_dict()["biased"]
         assert "3 asks" in made.scope
         assert "and not of the others" in made.scope
     with pytest.raises(DataError, match="clicks: no clicks in the logs"):
