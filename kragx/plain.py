@@ -11,6 +11,9 @@ from typing import Any, Final
 HIDDEN: Final = {"plain": False}
 """``field(metadata=HIDDEN)``: a field that is no part of a result's plain values."""
 
+IF_KNOWN: Final = {"plain": "if known"}
+"""The same: a field that is a part of them only where it is not None."""
+
 
 def plain(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of value
     """A value as JSON holds it.
@@ -45,6 +48,11 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of value
 
 def plain_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass as plain values, with the properties that ``also_plain`` names."""
-    names = [entry.name for entry in fields(value) if entry.metadata.get("plain", True)]
+    names = [
+        entry.name
+        for entry in fields(value)
+        if (kind := entry.metadata.get("plain", True))
+        and (kind is True or getattr(value, entry.name) is not None)
+    ]
     names += getattr(value, "also_plain", ())
     return {name: plain(getattr(value, name)) for name in names}

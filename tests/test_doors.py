@@ -143,6 +143,7 @@ class Content:
         golds, found: of each question, by the names of texts.
         dressed: what a document holds.
         gold: more fields of each question's first gold item, by its name.
+        asks: more fields of each question, by its number.
         holds: what a door must be able to carry.
     """
 
@@ -150,6 +151,7 @@ class Content:
     found: Sequence[Sequence[str]] = _FOUND
     dressed: Dressed = _own
     gold: Callable[[int, str], Mapping[str, Any]] = lambda place, name: {}
+    asks: Callable[[int], Mapping[str, float]] = lambda number: {}
     holds: frozenset[str] = frozenset()
 
     @cached_property
@@ -165,6 +167,7 @@ class Content:
                         for place, name in enumerate(names)
                     ),
                     metadata={"facts": [TEXTS[name] for name in names]},
+                    **self.asks(number),
                 )
                 for number, names in enumerate(self.golds, start=1)
             )
@@ -213,6 +216,10 @@ CONTENTS: Mapping[str, Content] = {
         (*(own and (own[0], *own, own[-1]) for own in _FOUND), ()),
         holds=frozenset({"ids", "repeats", "no gold"}),
     ),
+    "weights": Content(
+        asks=lambda number: {"weight": float(number % 5), "inclusion": (1.0, 0.3)[number % 2]},
+        holds=frozenset({"ids", "weights"}),
+    ),
 }
 
 
@@ -256,8 +263,9 @@ _CASCADE = [
     "text",
 ]
 _KEY = "metadata.file.chunk.id"
+_UNWEIGHTED = tuple(name for name in CONTENTS if name != "weights")  # few doors have weights
 _WITH_IDS = ("ids", "ids in metadata", "graded", "alternatives", "repeats")
-_WITH_METADATA = tuple(name for name in CONTENTS if name != "texts")
+_WITH_METADATA = tuple(name for name in _UNWEIGHTED if name != "texts")
 
 
 @dataclass(frozen=True)
@@ -272,7 +280,7 @@ class Match:
     """
 
     spec: Any
-    of: Sequence[str] = tuple(CONTENTS)
+    of: Sequence[str] = _UNWEIGHTED
     looks_at: frozenset[str] = frozenset({"texts"})
     facts: bool = False
 
@@ -281,7 +289,7 @@ _IDS_ALONE = frozenset({"ids"})
 _BOTH = frozenset({"ids", "texts"})
 
 MATCHES: Mapping[str, Match] = {
-    "id": Match("id", _WITH_IDS, _IDS_ALONE),
+    "id": Match("id", (*_WITH_IDS, "weights"), _IDS_ALONE),
     "id by key": Match({"method": "id", "id_key": _KEY}, ("nested ids",), _IDS_ALONE),
     "exact": Match("exact"),
     "text": Match("text"),
@@ -290,13 +298,13 @@ MATCHES: Mapping[str, Match] = {
     "rouge2": Match("rouge2"),
     "rougeL": Match("rougeL"),
     "phrase": Match("phrase"),
-    "overlap": Match("overlap"),
+    "overlap": Match("overlap", tuple(CONTENTS)),
     "span": Match("span"),
     "pages": Match("pages", _WITH_METADATA, frozenset({"metadata"})),
     "embedding": Match(
         {"method": "embedding", "embeddings": "tests.test_doors:Letters", "threshold": 0.9}
     ),
-    "llm": Match({"method": "llm", "mode": "support", "judge": _JUDGE}),
+    "llm": Match({"method": "llm", "mode": "support", "judge": _JUDGE}, tuple(CONTENTS)),
     "nuggets": Match({"method": "nuggets", "judge": _JUDGE}, facts=True),
     "any": Match({"any": ["id", "exact"]}, _WITH_IDS, _BOTH),
     "all": Match({"all": ["id", "overlap"]}, _WITH_IDS, _BOTH),
@@ -549,13 +557,16 @@ def records(content: Content) -> list[dict[str, Any]]:
 
 
 def cells_of(content: Content) -> list[dict[str, str]]:
-    """The rows of a table: lists as JSON."""
+    """The rows of a table: lists as JSON; what one row has, all have."""
+    rows = records(content)
+    names = dict.fromkeys(name for row in rows for name in row)
     return [
         {
             key: own if isinstance(own, str) else json.dumps(own, ensure_ascii=False)
-            for key, own in row.items()
+            for key in names
+            for own in [row.get(key, "")]
         }
-        for row in records(content)
+        for row in rows
     ]
 
 
@@ -633,7 +644,7 @@ def parquet_folder(content: Content, folder: Path) -> Path:
     (folder / "many").mkdir()
     for number in range(3):
         own = rows[len(rows) * number // 3 : len(rows) * (number + 1) // 3]
-        write_questions(own, folder / "many" / f"{number}.parquet")
+        write_questions(own, folder / "many" / f"{number}.parquet", weighs=True)
     return folder / "many"
 
 
@@ -797,7 +808,7 @@ def resumed(cell: Cell, folder: Path) -> Values:
     return out(cell, folder)
 
 
-_LISTS = frozenset({"facts"})
+_LISTS = frozenset({"facts", "weights"})
 _TREC = frozenset(
     {
         "no ids",
@@ -808,9 +819,10 @@ _TREC = frozenset(
         "repeats",
         "facts",
         "no gold",
+        "weights",
     }
 )
-_ROWS = frozenset({"alternatives", "facts"})
+_ROWS = frozenset({"alternatives", "facts", "weights"})
 _OF_IDS = _TREC | {"texts"}
 _OTHERS = frozenset({f"match: {name}" for name in MATCHES if name not in RAG_METHODS})
 

@@ -9,13 +9,11 @@ Source: https://langfuse.com/docs/api-and-data-platform/features/blob-storage-ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kragx.evaluation.calls.logged import LoggedQuestion, LoggedSpan, answer_in, asked_in
-from kragx.evaluation.calls.thumbs import THUMBS, thumb
-from kragx.evaluation.calls.times import moment
-from kragx.evaluation.calls.tool_answers import as_json, documents_in
+from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb, thumb
+from kragx.evaluation.calls.tool_answers import as_json
 
 __all__: list[str] = []
 
@@ -24,8 +22,8 @@ COLUMNS = {"question": "input", "answer": "output"}
 
 Record = Mapping[str, Any]
 
-_TRACES = {"sessionId", "session_id", "userId", "user_id", "bookmarked", "release", "observations"}
-_LISTS = {"RETRIEVER", "RERANKER"}
+_TRACES = {"sessionId", "userId", "bookmarked", "release", "environment", "observations"}
+"""What tells a trace from other logs with an id, a time, input and output: it has one of these."""
 
 
 def is_export(record: Record) -> bool:
@@ -36,50 +34,59 @@ def is_export(record: Record) -> bool:
 
 def spans_of(record: Record) -> Iterator[LoggedSpan]:
     """The spans that a record says: a trace is one around those of its observations."""
-    if _is_whole(record):
-        trace, inner = record["trace"], record.get("observations") or ()
-    elif _is_observation(record) or _is_score(record):
-        trace, inner = None, (record,) if _is_observation(record) else ()
-    else:
-        trace, inner = record, record.get("observations") or ()
-    if trace is not None:
-        place = (str(trace.get("id")), "")
-        yield LoggedSpan(place, None, _asked(trace), started=moment(trace.get("timestamp")) or 0)
-    yield from (_span(row) for row in inner if isinstance(row, Mapping) and _is_observation(row))
+    if _is_observation(record):
+        yield _span(record, (str(_of(record, "traceId", "trace_id")), str(record.get("id"))))
+    elif not _is_score(record):
+        trace = record["trace"] if _is_whole(record) else record
+        yield _span(trace, (str(trace.get("id")), ""))
+        rows = record.get("observations") or trace.get("observations") or ()
+        for row in rows if isinstance(rows, (list, tuple)) else ():
+            if isinstance(row, Mapping):  # the list may have their ids alone
+                yield _span(row, (str(trace.get("id")), str(row.get("id"))))
 
 
-def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[tuple[str, str], int]]:
+def _span(row: Record, place: Place) -> LoggedSpan:
+    outer = _of(row, "parentObservationId", "parent_observation_id")
+    return LoggedSpan.of_record(
+        row,
+        place,
+        outer if outer is not None else "" if place[1] else None,
+        kind=str(row.get("type")).lower(),
+        time=_of(row, "timestamp", "startTime", "start_time"),
+        given=row.get("input"),
+        gave=row.get("output"),
+        session=_of(row, "sessionId", "session_id"),
+    )
+
+
+def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, int]]:
     """What people said, by the place of what they said it of.
 
     Args:
-        record: a trace with its scores, or a score.
+        record: a trace with its scores, a row of a table with a column for each, or a score.
         name: of the score; None for the usual names of thumbs.
     """
-    scores = (record,) if _is_score(record) else as_json(record.get("scores") or ())
-    for score in scores if isinstance(scores, (list, tuple)) else ():
-        if isinstance(score, Mapping) and _is_meant(str(score.get("name")), name):
-            value = _of(score, "stringValue", "string_value") or score.get("value")
-            said = thumb(value)
-            trace = str(_of(score, "traceId", "trace_id") or record.get("id"))
-            if said is not None:
-                yield (trace, str(_of(score, "observationId", "observation_id") or "")), said
-    if not _is_score(record):  # a table's export has a column for each score
-        for column, value in record.items():
-            if _is_meant(column, name) and (said := _first(as_json(value))) is not None:
-                is_observation = _is_observation(record)
-                names = ("traceId", "trace_id") if is_observation else ("id",)
-                inner = str(record.get("id")) if is_observation else ""
-                yield (str(_of(record, *names)), inner), said
+    trace = str(_of(record, "traceId", "trace_id") or record.get("id"))
+    observation = str(record.get("id")) if _is_observation(record) else ""
+    if _is_score(record):
+        listed: Any = [record]
+    else:
+        listed = as_json(record.get("scores") or [])
+        listed = [row for row in listed if isinstance(row, Mapping)] if listed else []
+        listed += [
+            {"name": column, "value": part}
+            for column, value in record.items()
+            if is_thumb(column, name)
+            for part in _parts(as_json(value))
+        ]
+    for score in listed:
+        mark = thumb(_of(score, "stringValue", "string_value", "value"))
+        if is_thumb(score.get("name"), name) and mark is not None:
+            yield (trace, str(_of(score, "observationId", "observation_id") or observation)), mark
 
 
-def _first(value: Any) -> int | None:
-    values = value if isinstance(value, (list, tuple)) else [value]
-    said = [mark for mark in map(thumb, values) if mark is not None]
-    return min(said) if said else None
-
-
-def _is_meant(score: str, name: str | None) -> bool:
-    return score == name if name else score.casefold().replace("-", "_") in THUMBS
+def _parts(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _is_whole(record: Record) -> bool:
@@ -108,31 +115,3 @@ def _is_score(record: Record) -> bool:
 def _of(record: Record, *names: str) -> Any:
     """The value of the first name that has one: the page's, then the storage's."""
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
-
-
-def _asked(record: Record) -> LoggedQuestion | None:
-    question = asked_in(record.get("input"))
-    if question is None:
-        return None
-    session = _of(record, "sessionId", "session_id")
-    return LoggedQuestion(
-        *question,
-        moment(_of(record, "timestamp", "startTime", "start_time")),
-        answer=answer_in(record.get("output")),
-        session=None if session is None else str(session),
-        record=record,
-    )
-
-
-def _span(row: Record) -> LoggedSpan:
-    trace, kind = str(_of(row, "traceId", "trace_id")), str(row.get("type")).upper()
-    outer = _of(row, "parentObservationId", "parent_observation_id")
-    is_list = kind in _LISTS
-    return LoggedSpan(
-        place=(trace, str(row.get("id"))),
-        around=(trace, "" if outer is None else str(outer)),
-        asked=_asked(row),
-        documents=documents_in(as_json(row.get("output"))) if is_list else None,
-        is_last=kind == "RERANKER",
-        started=moment(_of(row, "startTime", "start_time")) or 0,
-    )

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from kragx.data import GoldDataset, Run
 from kragx.data.objects import examples_gold
 from kragx.errors import DataError, UsageError
-from kragx.evaluation.calls.logged import LoggedQuestion, LoggedSpan, answer_in, asked_in
-from kragx.evaluation.calls.thumbs import THUMBS, thumb
-from kragx.evaluation.calls.times import moment
-from kragx.evaluation.calls.tool_answers import as_json, documents_in
+from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb, thumb
+from kragx.evaluation.calls.tool_answers import as_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import plain
 
@@ -185,32 +183,21 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
     """
     if _is_feedback(record):
         return
-    place = str(record.get("trace_id") or record.get("id")), str(record.get("id"))
-    outer = record.get("parent_run_id") or next(iter(_listed(record, "parent_run_ids")[-1:]), None)
     kind = record.get("run_type")
-    asked = None if kind in ("parser", "embedding") else asked_in(record.get("inputs"))
-    started = moment(record.get("start_time"))
-    documents = None
-    if kind == "retriever" and record.get("outputs"):
-        documents = documents_in(as_json(record["outputs"]))
-    yield LoggedSpan(
-        place,
-        None if outer is None else (place[0], str(outer)),
-        None
-        if asked is None
-        else LoggedQuestion(
-            *asked,
-            started,
-            answer=answer_in(record.get("outputs")),
-            session=_thread(record),
-            record=record,
-        ),
-        documents,
-        started=started or 0,
+    above = as_json(record.get("parent_run_ids")) or [None]
+    yield LoggedSpan.of_record(
+        record,
+        (str(record.get("trace_id") or record.get("id")), str(record.get("id"))),
+        record.get("parent_run_id") or above[-1],
+        kind=kind,
+        time=record.get("start_time"),
+        given=None if kind in ("parser", "embedding") else record.get("inputs"),
+        gave=record.get("outputs"),
+        session=_thread(record),
     )
 
 
-def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[tuple[str, str], int]]:
+def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Place, int]]:
     """What people said of a run; of several the mean, down below a half.
 
     Args:
@@ -218,36 +205,27 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[tup
             where it says ``trace_id``).
         name: the key of the feedback; None for the usual names of thumbs.
     """
-    trace = str(record.get("trace_id") or record.get("run_id") or record.get("id"))
-    place = trace, str(record.get("run_id") or record.get("id"))
-    of_run = as_json(record.get("feedback_stats"))
-    stats = dict(of_run) if isinstance(of_run, Mapping) else {}
+    run = str(record.get("run_id") or record.get("id"))
+    stats = as_json(record.get("feedback_stats"))
     if _is_feedback(record):
         score = record.get("score")
         stats = {record["key"]: {"avg": record.get("value") if score is None else score}}
-    for key, value in stats.items():
+    for key, value in stats.items() if isinstance(stats, Mapping) else ():
         mean = value.get("avg") if isinstance(value, Mapping) else None
-        if key == name or (name is None and str(key).casefold().replace("-", "_") in THUMBS):
-            if isinstance(mean, float) and 0 < mean < 1:
-                mean = 1 if mean >= 0.5 else -1
-            if (said := thumb(mean)) is not None:
-                yield place, said
+        if isinstance(mean, float) and 0 < mean < 1:
+            mean = 1 if mean >= 0.5 else -1
+        if is_thumb(key, name) and (mark := thumb(mean)) is not None:
+            yield (str(record.get("trace_id") or run), run), mark
 
 
 def _is_feedback(record: Mapping[str, Any]) -> bool:
     return {"run_id", "key", "score"} <= record.keys()
 
 
-def _listed(record: Mapping[str, Any], name: str) -> list[Any]:
-    value = as_json(record.get(name))
-    return value if isinstance(value, list) else []
-
-
-def _thread(record: Mapping[str, Any]) -> str | None:
+def _thread(record: Mapping[str, Any]) -> object:
     """The conversation of a run; its `session_id` is the project's."""
     extra = as_json(record.get("extra"))
     metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
     names = ("thread_id", "session_id", "conversation_id")
     values = (metadata.get(name) for name in names) if isinstance(metadata, Mapping) else ()
-    thread = next((value for value in values if value), None) or record.get("thread_id")
-    return None if thread is None else str(thread)
+    return next((value for value in values if value), None) or record.get("thread_id")

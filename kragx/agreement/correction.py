@@ -61,7 +61,8 @@ class CorrectedSystem:
         """What is not used, or missing."""
         if self.n_partly_labelled:
             yield phrase(
-                "{n} queries labelled in part, not used for the correction",
+                "{n} queries labelled in part, not used for the correction; they are hardly left "
+                "out by lot, so label all that the compared lists have",
                 n=self.n_partly_labelled,
             )
         if self.n_unscored:

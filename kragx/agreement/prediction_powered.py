@@ -67,12 +67,12 @@ def prediction_powered(
 
     Means are weighted: over all units by their weights w, over the labelled by w over the chance p
     with which people got them (v, of sum 1). The variance is that of leaving each labelled unit
-    out (jackknife), in two phases: ``sum v^2 (1 - p) e^2`` with v e what a unit adds to the
-    estimate, as the labelled are drawn of all, and ``sum w^2 / p (y - mean)^2`` with w of sum 1, as
-    all are a sample of a population. The interval uses Student's t with Kish's
-    n of the labelled less one degrees of freedom. Between bounds it is Wilson's of as many hits and
-    misses as would be that sure (`score_intervals`): one around the estimate would end beyond the
-    bounds, and hold the truth too seldom where most queries are hits.
+    out (jackknife), in two phases: what it changes counts by 1 - p, as the labelled are drawn of
+    all, and by p what it changes in the human mean, as all are a sample of a population. The
+    interval uses Student's t with Kish's n of the labelled less one degrees of freedom. Between
+    bounds it is Wilson's of as many hits and misses as would be that sure (`score_intervals`): one
+    around the estimate would end beyond the bounds, and hold the truth too seldom where most
+    queries are hits.
 
     Args:
         human: (n) the human value of each labelled unit.
@@ -187,10 +187,8 @@ class _Drawn:
 
     def variance(self, human: Floats, shifts: Floats) -> float:
         """Of the mean of human values, shifted; (n) the shifts with each unit left out in turn."""
-        v, p, w = self.shares, self.chances, self.of_all[: len(self.shares)]
-        left_out = self.without(human) + shifts
+        v, p, people = self.shares, self.chances, self.without(human)
+        left_out = people + shifts
         middle = (1 - v) @ left_out / (len(v) - 1)  # of a mean: the mean itself
-        change = (middle - left_out) * (1 - v)  # v times what the unit adds
-        drawn = (1 - p) @ change**2
-        whole = (w**2 / p) @ (human - v @ human) ** 2
-        return float(drawn + whole) / (1 - float(v @ v))  # n - 1 of n, where all are alike
+        drawn = (1 - p) @ (middle - left_out) ** 2 + p @ (v @ human - people) ** 2
+        return float(drawn) * (len(v) - 1) / len(v)

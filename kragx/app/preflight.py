@@ -1,6 +1,6 @@
 """What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
@@ -21,7 +21,7 @@ from kragx.comparison import (
     undecidable,
     undecidable_differences,
 )
-from kragx.data import GoldDataset
+from kragx.data import GoldDataset, Query
 from kragx.data.gold_diff import GoldDiff
 from kragx.data.reading import nothing_to_find
 from kragx.data.rules import RuleSet, check_questions
@@ -30,6 +30,7 @@ from kragx.evaluation.leaks import may_leak
 from kragx.matchers import BaseMatcher
 from kragx.metrics import parse_all
 from kragx.metrics.leaks import check_kinds
+from kragx.metrics.weights import effective_n, question_weights
 from kragx.printing import phrase
 
 
@@ -68,9 +69,18 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
             }
             queries = [queries[row] for row in rows.get(gate.value or "", [])]
         limit = gate.limit(direction(gate.metric))
-        why = undecidable(gate, limit, len(queries), statistics.confidence)
+        why = undecidable(gate, limit, len(queries), statistics.confidence, _effective(queries))
         if why is not None:
             yield f"{gate.path}: {gate.condition!r} {why}"
+
+
+def _effective(queries: Sequence[Query]) -> float | None:
+    """Kish's n of some questions; None where all weigh alike."""
+    asks, inclusion = (
+        np.array([(query.weight, query.inclusion) for query in queries]).reshape(-1, 2).T
+    )
+    weights = question_weights(asks, inclusion)
+    return None if weights is None else effective_n(weights, np.ones(len(queries), bool))
 
 
 def _rules(config: RunConfig, dataset: GoldDataset) -> RuleSet:

@@ -49,7 +49,10 @@ class EvaluationJson(TypedDict):
 
 
 class ReportJson(TypedDict):
-    """The report of a run: the config with every default filled in, versions, every number."""
+    """The report of a run: the config with every default filled in, versions, every number.
+
+    ``weights``: by query id how many asks it stands for; absent where all are alike.
+    """
 
     record: Record | None
     config: Mapping[str, Any]
@@ -61,6 +64,7 @@ class ReportJson(TypedDict):
     changes: Sequence[Change]
     gates: Sequence[GateResult]
     losses: Sequence[StageLosses]
+    weights: NotRequired[Mapping[str, float]]
 
 
 def report_schema() -> dict[str, Any]:
@@ -116,8 +120,12 @@ def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """An object that has a class's plain fields and properties, and no others."""
     hints = get_type_hints(kind, include_extras=True)
     if is_dataclass(kind):
-        names = [field.name for field in fields(kind) if field.metadata.get("plain", True)]
-        hints = {name: hints[name] for name in names}
+        shown = {field.name: field.metadata.get("plain", True) for field in fields(kind)}
+        hints = {
+            name: hints[name] if how is True else NotRequired[hints[name]]
+            for name, how in shown.items()
+            if how
+        }
         for name in getattr(kind, "also_plain", ()):
             hints[name] = get_type_hints(getattr(kind, name).fget)["return"]
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}

@@ -225,6 +225,9 @@ class RunReport(Result):
             gates=self.gates,
             losses=self.losses,
         )
+        if (weights := self.dataset.weights) is not None:
+            ids = (query.id for query in self.dataset)
+            report["weights"] = dict(zip(ids, weights.tolist()))
         return {name: plain(value) for name, value in report.items()}
 
     def with_gates(self, gates: Mapping[str, Any]) -> RunReport:

@@ -12,7 +12,7 @@ from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses
-from kragx.evaluation.wording import basis_label, routine_remarks
+from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, joined, phrase, visible, warning
@@ -64,6 +64,8 @@ def screen(
     yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
     if (basis := basis_label(group[0].settings)) is not None:
         yield Line(phrase("list: {basis}", basis=basis), "dim")
+    if (asks := asks_label(group[0].counts)) is not None:
+        yield Line(asks, "dim")
     # Which questions fail is the same under each matcher.
     yield from (line for failure in comparison.failures for line in failure.describe())
     yield from leak_parts(group)

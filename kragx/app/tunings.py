@@ -75,7 +75,8 @@ def tunings(
             statistics.resamples,
             statistics.seed,
         )
-        results.append(tuned(tried, rules, halves=_halves(config, dataset, slices, ids)))
+        halves = _halves(config, dataset, slices, ids)
+        results.append(tuned(tried, rules, halves=halves, weights=group[0].weights))
     return tuple(results)
 
 

@@ -132,6 +132,8 @@ class Change(Result):
         if comparison.not_comparable:
             return
         yield comparison.differences_table()
+        if comparison.asks_text:
+            yield Line(comparison.asks_text, "dim")
         for name in comparison.fields_told:
             yield Line(phrase("difference by {field}, and p:", field=name))
             yield comparison.slice_differences_table(name)
@@ -319,6 +321,8 @@ def _turned_queries(
         if better[metric] != "neither" and _bounded(pair, metric)
     ]
     first, overall = np.zeros((2, len(ids)))
+    # What changed most is what moved the mean most.
+    asks = 1.0 if comparison.weights is None else comparison.weights / comparison.weights.mean()
     moved: dict[str, Bools] = {}
     for metric in metrics:
         before, after = _paired_values(pair, ids, metric)
@@ -336,7 +340,8 @@ def _turned_queries(
     for name, sign in (("better", 1), ("worse", -1)):
         rows = np.flatnonzero(sign * ways > 0)
         turned[f"n_{name}"] = len(rows)
-        turned_rows = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
+        order = np.lexsort((-sign * (asks * overall)[rows], -sign * (asks * first)[rows]))
+        turned_rows = rows[order][:LISTED]
         sides: list[list[dict[str, float | None]]] = [[{} for _ in turned_rows] for _ in pair]
         for metric, has_moved in moved.items() if turned_rows.size else ():
             for side, values in zip(sides, _paired_values(pair, ids, metric)):

@@ -212,6 +212,7 @@ class ComparisonDraft:
                     value=value,
                     query_ids=ids_at(aligned.query_ids, self.tests.slices[number]),
                     p_worse=p_worse[number],
+                    share=aligned.share(self.tests.slices[number]),
                 )
                 for number, (field, value) in enumerate(self.parts)
             ),
@@ -225,6 +226,8 @@ class ComparisonDraft:
                 for score in scores
                 if score.runs is not None and len(score.query_ids) == len(aligned.query_ids)
             },
+            weights=aligned.weights,
+            n_asks=None if aligned.weights is None else float(aligned.weights.sum()),
         )
         cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)

@@ -37,8 +37,10 @@ from kragx.comparison.view import (
 from kragx.errors import UsageError, check_whole, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.runs import SeveralRuns
+from kragx.metrics import Floats
 from kragx.metrics.intervals import with_reasons
-from kragx.plain import HIDDEN
+from kragx.metrics.weights import effective_n
+from kragx.plain import HIDDEN, IF_KNOWN
 from kragx.printing import (
     Cell,
     Heading,
@@ -190,6 +192,8 @@ class Comparison(Result):
             whose are not tolerated is not comparable, and so not among `retrievers`.
         gold: of results of different gold sets, which questions are not the same.
         runs: of each retriever that was asked several times, how its runs differ over all queries.
+        weights: (q) for how many asks each query stands; None where all weigh alike.
+        n_asks: for how many asks they stand together; likewise.
 
     Examples:
         >>> from kragx import compare, evaluate
@@ -222,6 +226,8 @@ class Comparison(Result):
     failures: tuple[Failures, ...] = ()
     gold: tuple[GoldVersions, ...] = ()
     runs: Mapping[str, SeveralRuns] = field(default_factory=dict, metadata=HIDDEN)
+    weights: Floats | None = field(default=None, repr=False, compare=False, metadata=HIDDEN)
+    n_asks: float | None = field(default=None, metadata=IF_KNOWN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("n_queries", "not_comparable")
 
@@ -275,6 +281,17 @@ class Comparison(Result):
         return next(iter(self.retrievers), self.baseline)
 
     @property
+    def asks_text(self) -> str:
+        """Of how many asks numbers are, and how sure that is; empty where all weigh alike."""
+        if self.weights is None or self.n_asks is None:
+            return ""
+        return phrase(
+            "{asks:,.0f} asks, as sure as {effective:,.0f} questions that weigh alike",
+            asks=self.n_asks,
+            effective=effective_n(self.weights, self.weights > 0),
+        )
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """The fields that there are slices by."""
         return tuple(dict.fromkeys(part.field for part in self.slices))
@@ -308,8 +325,8 @@ class Comparison(Result):
             self.metrics,
             evaluations,
             runs=self.runs,
-            note=joined("; ", [with_each, marks]),
-            narrow_note=joined("; ", [elsewhere, marks]),
+            note=joined("; ", [with_each, marks, self.asks_text]),
+            narrow_note=joined("; ", [elsewhere, marks, self.asks_text]),
         )
         return with_failures(table, self.failures, self.retrievers)
 
@@ -348,7 +365,9 @@ class Comparison(Result):
     def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
         """A column for each slice; n is of the first metric, and beside a value where unlike it."""
         slices = self.large(field)
-        heads = (f"{visible(part.label)} (n = {part.scored(self.primary)})" for part in slices)
+        heads = (
+            joined("", [visible(part.label), " (", part.size(self.primary), ")"]) for part in slices
+        )
 
         def with_n(metric: str, part: Slice) -> Cell:
             mean, n = cell(metric, part), part.scored(metric)

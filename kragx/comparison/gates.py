@@ -433,7 +433,8 @@ def _surely(
     is_worse = gate.than is not None and not limit.holds(value)  # more questions do not help it
     if passed or is_worse:
         return bound, passed, text
-    why = undecidable(gate, limit, measured.n, comparison.statistics.confidence)
+    confidence = comparison.statistics.confidence
+    why = undecidable(gate, limit, measured.n, confidence, measured.effective)
     return bound, passed, text if why is None else joined("; ", [text, why])
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gate_conditions import Gate, Limit
@@ -11,7 +12,9 @@ from kragx.metrics import known_metric
 from kragx.printing import at_most, number, phrase, probability, signed
 
 
-def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | None:
+def undecidable(
+    gate: Gate, limit: Limit, n: int, confidence: float, effective: float | None = None
+) -> str | None:
     """Why a gate with ``surely`` cannot pass with n questions; None if it can.
 
     The most favourable answers are looked at; for ``no worse than`` those of two retrievers that
@@ -22,6 +25,7 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         limit: `Gate.limit`.
         n: how many questions have a value.
         confidence: of intervals.
+        effective: Kish's n of these; None where all weigh alike.
     """
     metric = known_metric(gate.metric)
     if not gate.surely or metric is None:
@@ -41,10 +45,11 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
             else "cannot be decided with any number of questions: {best} is the best there is",
             best=number(best),
         )
-    if n_needed <= n:
+    trials = n if effective is None else effective
+    if n_needed <= trials:
         return None
     form = signed if gate.than else limit_form(gate.metric, limit)
-    reached = form(best - sign * unseen(n, confidence, exact=exact) * width)
+    reached = form(best - sign * unseen(trials, confidence, exact=exact) * width)
     surely = phrase(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=reached
     )
@@ -58,8 +63,13 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         questions=questions,
         best=number(best),
         surely=surely,
-        needed=n_needed,
+        needed=in_questions(n_needed, n, effective),
     )
+
+
+def in_questions(n_needed: int, n: int, effective: float | None) -> int:
+    """As many questions, of weights like these n, as are as sure as `n_needed` of one weight."""
+    return n_needed if not effective else ceil(n_needed * n / effective)
 
 
 def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:

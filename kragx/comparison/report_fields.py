@@ -104,6 +104,7 @@ class _Comparison(TypedDict, total=False):
 class _Report(TypedDict, total=False):
     evaluations: list[_Evaluation]
     comparisons: list[_Comparison]
+    weights: dict[str, float]
 
 
 def check_report(report: Mapping[str, Any], name: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kragx.comparison.columns import rows_of
 from kragx.comparison.report_fields import check_report
+from kragx.comparison.statistics.weighted import total
 from kragx.comparison.tables import Tables
 from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
@@ -51,6 +52,7 @@ class RetrieverScores:
             kept.
         n_documents: how many distinct documents its searches brought, of all queries, in a run;
             None where that is not known.
+        weights: (q) for how many asks each query stands; None where all are alike.
     """
 
     name: str
@@ -73,6 +75,7 @@ class RetrieverScores:
     runs: SeveralRuns | None = field(default=None, repr=False)
     ratios: Mapping[str, Ratio] = field(default_factory=dict, repr=False, compare=False)
     n_documents: float | None = None
+    weights: Floats | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> RetrieverScores:
@@ -101,6 +104,7 @@ class RetrieverScores:
                 if scores.ratio is not None
             },
             n_documents=_n_documents(evaluation.counts),
+            weights=evaluation.weights,
         )
 
     @classmethod
@@ -110,6 +114,7 @@ class RetrieverScores:
         better: Mapping[str, Direction],
         dataset: GoldDataset | None = None,
         tables: Tables | None = None,
+        weights: Mapping[str, float] | None = None,
     ) -> RetrieverScores:
         """Of a row of report.json's ``evaluations``.
 
@@ -118,6 +123,7 @@ class RetrieverScores:
             better: the directions that the report's comparisons hold.
             dataset: the gold set, if it is known.
             tables: where the queries' values stand, if not in the row.
+            weights: the report's, by query id; None where all are alike, or in the tables.
         """
         queries = {} if tables is not None else row["queries"]
         return cls(
@@ -141,6 +147,13 @@ class RetrieverScores:
             groups=tables,
             runs=SeveralRuns.read(row["runs"]) if row.get("runs") else None,
             n_documents=_n_documents(row["counts"]),
+            weights=(
+                tables.weights
+                if tables is not None
+                else None
+                if weights is None
+                else np.array([weights[query_id] for query_id in queries], np.float64)
+            ),
         )
 
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
@@ -177,15 +190,18 @@ class RetrieverScores:
         return counts
 
     def doubt(self, metric: str) -> tuple[float, float]:
-        """How far missing judgements may put the sum of all values lower, and higher."""
+        """How far missing judgements may put the sum of all values, by weight, lower and higher."""
         values = self.values[metric]
-        below, above = doubt(self.means[metric], self.bounds.get(metric), values)
-        n = int((~np.isnan(values)).sum())
+        below, above = doubt(
+            self.means[metric], self.bounds.get(metric), values, weights=self.weights
+        )
+        n = total(self.weights, ~np.isnan(values))
         return -below * n, above * n
 
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values."""
-        return is_mean(known_metric(metric), self.means[metric], self.values[metric])
+        values = self.values[metric]
+        return is_mean(known_metric(metric), self.means[metric], values, weights=self.weights)
 
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,8 +297,10 @@ class Results:
                 for comparison in report.get("comparisons", ())
                 for metric, direction in comparison["better"].items()
             }
+            weights = report.get("weights")
             scores = tuple(
-                RetrieverScores.read(row, better, dataset, tables) for row in report["evaluations"]
+                RetrieverScores.read(row, better, dataset, tables, weights)
+                for row in report["evaluations"]
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"

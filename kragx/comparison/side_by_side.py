@@ -3,12 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from kragx.comparison.columns import same_ids
 from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.search_settings import Looks, first_that_searches, searches_that_differ
+from kragx.comparison.statistics import Rows
+from kragx.comparison.statistics.weighted import of_rows
 from kragx.errors import UsageError, shorten
 from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import Floats
 from kragx.printing import Line, joined, phrase, warning
 
 Result = Evaluation | RetrieverScores
@@ -70,6 +75,35 @@ def _pairs(
         for result in results[place + 1 :]:
             reasons = searches_that_differ(first.settings, result.settings)
             yield first, result, [text for _, text in reasons]
+
+
+def shared_weights(
+    scores: Sequence[RetrieverScores], query_ids: Sequence[str], rows: Sequence[Rows | None]
+) -> Floats | None:
+    """(q) for how many asks each question stands, alike for all; None where all weigh alike.
+
+    Args:
+        scores: of retrievers.
+        query_ids: (q) the questions that are compared.
+        rows: for each retriever where these stand.
+
+    Raises:
+        UsageError: a question stands for more asks in one result than in another.
+    """
+    first, *columns = (of_rows(score.weights, own_rows) for score, own_rows in zip(scores, rows))
+    alike = np.ones(len(query_ids))
+    for score, column in zip(scores[1:], columns):
+        one, other = (alike if weights is None else weights for weights in (first, column))
+        differing = np.flatnonzero(~np.isclose(one, other, rtol=1e-9, atol=0))
+        if differing.size:
+            row = int(differing[0])
+            raise UsageError(
+                f"{scores[0].name!r} and {score.name!r} cannot be compared: question "
+                f"{query_ids[row]!r} stands for {one[row]:g} asks in the one and for "
+                f"{other[row]:g} in the other; evaluate both with one gold set, whose weight "
+                "and inclusion each question then has"
+            )
+    return first
 
 
 def gold_differs(

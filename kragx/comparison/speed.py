@@ -12,7 +12,8 @@ from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, difference_interval
 from kragx.comparison.view import FEW
-from kragx.metrics import METRICS, Floats
+from kragx.metrics import METRICS
+from kragx.metrics.weights import weighted_mean
 
 _RATIO = 1.5
 _LEAST_SECONDS = 0.001
@@ -46,11 +47,13 @@ def slower(
         for score in scores
         if score.name in (*slow, *fast)
     }
-    means = comparison.overall.means
+    means, weights = comparison.overall.means, comparison.weights
     seconds = {
         name: value
         for name, values in tables.items()
-        if (value := _mean(values) if metric is None else means[name][metric].value)
+        if (
+            value := weighted_mean(values, weights) if metric is None else means[name][metric].value
+        )
     }
     slow, fast = (list(filter(seconds.__contains__, names)) for names in (slow, fast))
     if not slow or not fast:
@@ -67,6 +70,7 @@ def slower(
     ends = difference_interval(
         np.stack([tables[slowest], tables[fastest]], axis=1),
         METRICS[metric].number,
+        weights=weights,
         confidence=1 - settings.alpha / max(1, looked_at),
         seed=settings.seed,
     )
@@ -80,12 +84,6 @@ def slower(
         "fast_seconds": short,
         "ratio": long / short,
     }
-
-
-def _mean(seconds: Floats) -> float | None:
-    """The mean of those that are known."""
-    measured = seconds[~np.isnan(seconds)]
-    return float(measured.mean()) if measured.size else None
 
 
 def equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> list[list[str]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kragx.comparison.columns import rows_of
 from kragx.comparison.slices import grouped, no_value, ordered
+from kragx.comparison.statistics.weighted import of_rows
 from kragx.data import normalise
 from kragx.errors import DataError
 from kragx.metrics import Floats
@@ -55,6 +56,13 @@ class Tables:
             if name not in table.column_names:
                 raise DataError(f"has no column {name!r}; score it anew", path=str(path))
         return self._whole[name].to_numpy()  # type: ignore[no-any-return]  # null becomes NaN
+
+    @property
+    def weights(self) -> Floats | None:
+        """(q) the column ``weight``; None without one, and where all are alike."""
+        if "weight" not in self._whole.column_names:
+            return None
+        return of_rows(self._whole["weight"].to_numpy(), None)
 
     def sliced(
         self, query_ids: Sequence[str], fields: Iterable[str]

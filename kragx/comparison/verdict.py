@@ -330,7 +330,7 @@ def needed_queries(
         `TELLING` queries, as one more would seem to do. At the most: None beyond `MANY` times the
         sample. And whether many more may be needed, or, without a least number, are.
     """
-    n, error = rival.n, 1 / sqrt(max(rival.n, 1))
+    n, error = rival.n, 1 / sqrt(max(rival.effective or rival.n, 1))
     if n < TELLING or rival.effect is None:
         return (None, None), n < TELLING and not rival.never_differs
     settings = comparison.statistics
@@ -338,7 +338,10 @@ def needed_queries(
     fewest_needed, most_needed = (
         None if n_needed is None or n_needed > MANY * n else _two_digits(max(n_needed, fewest))
         for n_needed in (
-            queries_needed(abs(rival.effect) + way * error, comparison.least) for way in (1, -1)
+            queries_needed(
+                abs(rival.effect) + way * error, comparison.least, weigh=n / (rival.effective or n)
+            )
+            for way in (1, -1)
         )
     )
     return (fewest_needed, most_needed), most_needed is None

@@ -14,6 +14,7 @@ from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.scores import RetrieverScores, interval_kind
+from kragx.comparison.side_by_side import shared_weights
 from kragx.comparison.statistics import (
     NO_FAMILY,
     TOLERANCE,
@@ -27,6 +28,7 @@ from kragx.comparison.statistics import (
     tally,
     worse_parts,
 )
+from kragx.comparison.statistics.weighted import of_rows, signed, total
 from kragx.comparison.view import (
     FEW,
     Difference,
@@ -44,6 +46,8 @@ from kragx.metrics.intervals import (
     ratio_difference_interval,
     with_exact_limits,
 )
+from kragx.metrics.scores import number_of
+from kragx.metrics.weights import effective_n, weighted_mean
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -84,6 +88,7 @@ class Aligned:
             known; empty for a part of the queries, of which that is not kept.
         ratios: for each metric that is a sum over a sum, and retriever, what each query adds, where
             that is known.
+        weights: (q) for how many asks each query stands; None where all are alike.
     """
 
     query_ids: Sequence[str]
@@ -98,6 +103,7 @@ class Aligned:
     n_open: Mapping[Column, int] = field(default_factory=dict)
     bounds: Mapping[Column, Interval] = field(default_factory=dict)
     ratios: Mapping[Column, Ratio] = field(default_factory=dict)
+    weights: Floats | None = None
 
     @classmethod
     def of(
@@ -113,7 +119,7 @@ class Aligned:
         So is what is `out`, as it is not the same question.
 
         Raises:
-            UsageError: no query is common to all.
+            UsageError: no query is common to all, or one of them has not the same weight in all.
         """
         query_ids, rows = joined([score.query_ids for score in scores], out)
         if not len(query_ids):
@@ -149,6 +155,7 @@ class Aligned:
                 for metric in metrics
                 if metric in score.ratios
             },
+            shared_weights(scores, query_ids, rows),
         )
 
     def without(self, retrievers: Collection[str]) -> Aligned:
@@ -169,7 +176,14 @@ class Aligned:
             columns={key: values[rows] for key, values in self.columns.items()},
             bounds={},
             ratios={key: ratio.rows(rows) for key, ratio in self.ratios.items()},
+            weights=of_rows(self.weights, rows),
         )
+
+    def share(self, rows: Rows) -> float | None:
+        """The share of all asks that some queries stand for; None where all weigh alike."""
+        if self.weights is None:
+            return None
+        return float(self.weights[rows].sum() / self.weights.sum())
 
     def means(self) -> Means:
         """Of these values; None for what is not made of them, and where some are not known."""
@@ -199,17 +213,23 @@ class Aligned:
             return None
         if column in self.bounds:
             return self.bounds[column]
-        values = self.columns[column]
-        n, total = n_open + int((~np.isnan(values)).sum()), float(np.nansum(values))
-        return total / n, (total + n_open) / n
+        values, weights = self.columns[column], self.weights
+        if weights is None:
+            n, total = n_open + int((~np.isnan(values)).sum()), float(np.nansum(values))
+            return total / n, (total + n_open) / n
+        # Which of those without a value are open is not kept: the heaviest at worst.
+        unknown, known = np.isnan(values), weights * np.nan_to_num(values)
+        most_open = float(np.sort(weights[unknown])[-n_open:].sum())
+        n_asks, total = float(weights[~unknown].sum()) + most_open, float(known.sum())
+        return (total / n_asks, (total + most_open) / n_asks) if n_asks else None
 
     def _number(self, metric: str, values: Floats) -> float | None:
-        known_as, present = known_metric(metric), values[~np.isnan(values)]
-        if not present.size:
-            return None
         if metric in self.tested:
-            return float(present.mean())
-        return None if known_as is None or known_as.is_mean else known_as.number(present)
+            return weighted_mean(values, self.weights)
+        known_as = known_metric(metric)
+        if known_as is None or known_as.is_mean:
+            return None
+        return number_of(known_as, values, weights=self.weights)
 
     def best(self, means: Means) -> dict[str, str]:
         """For each metric the first retriever with the best value.
@@ -252,7 +272,12 @@ class Aligned:
                 exact=interval_kind(metric) != "score",
                 bounds=self._bounds((metric, name)),
                 n_open=self._open((metric, name)),
+                effective=self._effective(self.columns[metric, name]),
             )
+
+    def _effective(self, values: Floats) -> float | None:
+        """Kish's n of those that there are; None where all weigh alike."""
+        return None if self.weights is None else effective_n(self.weights, ~np.isnan(values))
 
     def _of_ratio(self, value: float | None, ratio: Ratio) -> Estimate:
         """A sum over a sum, with its interval over the queries."""
@@ -321,14 +346,21 @@ class Aligned:
         kinds = [interval_kind(metric) for metric, _ in columns]
         if set(kinds) <= {"score"}:
             return ends, sure
-        n: Ints = np.maximum((~np.isnan(values)).sum(axis=0), 1)
         n_open = np.array([self._open(column) for column in columns])
-        doubts = np.array([self.doubts[column] for column in columns]).T / n * [[-1], [1]]
-        confidence = self.settings.confidence
+        doubts = np.array([self.doubts[column] for column in columns]).T
+        doubts = doubts / self._totals(values) * [[-1], [1]]
+        confidence, weights = self.settings.confidence, self.weights
+        nothing = np.zeros_like(doubts)
         return (
-            with_exact_limits(ends, values, kinds, n_open, doubts, confidence),
-            with_exact_limits(sure, values, kinds, n_open, np.zeros_like(doubts), confidence),
+            with_exact_limits(ends, values, kinds, n_open, doubts, confidence, weights=weights),
+            with_exact_limits(sure, values, kinds, n_open, nothing, confidence, weights=weights),
         )
+
+    def _totals(self, values: Floats) -> Floats:
+        """(c) the weights of the queries that have a value, or how many these are."""
+        present = ~np.isnan(values)
+        totals = np.array([total(self.weights, column) for column in present.T])
+        return np.where(totals > 0, totals, 1.0)
 
     def _sure(
         self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats
@@ -337,19 +369,19 @@ class Aligned:
         sides = np.zeros((2, len(columns)))  # the least and the greatest value
         doubts = np.zeros((2, len(columns)))  # how far missing judgements may put the sum
         for column, (metric, names) in enumerate(columns):
-            known_as = known_metric(metric)
-            lowest, greatest = (None, None) if known_as is None else known_as.range
-            width = np.inf if lowest is None or greatest is None else greatest - lowest
-            sides[:, column] = lowest or 0, np.inf if greatest is None else greatest
+            known_as, width = known_metric(metric), _width(metric)
+            lowest = 0.0 if known_as is None else known_as.range[0] or 0.0
+            sides[:, column] = lowest, lowest + width
             below, above = self.doubts[metric, names[0]]
             if len(names) > 1:
                 sides[:, column] = -width, width
                 other_below, other_above = self.doubts[metric, names[1]]
                 below, above = below + other_above, above + other_below
             doubts[:, column] = -below, above
-        bounds = sure_bounds(values, ends, sides[0], sides[1], self.settings.confidence)
-        n: Ints = np.maximum((~np.isnan(values)).sum(axis=0), 1)
-        bounds += doubts / n
+        bounds = sure_bounds(
+            values, ends, sides[0], sides[1], self.settings.confidence, weights=self.weights
+        )
+        bounds += doubts / self._totals(values)
         return bounds
 
     def differences(
@@ -357,6 +389,9 @@ class Aligned:
     ) -> dict[Pair, Difference]:
         """The differences of (q, len(pairs)) columns, before any correction."""
         above, ties, below = tally(columns)
+        if self.weights is not None:  # Student's, which knows of no end
+            widths = np.array([_width(metric) for metric, _, _ in pairs])
+            ends = np.clip(ends, -widths, widths)
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         n = above + ties + below
         bounds = self._sure(
@@ -369,7 +404,7 @@ class Aligned:
             "sure_high": bounds[1],
             "n": n,
             "p": np.where(n, p, np.nan),
-            "effect": effect_sizes(columns),
+            "effect": effect_sizes(columns, self.weights),
             "wins": np.where(lower, below, above),
             "ties": ties,
             "losses": np.where(lower, above, below),
@@ -379,6 +414,7 @@ class Aligned:
                 Difference(
                     *pair,
                     value=_difference(self._number(pair[0], columns[:, column])),
+                    effective=self._effective(columns[:, column]),
                     **{name: plain(values[column]) for name, values in numbers.items()},
                 )
             )
@@ -440,7 +476,7 @@ class PairTests:
             ]
         )
         tests, flipped_families = paired_tests(
-            map(self.aligned.column, self.pairs),
+            signed(map(self.aligned.column, self.pairs), self.aligned.weights),
             n,
             parts,
             settings.resamples,
@@ -480,6 +516,7 @@ class PairTests:
             aligned.settings.resamples,
             aligned.settings.seed,
             handicap=SLICE_HANDICAP,
+            weights=aligned.weights,
         )
         p[large], z[large] = tests.p, tests.z
         return p, z, family
@@ -552,9 +589,8 @@ class PairTests:
             definitions = (known_metric(metric) for metric, _ in singles)
             ranges = [None if metric is None else metric.limits for metric in definitions]
             ranges += [None] * len(set_against)
-            ends = mean_intervals(
-                table, ranges, settings.confidence, settings.resamples, settings.seed
-            )
+            resampling = settings.confidence, settings.resamples, settings.seed
+            ends = mean_intervals(table, ranges, *resampling, weights=part.weights)
             split = len(singles)
             for (metric, name), estimate in zip(
                 singles, part.estimates(singles, table[:, :split], means, ends[:, :split])
@@ -612,6 +648,13 @@ def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:
         for name, value in values.items()
         if value is not None and isclose(value, top, abs_tol=TOLERANCE)
     )
+
+
+def _width(metric: str) -> float:
+    """How far apart two values of a metric may lie; infinite where nothing bounds them."""
+    known_as = known_metric(metric)
+    lowest, greatest = (None, None) if known_as is None else known_as.range
+    return np.inf if lowest is None or greatest is None else greatest - lowest
 
 
 def _zeroed(differences: Floats) -> Floats:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from kragx.evaluation.evaluation import Evaluation, bounds_note
 from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import Interval, ends_text, with_reasons
-from kragx.plain import HIDDEN
+from kragx.plain import HIDDEN, IF_KNOWN
 from kragx.printing import (
     Cell,
     Part,
@@ -18,6 +18,7 @@ from kragx.printing import (
     between,
     joined,
     number,
+    percent,
     phrase,
     probability,
     signed,
@@ -48,6 +49,7 @@ class Estimate:
             where there is no evidence at all.
         bounds: between which values it lies, as of `n_open` queries more it is not known; None
             where all is known, or there is an estimate.
+        effective: how many queries of one weight are as sure (Kish); None where all weigh alike.
     """
 
     value: float | None
@@ -60,6 +62,7 @@ class Estimate:
     exact: bool = field(default=False, repr=False, metadata=HIDDEN)
     bounds: Interval | None = field(default=None, repr=False, metadata=HIDDEN)
     n_open: int = field(default=0, repr=False, metadata=HIDDEN)
+    effective: float | None = field(default=None, repr=False, metadata=HIDDEN)
 
     @property
     def least(self) -> float | None:
@@ -111,6 +114,7 @@ class Difference:
             direction;
             ``undecided`` where the data does not say; ``untested`` for a run's own number.
         values: of a run's own number what both have over these queries, infinity for never.
+        effective: as of an `Estimate`.
     """
 
     metric: str
@@ -132,6 +136,7 @@ class Difference:
     values: tuple[float | None, float | None] = field(
         default=(None, None), repr=False, metadata=HIDDEN
     )
+    effective: float | None = field(default=None, repr=False, metadata=HIDDEN)
 
     @property
     def decided(self) -> bool:
@@ -443,6 +448,9 @@ class View(Result):
             yield self.differences_table()
 
 
+_IF_WEIGHTED: Any = field(default=None, metadata=IF_KNOWN)  # a slice has a `field` of its own
+
+
 @dataclass(frozen=True)
 class Slice(View):
     """The queries that have one value of one field, with the retrievers compared on them.
@@ -454,17 +462,26 @@ class Slice(View):
         p_worse: the corrected p of the leading retriever being as good here as elsewhere, in the
             first metric; None where that is not tested, as with a value for fewer than `FEW`
             queries.
+        share: of all asks those that its queries stand for; None where all queries weigh alike.
     """
 
     field: str
     value: str | None
     query_ids: Sequence[str]
     p_worse: float | None = None
+    share: float | None = _IF_WEIGHTED
 
     @property
     def label(self) -> str:
         """The value, or ``(no value)``."""
         return NO_VALUE if self.value is None else self.value
+
+    def size(self, metric: str) -> str:
+        """How many queries have a value of a metric, and which share of the asks is its own."""
+        n = self.scored(metric)
+        if self.share is None:
+            return f"n = {n}"
+        return phrase("n = {n}, {share} of asks", n=n, share=percent(self.share, 0))
 
 
 def difference_cell(difference: Difference | None) -> Cell:

@@ -201,9 +201,9 @@ class Batch:
     def hashes(self) -> list[bytes]:
         """`query_hash` of each question."""
         golds, kinds = self.golds, self.more.get("query_type", repeat(None))
-        rarer = (golds.metadata, golds.alternatives)
-        plain = {"query_type", FORBIDDEN, "metadata"}
-        if self.queries_made or rarer != (None, None) or not self.more.keys() <= plain:
+        beside = (golds.metadata, golds.alternatives)
+        plain = {"query_type", FORBIDDEN, "metadata", WEIGHT, INCLUSION}
+        if self.queries_made or beside != (None, None) or not self.more.keys() <= plain:
             return [*map(query_hash, self.queries())]
         items = iter(
             [
@@ -212,11 +212,13 @@ class Batch:
             ]
         )
         n_golds = golds.texts.n_texts.tolist()
-        further = self.forbidden or repeat(None), self.metadata
-        fields = zip(self.query_ids, self.questions, kinds, n_golds, *further)
+        sure = repeat(1.0)
+        weighing = (self.more.get(name, sure) for name in (WEIGHT, INCLUSION))
+        further = zip(self.forbidden or repeat(None), self.metadata, *weighing)
+        fields = zip(self.query_ids, self.questions, kinds, n_golds, further)
         return [
-            plain_query_hash(query_id, text, kind, islice(items, n), forbidden, metadata)
-            for query_id, text, kind, n, forbidden, metadata in fields
+            plain_query_hash(query_id, text, kind, islice(items, n), *rarer)
+            for query_id, text, kind, n, rarer in fields
         ]
 
 

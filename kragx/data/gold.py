@@ -370,13 +370,17 @@ def plain_query_hash(
     golds: Iterable[str],
     forbidden: Sequence[Forbidden] | None = None,
     metadata: Mapping[str, Any] = MappingProxyType({}),
+    weight: float = 1.0,
+    inclusion: float = 1.0,
 ) -> bytes:
     """The same of a query that has nothing else, its gold items as JSON (`plain_gold_json`)."""
     about = _json(dict(metadata)) if metadata else "{}"
     return _sha256(
         f'{{"answerable":null,"expected_doc_types":[],{_forbidden_json(forbidden)}'
-        f'"gold":[{",".join(golds)}],"id":{encode_basestring(query_id)},"metadata":{about},'
-        f'"query_type":{_json(query_type)},"reference":null,"text":{_json(text)}}}'
+        f'"gold":[{",".join(golds)}],"id":{encode_basestring(query_id)},'
+        f'{_weight_json(inclusion, INCLUSION, "{},")}"metadata":{about},'
+        f'"query_type":{_json(query_type)},"reference":null,"text":{_json(text)}'
+        f"{_weight_json(weight, WEIGHT, ',{}')}}}"
     )
 
 

@@ -11,6 +11,7 @@ from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.text import normalise
+from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.errors import shorten
 from kragx.printing import joined, phrase, visible
 
@@ -58,9 +59,9 @@ class FieldChange:
 
     Attributes:
         what: ``question``, ``history``, ``answerable``, ``reference``, ``facts``,
-            ``expected_doc_types``, ``forbidden``; of gold items ``gold added``, ``gold dropped``,
-            ``grade``, ``moved`` (it has another id), ``text``, ``alternatives``, ``gold
-            metadata``; or ``label``.
+            ``expected_doc_types``, ``forbidden``, ``weight``, ``inclusion``; of gold items ``gold
+            added``, ``gold dropped``, ``grade``, ``moved`` (it has another id), ``text``,
+            ``alternatives``, ``gold metadata``; or ``label``.
         field: which; of a gold item its id, or the beginning of its text.
         before, after: the values; None for none.
         kind: who reads it.
@@ -113,6 +114,8 @@ def _fields(query: Query, lacking: Sequence[str]) -> dict[str, Any]:
         "facts": query.metadata.get("facts"),
         "expected_doc_types": sorted(map(normalise, query.expected_doc_types)),
         FORBIDDEN: None if query.forbidden is None else _records(query.forbidden),
+        WEIGHT: query.weight,
+        INCLUSION: query.inclusion,
     }
 
 

@@ -34,9 +34,10 @@ from kragx.data.gathering import Records
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RULES_EXAMPLE, RuleSet
-from kragx.data.rules_read import names_forbidden, names_searches, rules_before
+from kragx.data.rules_read import names_any, names_forbidden, names_searches, rules_before
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
+from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import phrase
 
@@ -151,6 +152,15 @@ class Reading:
         if self.beir is not None:
             return False
         return SEARCHES in self.columns or names_searches(self.source, self.path, self.encoding)
+
+    @cached_property
+    def may_weigh(self) -> bool:
+        """Whether a question of it may say how many asks it stands for, or how it was drawn."""
+        names = (WEIGHT, INCLUSION)
+        return any(
+            name in self.columns or names_any(self.source, self.path, names, name) is not False
+            for name in names
+        )
 
     @property
     def is_read_once(self) -> bool:

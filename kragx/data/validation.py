@@ -21,6 +21,7 @@ from kragx.data.released import release_of
 from kragx.data.rules import RuleSet
 from kragx.data.source import Reading, passage_of
 from kragx.data.text import normalise
+from kragx.data.weights import unequal, weights_of
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import Line, Part, Result, Table, joined, percent, phrase
 
@@ -50,7 +51,8 @@ class Validation(Result):
         file, name, format: of the gold set.
         content_hash: of the queries that could be read; None if none could.
         problems: by line.
-        summary: counts of queries, gold and grades, and by each of `SLICES`.
+        summary: counts of queries, gold and grades, and by each of `SLICES`; where questions have
+            weights, how many asks they stand for.
         targets: for each slice its values with count, share and target share.
 
     Examples:
@@ -99,6 +101,8 @@ class Validation(Result):
                 format=self.format,
             )
         )
+        if "n_asks" in summary:
+            yield Line(phrase("they stand for {asks:,} asks", asks=round(summary["n_asks"])))
         if self.content_hash is not None:
             yield Line(phrase("content hash: {hash}", hash=self.content_hash))
         grades = summary["grades"]
@@ -192,6 +196,10 @@ def validate(
     if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
         problems.add(None, None, changed)
     summary = _summary(queries)
+    try:
+        unequal(weights_of(queries), reading.name)
+    except DataError as error:
+        problems.add(None, error.field, error.problem)
     compared = {
         name: _compared(summary[name], shares, len(queries))
         for name, shares in (targets or {}).items()
@@ -459,8 +467,10 @@ def _counts(queries: Sequence[Query], name: str) -> Counter[str]:
 
 def _summary(queries: Sequence[Query]) -> dict[str, Any]:
     grades = Counter(gold.grade for query in queries for gold in query.gold)
+    weights = weights_of(queries)
     return {
         "n_queries": len(queries),
+        **({} if weights is None else {"n_asks": round(float(weights.sum()), 6)}),
         "n_unanswerable": sum(query.answerable is False for query in queries),
         "n_gold": sum(grades.values()),
         "grades": {f"{grade:g}": grades[grade] for grade in sorted(grades, reverse=True)},

@@ -24,6 +24,7 @@ from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
 from kragx.evaluation.runs import SeveralRuns, counts_of_runs, partly_remarks, runs_note
 from kragx.evaluation.wording import (
     abstention_remarks,
+    asks_label,
     basis_label,
     failure_remarks,
     further_remarks,
@@ -648,6 +649,8 @@ class Evaluation(Result):
         yield Line(phrase("profile: {profile}", profile=self.profile_label))
         if (basis := basis_label(self.settings)) is not None:
             yield Line(phrase("list: {basis}", basis=basis))
+        if (asks := asks_label(self.counts)) is not None:
+            yield Line(asks)
 
     def warnings(self) -> Iterator[Line]:
         """The remarks as lines."""

@@ -8,7 +8,7 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from math import inf, isnan, nan
 from typing import Any, ClassVar
@@ -32,6 +32,7 @@ from kragx.matchers.items import batch_of, repeated
 from kragx.matchers.reasons import Reason, best_targets, reasons
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.threshold import matches
+from kragx.plain import IF_KNOWN
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, joined, number, phrase, warning
 
 _TOKEN = re.compile(r"[^\W_]+")
@@ -156,6 +157,7 @@ class Explanation(Result):
         searches: what each search brought, by step; empty of a list alone.
         read: the documents, from 1, that were read of it; None if nobody says.
         error: why the retriever failed at it; None where it did not.
+        asks: for how many asks it stands; None of one.
 
     Examples:
         >>> from kragx import explain
@@ -177,6 +179,7 @@ class Explanation(Result):
     searches: tuple[ExplainedSearch, ...] = ()
     read: tuple[int, ...] | None = None
     error: str | None = None
+    asks: float | None = field(default=None, metadata=IF_KNOWN)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; of searches where there are any, and the error of what failed."""
@@ -204,6 +207,8 @@ class Explanation(Result):
         )
         if self.query:
             yield Line(self.query)
+        if self.asks is not None:
+            yield Line(phrase("asks that it stands for: {asks:g}", asks=self.asks), "dim")
         yield Line(phrase("match: {match}", match=method_label(self.match)))
         if self.status in _STATUS:
             yield warning(joined(": ", [_STATUS[self.status], self.error or ""]))
@@ -457,6 +462,8 @@ def explain(
     item, answer = _item(source, query_id, resolved)
     matcher = matcher.for_run(source.name)
     query = (source.name, item.query.id, item.query.text, match_item(item.query, answer).status)
+    stands_for = item.query.weight / item.query.inclusion
+    asks = None if stands_for == 1 else stands_for
     flags = repeated(batch_of([item]).docs).tolist()
     docs = tuple(
         ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)
@@ -466,7 +473,8 @@ def explain(
         settings = {**matcher.settings, "judges": "relevance"}
         docs = tuple(_graded(item, docs, matcher))
         searched = _searched(answer, [])
-        return Explanation(*query, settings, (), docs, (), item.query.answerable, *searched)
+        answerable = item.query.answerable
+        return Explanation(*query, settings, (), docs, (), answerable, *searched, asks=asks)
     matcher = matcher.against_gold()
     specs = standard_panel(matcher) if panel is None else panel
     members = {
@@ -495,7 +503,7 @@ def explain(
     )
     searched = _searched(answer, matched)
     settings, answerable = matcher.settings, item.query.answerable
-    return Explanation(*query, settings, golds, docs, pairs, answerable, *searched)
+    return Explanation(*query, settings, golds, docs, pairs, answerable, *searched, asks=asks)
 
 
 def _searched(

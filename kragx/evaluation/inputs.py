@@ -64,7 +64,7 @@ from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import Floats, ForbiddenMarks, MatchTable, Profile
 from kragx.metrics.search_table import Basis, SearchTable
-from kragx.metrics.table_view import pooled_count
+from kragx.metrics.table_view import settled
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -112,7 +112,7 @@ N_ASKS = "n_asks"
 
 def asks_counts(weights: Floats | None) -> dict[str, float]:
     """How many asks the questions stand for; empty where all weigh alike."""
-    return {} if weights is None else {N_ASKS: pooled_count(float(weights.sum()))}
+    return {} if weights is None else {N_ASKS: settled(float(weights.sum()))}
 
 
 UNANSWERABLE = "unanswerable "

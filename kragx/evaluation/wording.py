@@ -50,6 +50,14 @@ def basis_label(settings: Mapping[str, Any]) -> str | None:
     return None if basis is None else _BASIS[basis]
 
 
+def asks_label(counts: Mapping[str, Any]) -> str | None:
+    """How many asks the questions stand for; None where all weigh alike."""
+    if "n_asks" not in counts:
+        return None
+    n, asks = counts["n_queries"], round(counts["n_asks"])
+    return phrase("numbers of {asks:,} asks, by {n:,} questions", asks=asks, n=n)
+
+
 def match_label(match: Mapping[str, Any], name: str) -> str:
     """How matches were decided: the method, with the name under which it was asked for."""
     label = method_label(match)

@@ -16,10 +16,10 @@ from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes, number_of
 from kragx.metrics.search_scores import search_scores
-from kragx.metrics.spec import Metric, MetricSpec, Value, defined
-from kragx.metrics.table_view import PooledCounts, TableView, harmonic, pooled_count
+from kragx.metrics.spec import Metric, MetricSpec, Value
+from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
-from kragx.metrics.weights import weighted_mean
+from kragx.metrics.weights import counting, weighted_mean
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -204,7 +204,7 @@ def bounds_of(
     low: Floats, high: Floats, weights: Floats | None = None
 ) -> tuple[float, float] | None:
     """Between which means values lie; None where all of them are known."""
-    if np.array_equal(defined(low), defined(high)):
+    if np.array_equal(counting(low, weights)[0], counting(high, weights)[0]):
         return None
     lowest, greatest = weighted_mean(low, weights), weighted_mean(high, weights)
     return None if lowest is None or greatest is None else (lowest, greatest)
@@ -361,13 +361,13 @@ def _pooled(view: TableView, left_out: Bools, *, skip_no_gold: bool) -> list[Poo
     scored = ~left_out & (~view.empty if skip_no_gold else np.ones_like(view.empty))
     weights = view.table.weights
     asks = 1 if weights is None else weights[scored]
-    gold = pooled_count((view.n_gold[scored] * asks).sum())
+    gold = (view.n_gold[scored] * asks).sum().item()
     sums = (
         (block[:, scored] * asks).sum(axis=1).tolist()
         for block in (view.relevant, view.depth, view.found)
     )
     return [
-        PooledCounts(*map(pooled_count, (relevant, depth - relevant, n_found, gold - n_found)))
+        PooledCounts(relevant, depth - relevant, n_found, gold - n_found)
         for relevant, depth, n_found in zip(*sums, strict=True)
     ]
 

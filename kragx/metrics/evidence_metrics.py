@@ -113,6 +113,7 @@ def _throughput(evidence: Evidence) -> float | None:
 
 def _percentile_of(percent: int, seconds: Floats, weights: Floats | None = None) -> float:
     """The percentile as if each question stood there as often as it is asked."""
+    seconds, weights = counting(seconds, weights)
     if weights is None:
         return float(np.percentile(seconds, percent))
     order = np.argsort(seconds, kind="stable")

@@ -139,7 +139,7 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
             mean_intervals(values, [metric.limits for metric in metrics], weights=weights),
             values,
             [metric.interval for metric in metrics],
-            np.array([mean.counts.get("n_open", 0) for mean in means]),
+            np.array([_n_open(mean) for mean in means]),
             np.array(doubts).T,
             weights=weights,
         )
@@ -147,6 +147,14 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
             intervals[str(score.spec)] = None if isnan(low) else (low, high)
     ratios = ((str(score.spec), score.ratio) for score in scores if score.ratio is not None)
     return intervals | {name: ratio.interval() for name, ratio in ratios}
+
+
+def _n_open(scores: MetricScores) -> int:
+    """Of how many questions that weigh anything it is not known whether they leak."""
+    if scores.weights is None or scores.extremes is None:
+        return scores.counts.get("n_open", 0)
+    low, high = scores.extremes
+    return int(((low < high) & (scores.weights > 0)).sum())
 
 
 def doubt(
@@ -208,7 +216,7 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     }
     options = {
         "metrics": {name: count for name, count in of_metrics.items() if count != usual},
-        "pooled": {str(score.spec): asdict(score.pooled) for score in scores if score.pooled},
+        "pooled": {str(s.spec): asdict(s.pooled.settled) for s in scores if s.pooled},
         "not_one_to_one": {
             str(score.spec): score.not_one_to_one for score in scores if score.not_one_to_one
         },
@@ -326,7 +334,8 @@ def _extreme(
     """The lowest (-1) or highest (1) mean, each query that may be left out at its worst."""
     asks = np.ones_like(values) if weights is None else weights
     is_certain, is_open = in_mean & ~perhaps, in_mean & perhaps
-    total, count = (float(part[is_certain].sum()) for part in (asks * values, asks))
+    total = float((asks[is_certain] * values[is_certain]).sum())
+    count = float(asks[is_certain].sum())
     terms = zip(values[is_open].tolist(), asks[is_open].tolist())
     for value, weight in sorted(terms, reverse=sign > 0):
         if count and sign * value <= sign * total / count:

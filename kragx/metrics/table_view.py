@@ -288,22 +288,27 @@ class PooledCounts:
     found: float
     missed: float
 
+    @property
+    def settled(self) -> PooledCounts:
+        """As they are kept: sums of weights are the same in another order, numbers whole."""
+        return PooledCounts(*map(settled, (self.relevant, self.other, self.found, self.missed)))
+
     def precision(self) -> float:
         """Relevant documents over all; 0 without any."""
-        return _share(self.relevant, self.other)
+        return _share(self.settled.relevant, self.settled.other)
 
     def recall(self) -> float:
         """Found gold over all; 0 without any."""
-        return _share(self.found, self.missed)
+        return _share(self.settled.found, self.settled.missed)
 
     def f1(self) -> float:
         """The harmonic mean of the two."""
         return harmonic(self.precision(), self.recall())
 
 
-def pooled_count(n: float) -> float:
-    """A count as it is kept: a sum of weights is the same in another order, and a number whole."""
-    n = round(float(n), 6)
+def settled(total: float) -> float:
+    """A sum of weights without what depends on its order; whole where it is."""
+    n = round(float(total), 6)
     return int(n) if n.is_integer() else n
 
 

@@ -21,26 +21,6 @@ def question_weights(asks: Floats, inclusion: Floats) -> Floats | None:
     return unequal(weights_said(asks, inclusion), "questions")
 
 
-def weighted_mean(values: Floats, weights: Floats | None) -> float | None:
-    """The mean of the values that there are: sum of w y over the sum of w (Hajek's).
-
-    Args:
-        values: (q); NaN where a question has none.
-        weights: (q); None where all are alike.
-
-    Returns:
-        None without a value, and where all that have one weigh nothing.
-
-    Source: J. Hajek, in Foundations of Statistical Inference, 1971.
-    """
-    present = ~np.isnan(values)
-    scored = values[present]
-    if weights is None:
-        return float(scored.mean()) if scored.size else None
-    total = float(weights[present].sum())
-    return float((weights[present] * scored).sum() / total) if total > 0 else None
-
-
 def counting(values: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
     """The values that there are, of questions that weigh anything, with their weights.
 
@@ -52,6 +32,24 @@ def counting(values: Floats, weights: Floats | None) -> tuple[Floats, Floats | N
         return values[~np.isnan(values)], None
     counts = ~np.isnan(values) & (weights > 0)
     return values[counts], weights[counts]
+
+
+def weighted_mean(values: Floats, weights: Floats | None) -> float | None:
+    """The mean of the values that there are: sum of w y over the sum of w.
+
+    Args:
+        values: (q); NaN where a question has none.
+        weights: (q); None where all are alike.
+
+    Returns:
+        None without a value, and where all that have one weigh nothing.
+
+    Source: J. Hajek, in Foundations of Statistical Inference, 1971.
+    """
+    scored, asks = counting(values, weights)
+    if not scored.size:
+        return None
+    return float(scored.mean() if asks is None else (asks * scored).sum() / asks.sum())
 
 
 def effective_n(weights: Floats | None, present: Bools) -> float:

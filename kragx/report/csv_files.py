@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
         {
             "retriever": evaluation.name,
             "match": evaluation.match_name,
-            **{name: evaluation.counts[name] for name in ("n_queries", "n_failed")},
+            **{name: evaluation.counts.get(name) for name in _COUNTS},
             **evaluation.mean,
             **{f"micro {name}": value for name, value in evaluation.micro.items()},
             **ends.get((evaluation.name, evaluation.match_name), {}),
@@ -65,9 +66,13 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
     )
     intervals = dict.fromkeys(name for row in ends.values() for name in row)
     spreads = dict.fromkeys(name for evaluation in evaluations for name in _of_runs(evaluation))
-    columns = ["retriever", "match", "n_queries", "n_failed", *metrics, *micro, *intervals]
+    counts = [name for name in _COUNTS if any(name in own.counts for own in evaluations)]
+    columns = ["retriever", "match", *counts, *metrics, *micro, *intervals]
     columns += spreads
     return csv_text(rows, columns)
+
+
+_COUNTS = ("n_queries", "n_asks", "n_failed")
 
 
 def _of_runs(evaluation: Evaluation) -> dict[str, float | int | None]:
@@ -87,8 +92,9 @@ def _of_runs(evaluation: Evaluation) -> dict[str, float | int | None]:
 def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:
     """A line for each query, run and matcher, a column for each metric; empty where undefined.
 
-    Behind them stands why the retriever failed, if it did, and where something is forbidden what
-    came of it; with the gold set, the question and its type at the end of each line.
+    Behind them stands why the retriever failed, if it did, where something is forbidden what came
+    of it, and of weighted queries for how many asks each stands; with the gold set, the question
+    and its type at the end of each line.
     """
     columns = {} if dataset is None else QUESTION_COLUMNS
     rows = query_rows(evaluations)
@@ -102,6 +108,7 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
         )
     metrics = metric_names(evaluations)
     further = ["failure", *["leaks"] * any(e.forbidden is not None for e in evaluations)]
+    further += ["weight"] * any(e.weights is not None for e in evaluations)
     return csv_text(rows, ["query_id", "retriever", "match", *metrics, *further, *columns])
 
 
@@ -112,7 +119,9 @@ def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
         for leak in evaluation.leaks:
             of_kinds = ", ".join(leak.kinds)
             leaks.setdefault(leak.query_id, []).append(f"{leak.rank}: {leak.document} ({of_kinds})")
-        for query_id, values in evaluation.queries.items():
+        weights = evaluation.weights
+        asks = repeat(None) if weights is None else weights.tolist()
+        for (query_id, values), weight in zip(evaluation.queries.items(), asks):
             yield {
                 "query_id": query_id,
                 "retriever": evaluation.name,
@@ -120,6 +129,7 @@ def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
                 **values,
                 "failure": evaluation.failures.get(query_id),
                 **({"leaks": "; ".join(leaks[query_id])} if query_id in leaks else {}),
+                **({} if weight is None else {"weight": weight}),
             }
 
 

@@ -10,7 +10,7 @@ from kragx.comparison.side_by_side import remarks_on
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_parts, leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
-from kragx.evaluation.wording import missing_remarks, panel_remarks, votes_on
+from kragx.evaluation.wording import asks_label, missing_remarks, panel_remarks, votes_on
 from kragx.printing import Heading, Line, Part, as_markdown, joined, phrase, warning
 from kragx.tuning import SHOWN, MatcherSettings, Tuning
 
@@ -173,6 +173,8 @@ def _comparison(
             max_failed=statistics.max_failed,
         )
     )
+    if (asks := asks_label(evaluations[0].counts)) is not None:
+        yield Line(asks)
     for remark in (*comparison.gold, *comparison.failures):
         yield from remark.describe()
     yield Heading(phrase("Recommendations"), level=level)

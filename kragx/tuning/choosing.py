@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_flip_p
+from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools, Floats
 from kragx.tuning.curves import curves_of
@@ -66,6 +67,7 @@ def tuned(
     rules: Rules,
     *,
     halves: tuple[Rows, Rows] | None = None,
+    weights: Floats | None = None,
 ) -> Tuning:
     """Which setting to take, and how sure that is.
 
@@ -81,6 +83,7 @@ def tuned(
         tried: the settings; those that failed are named and not compared: nothing is told of them.
         rules: how they are compared.
         halves: the questions that choose and those that are held out; None to draw them.
+        weights: (q) for how many asks each question stands; None where all are alike.
     """
     compared = [trial for trial in tried if not trial.failed and not np.isnan(trial.values).all()]
     failed = [trial for trial in tried if trial not in compared]
@@ -112,25 +115,28 @@ def tuned(
     )
     if not compared or not len(choosing):
         return base
-    gap = rules.behind(values[choosing])
+    choosing_weights, held_weights = (of_rows(weights, rows) for rows in (choosing, held_rows))
+    whole_weights = of_rows(weights, np.flatnonzero(whole))
+    gap = rules.behind(values[choosing], choosing_weights)
     significant = gap.p <= rules.alpha
-    means = (rules.sign * values[choosing]).mean(axis=0)
+    means = column_means(rules.sign * values[choosing], choosing_weights)
     best = int(np.argmax(means))
-    front = _front((rules.sign * values[whole]).mean(axis=0), compared)
+    front = _front(column_means(rules.sign * values[whole], whole_weights), compared)
+    held_means = column_means(values[held_rows], held_weights) if len(held_rows) else None
     results = [
         replace(
             _result(trial),
             mean=mean,
             low=low,
             high=high,
-            held_out=float(values[held_rows, place].mean()) if len(held_rows) else None,
+            held_out=None if held_means is None else float(held_means[place]),
             p=float(gap.p[place]) if len(compared) > 1 else None,
             at_most=float(gap.most[place]) if np.isfinite(gap.most[place]) else None,
             told_apart=bool(significant[place]),
             on_front=front[place],
         )
         for place, (trial, (mean, low, high)) in enumerate(
-            zip(compared, rules.means(values[choosing]))
+            zip(compared, rules.means(values[choosing], choosing_weights))
         )
     ]
     ranked = sorted(range(len(results)), key=lambda place: -means[place])
@@ -138,7 +144,9 @@ def tuned(
         base,
         settings=(*(results[place] for place in ranked), *base.settings),
         best=compared[best].name,
-        curves=tuple(curves_of([trial.setting for trial in compared], values[whole], rules)),
+        curves=tuple(
+            curves_of([trial.setting for trial in compared], values[whole], rules, whole_weights)
+        ),
     )
     n_needed = deciding(rules.alpha, rules.resamples)
     if len(compared) > 1 and (len(choosing) < max(n_needed or 0, LEAST) or not len(held_rows)):
@@ -146,7 +154,9 @@ def tuned(
     alike = [place for place in range(len(compared)) if not significant[place]]
     choice = _simplest(alike, compared, means)
     verdict: Verdict = "best" if choice == best else "simplest"
-    worth, is_refuted = _held_out(values[held_rows], choice, best, compared[choice].name, rules)
+    worth, is_refuted = _held_out(
+        values[held_rows], choice, best, compared[choice].name, rules, held_weights
+    )
     if is_refuted:
         verdict, choice = "refuted", best
     elif len(compared) == 1:
@@ -157,7 +167,7 @@ def tuned(
 
 
 def _held_out(
-    values: Floats, choice: int, best: int, name: str, rules: Rules
+    values: Floats, choice: int, best: int, name: str, rules: Rules, weights: Floats | None
 ) -> tuple[HeldOut | None, bool]:
     """What the setting to take is worth on questions that had no part in choosing it.
 
@@ -166,15 +176,18 @@ def _held_out(
     if not len(values):
         return None, False
     lead = rules.sign * (values[:, choice] - values[:, best])
-    (p,) = sign_flip_p(lead[:, None], rules.resamples, rules.seed).tolist()
+    (by,) = column_means(lead[:, None], weights).tolist()
+    terms = np.stack([*signed([lead], weights)], axis=1)
+    (p,) = sign_flip_p(terms, rules.resamples, rules.seed).tolist()
     # The half that had no part in choosing says that the simpler one is worse: then the best is
     # taken after all.
-    is_refuted = bool(lead.mean() < 0 and p <= rules.alpha)
+    is_refuted = bool(by < 0 and p <= rules.alpha)
     column = values[:, [best if is_refuted else choice]]
-    ((mean, low, high),) = rules.means(column)
+    ((mean, low, high),) = rules.means(column, weights)
     if choice == best:
         return HeldOut(mean, low, high), False
-    shrunk_by = excess(rules.sign * column[:, 0], lead, rules.confidence, kept=not is_refuted)
+    pair = linearised(np.stack([rules.sign * column[:, 0], lead], axis=1), weights)
+    shrunk_by = excess(pair[:, 0], pair[:, 1], rules.confidence, kept=not is_refuted)
     # The end on the flattering side stays, so that both means lie between.
     if rules.better == "higher":
         low = None if low is None else low - shrunk_by
@@ -184,7 +197,7 @@ def _held_out(
         low, high = (
             None if end is None else float(np.clip(end, *rules.range)) for end in (low, high)
         )
-    difference = rules.sign * float(lead.mean())
+    difference = rules.sign * by
     return HeldOut(
         mean - rules.sign * shrunk_by, low, high, name, difference, p, shrunk_by
     ), is_refuted

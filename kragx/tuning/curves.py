@@ -12,7 +12,9 @@ from kragx.tuning.rules import Rules
 from kragx.tuning.tuning import Curve, Point
 
 
-def curves_of(compared: Sequence[Setting], values: Floats, rules: Rules) -> Iterator[Curve]:
+def curves_of(
+    compared: Sequence[Setting], values: Floats, rules: Rules, weights: Floats | None = None
+) -> Iterator[Curve]:
     """The curve of each axis with several values, over all settings.
 
     A point is the mean, over questions, of the mean of the settings with that value. Only settings
@@ -24,6 +26,7 @@ def curves_of(compared: Sequence[Setting], values: Floats, rules: Rules) -> Iter
         compared: the settings.
         values: (q, m) of each; none missing.
         rules: how means are made and compared.
+        weights: (q); None where all are alike.
     """
     axes: dict[tuple[str, str], dict[str, int]] = {}
     for setting in compared:
@@ -41,10 +44,12 @@ def curves_of(compared: Sequence[Setting], values: Floats, rules: Rules) -> Iter
             axis=1,
         )
         # Several axes are looked at: each is tested at its part of the level (Bonferroni).
-        significant = rules.behind(means).p <= (1 - rules.confidence) / len(several)
+        significant = rules.behind(means, weights).p <= (1 - rules.confidence) / len(several)
         points = (
             Point(label, mean, low, high, len(matched), bool(differs))
-            for label, (mean, low, high), differs in zip(labels, rules.means(means), significant)
+            for label, (mean, low, high), differs in zip(
+                labels, rules.means(means, weights), significant
+            )
         )
         yield Curve(name, axis, tuple(points))
 

@@ -97,7 +97,8 @@ def tune(
         failed = "" if failures.tolerated else failures.text
         measured = str(evaluation.scores[0].spec)
         tried.append(Tried.of(evaluation, setting, measured, query_ids, sizes.costs(run), failed))
-    return tuned(tried, Rules.of(str(spec), match, confidence, resamples, seed))
+    rules = Rules.of(str(spec), match, confidence, resamples, seed)
+    return tuned(tried, rules, weights=gold.weights)
 
 
 def _check_options(asking: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from kragx.comparison.statistics import (
     behind_best,
     mean_intervals,
 )
+from kragx.comparison.statistics.weighted import column_means
 from kragx.metrics import Floats, parse
 from kragx.metrics.intervals import with_exact_limits
 
@@ -59,19 +60,23 @@ class Rules:
         """What makes higher values the better ones."""
         return 1.0 if self.better == "higher" else -1.0
 
-    def means(self, values: Floats) -> list[tuple[float, float | None, float | None]]:
-        """Each column's mean with its interval."""
-        ends = mean_intervals(
-            values, [self.range] * values.shape[1], self.confidence, self.resamples, self.seed
-        )
+    def means(
+        self, values: Floats, weights: Floats | None = None
+    ) -> list[tuple[float, float | None, float | None]]:
+        """Each column's mean with its interval; `weights` (q), None where all are alike."""
         n, kind = values.shape[1], interval_kind(self.metric)
+        resampling = self.confidence, self.resamples, self.seed
+        ends = mean_intervals(values, [self.range] * n, *resampling, weights=weights)
         nothing = np.zeros(n, int), np.zeros((2, n))  # what is not known is no value here
-        ends = with_exact_limits(ends, values, [kind] * n, *nothing, self.confidence)
+        ends = with_exact_limits(
+            ends, values, [kind] * n, *nothing, self.confidence, weights=weights
+        )
         return [
             (mean, None if np.isnan(low) else low, None if np.isnan(high) else high)
-            for mean, low, high in zip(values.mean(axis=0).tolist(), *ends.tolist())
+            for mean, low, high in zip(column_means(values, weights).tolist(), *ends.tolist())
         ]
 
-    def behind(self, values: Floats) -> Behind:
+    def behind(self, values: Floats, weights: Floats | None = None) -> Behind:
         """How each column stands against the best of the others."""
-        return behind_best(self.sign * values, self.resamples, self.seed, self.confidence)
+        resampling = self.resamples, self.seed, self.confidence
+        return behind_best(self.sign * values, *resampling, weights=weights)

@@ -106,23 +106,36 @@ RUNS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["jsonl", "runs", "texts"])
+@pytest.mark.parametrize("form", ["jsonl", "runs", "texts", "parquet"])
 def test_langsmith(tmp_path, form):
-    """Runs a line, as the API gives them, and with texts of JSON as bulk exports have them."""
+    """Runs a line, as the API gives them, and with texts of JSON, as bulk exports are Parquet."""
     path = tmp_path / "runs.json"
     if form == "runs":
         path.write_text(json.dumps({"runs": RUNS}))
     else:
-        is_text = form == "texts"
+        is_text = form in ("texts", "parquet")
         rows = [
             {k: json.dumps(v) if is_text and isinstance(v, dict) else v for k, v in run.items()}
             for run in RUNS
         ]
         path = _lines(tmp_path / "runs.jsonl", *rows)
+    if form == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        path = tmp_path / "runs.parquet"
+        parquet.write_table(pa.Table.from_pylist(rows), path)
     (question,) = _asked(path)
     assert (question.text, question.answer, question.session) == ("Where?", "Here.", "th1")
     assert (question.time, question.thumbs) == (1769851801, 1)
     assert [doc.text for doc in question.retrieved] == ["Here"]
+
+
+def test_silent(tmp_path):
+    """A trace that says no question is none, and is counted."""
+    logs = Logs([_lines(tmp_path / "t.jsonl", TRACE, {**TRACE, "id": "t2", "input": None})])
+    assert [question.text for question in logs.questions()] == ["Where?"]
+    assert logs.silent == ["t2"]
 
 
 def test_langsmith_feedback(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from kragx.judging import Failure, Judge, Question, Store
@@ -98,6 +100,59 @@ def test_corrected(kragx, files):
     few = kragx("judge", "corrected", human, judge, "--runs", runs[0], "--least", 25)
     assert (few.code, "at least 25" in few.err) == (3, True)
     assert kragx("judge", "corrected", human, judge).code == 2
+
+
+def test_corrected_means_of_traffic(kragx, jsonl, qrels, here):
+    """Weights come from the first results file, or --questions; a page of it can be written."""
+    rows = [
+        {
+            "query_id": f"q{at}",
+            "query": "?",
+            "gold": [],
+            "weight": 1 + at % 3,
+            "retrieved": [{"id": "d", "text": "t"}],
+        }
+        for at in range(30)
+    ]
+    path = jsonl(*rows)
+    grades = {f"q{at}": {"d": 3 * (at % 3 > 0)} for at in range(30)}
+    people = qrels("people.qrels", dict([*grades.items()][:21]))
+    judge = qrels("judge.qrels", grades)
+    command = ("judge", "corrected", people, judge, "-m", "precision@1", "--runs", path)
+    done = kragx(*command, "--out", "page.html")
+    assert done.code == 0, done.err
+    assert "over 60 asks, by people's labels of 21 questions and the judge's of 30" in done.out
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert "over 60 asks" in page
+    assert "실제 질문 60건" in page
+    (system,) = kragx(*command, "--format", "json").json()["systems"].values()
+    assert system["metrics"]["precision@1"]["plain"] == pytest.approx(5 / 6)
+    gold = here / "gold.jsonl"
+    gold.write_text("".join(f'{{"query_id": "q{at}", "gold": []}}\n' for at in range(30)))
+    (system,) = kragx(*command, "--questions", gold, "--format", "json").json()["systems"].values()
+    assert system["metrics"]["precision@1"]["plain"] == pytest.approx(2 / 3)
+    wrong = kragx(*command, "--out", "page.txt")
+    assert (wrong.code, ".html" in wrong.err) == (2, True)
+
+
+def test_label_draws_by_weight(label, jsonl, here):
+    """Whole queries are drawn by their asks, and each one's chance stands in the sample."""
+    rows = [
+        {
+            "query_id": f"q{at}",
+            "query": "?",
+            "gold": [],
+            "weight": 50 if at == 3 else 1,
+            "retrieved": [{"id": "d", "text": "t"}],
+        }
+        for at in range(12)
+    ]
+    done = label("my.qrels", "--results", jsonl(*rows), "--queries", 3)
+    assert done.code == 0, done.err
+    first = (here / "my.qrels.sample.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    chances = json.loads(first)["sample"]["chances"]
+    assert chances["q3"] == 1
+    assert sorted(chances.values()) == pytest.approx([2 / 11, 2 / 11, 1])
 
 
 def results(jsonl):

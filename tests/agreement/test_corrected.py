@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from kragx import Gold, GoldDataset, Query, Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
+from kragx.judging.examples import is_held_out
 from kragx.judging.votes import decided
 from kragx.metrics.intervals import student_t
 from tests.agreement.simulation import (
@@ -50,10 +51,10 @@ def test_weights_by_hand():
     )
     assert found.value == found.human == pytest.approx((6 + 2) / 12)
     shares, chances = np.array([6, 2, 2, 2]) / 12, np.array([1, 0.5, 0.5, 0.5])
-    drawn = (shares**2 * (1 - chances)) @ (np.array([1, 0, 1, 0]) - 2 / 3) ** 2
-    whole = ((np.array([6, 1, 1, 1]) / 12) ** 2 / chances) @ (np.array([1, 0, 1, 0]) - 2 / 3) ** 2
-    fewer = 1 - (shares**2).sum()
-    margin = 4.302653 * ((drawn + whole) / fewer) ** 0.5  # Kish: 144 / 48 = 3 of equal weight
+    apart = (np.array([1, 0, 1, 0]) - 2 / 3) / (1 - shares)
+    drawn = (shares**2 * (1 - chances)) @ apart**2
+    whole = (shares**2 * chances) @ apart**2
+    margin = 4.302653 * ((drawn + whole) * 3 / 4) ** 0.5  # Kish: 144 / 48 = 3 of equal weight
     assert found.interval == pytest.approx((2 / 3 - margin, 2 / 3 + margin), rel=1e-6)
 
 
@@ -77,14 +78,12 @@ def slow(human, judge, rest, weights, chances):
         left_out.append(y + part * (plain - f))
     middle = sum((1 - share) * value for share, value in zip(v, left_out)) / (n - 1)
     mean = sum(share * value for share, value in zip(v, human))
-    drawn = sum(
-        (1 - chance) * ((1 - share) * (middle - value)) ** 2
-        for share, chance, value in zip(v, chances, left_out)
-    )
+    drawn = sum((1 - chance) * (middle - value) ** 2 for chance, value in zip(chances, left_out))
     whole = sum(
-        weight**2 / chance * (value - mean) ** 2 for weight, chance, value in zip(w, chances, human)
+        chance * ((value - mean) * share / (1 - share)) ** 2
+        for share, chance, value in zip(v, chances, human)
     )
-    return sum(terms), (drawn + whole) / (1 - sum(share**2 for share in v))
+    return sum(terms), (drawn + whole) * (n - 1) / n
 
 
 tenths = st.integers(0, 10).map(lambda tenth: tenth / 10)
@@ -531,6 +530,18 @@ def test_people_have_a_gold_set_of_what_was_drawn():
     )
     weights = [traffic_of(judge, chances).weights[int(q[1:])] for q in human]
     assert alike["mine"][metrics[0]].human == pytest.approx(np.average(values, weights=weights))
+
+
+def test_a_judge_that_was_shown_labels(monkeypatch):
+    """Only questions whose labels it never sees correct it: the others flatter it."""
+    human, judge, run = files(n_queries=90, n_labelled=60)
+    monkeypatch.setattr("kragx.agreement.correction.examples_shown", lambda *_: {"shown"})
+    found = correct(human, judge, [run], metrics=["precision@5"])
+    labelled = found.systems["mine"].labelled
+    assert {*labelled} == {query for query in human if is_held_out(query)}
+    assert 20 <= len(labelled) < 60
+    assert found["mine"]["precision@5"].n_queries == 90
+    assert "only the half that it never sees counts" in str(found)
 
 
 def test_what_needs_all_gold_is_relative_to_a_pool():

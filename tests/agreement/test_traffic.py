@@ -9,22 +9,24 @@ from tests.agreement.traffic import CHANGES, METRICS, coverage, traffic
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("by_asks", "change"), [*((True, change) for change in CHANGES), (False, CHANGES[0])]
+)
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("by_asks", [True, False])
-def test_intervals_cover(change, metric, by_asks):
+def test_intervals_cover(by_asks, change, metric):
     """Of 100 questions' labels, drawn by asks or with equal chances, 93 to 97 of 100 hold.
 
-    So the mean's and the difference's do, weighted zeros and ones .92 to .985. What counts every
-    question as one ask, the judge's mean and the share of thumbs up do not.
+    Weighted zeros and ones .92 to .985; differences of rarely changed lists, drawn with equal
+    chances where few questions have most of the asks, at least .91. What counts every question as
+    one ask, the judge's mean and the share of thumbs up do not.
     """
     shares = coverage(change, metric, by_asks=by_asks, count=1_500)
     low, high = (0.92, 0.985) if metric == "hit_rate@1" else (0.93, 0.97)
     assert low <= shares["mean"] <= high
-    assert low <= shares["difference"] <= high
+    assert (low if by_asks else 0.91) <= shares["difference"] <= high
     assert shares["alike"] < 0.9
     assert shares["judge"] < 0.6
-    assert shares["thumbs"] < 0.9
+    assert shares["thumbs"] < 0.1
 
 
 def test_the_traffic_is_what_is_said_of_it():

@@ -27,6 +27,7 @@ METRICS = {
     "hit_rate@1": lambda relevant: relevant[..., 0],
     "mrr@5": lambda relevant: relevant.max(-1) / (relevant.argmax(-1) + 1),
 }
+_FOUND = {"hit_rate@5": lambda relevant: relevant.max(-1)}
 """From (..., 5) relevant documents to a value a question."""
 
 
@@ -66,7 +67,7 @@ def traffic(rng: np.random.Generator, n: int, change: str) -> Traffic:
 def truth(change: str, metric: str) -> tuple[float, float]:
     """The new version's mean over all asks, and what it has beyond the old one's."""
     every = traffic(np.random.default_rng(0), 2_000_000, change)
-    values = METRICS[metric](every.people) @ every.asks / every.asks.sum()
+    values = (METRICS | _FOUND)[metric](every.people) @ every.asks / every.asks.sum()
     return float(values[1]), float(values[1] - values[0])
 
 
@@ -83,9 +84,11 @@ def coverage(
 
     ``mean`` and ``difference`` are corrected means of people's labels of drawn questions; ``alike``
     is the mean with all questions taken as one ask; ``judge`` the judge's own mean; ``thumbs`` the
-    share of thumbs up, which one in ten gives who found nothing, and one in fifty who did.
+    share of thumbs up for that of content people (hit_rate@5): one in ten gives a thumb who found
+    nothing, and one in fifty who did.
     """
     mean, difference = truth(change, metric)
+    content, _ = truth(change, "hit_rate@5")
     held = dict.fromkeys(("mean", "difference", "alike", "judge", "thumbs"), 0)
     width = 0.0
     for seed in range(count):
@@ -115,7 +118,7 @@ def coverage(
         held["judge"] += _holds((plain - margin, plain + margin), mean)
         found = drawn.people[1].any(-1)
         gave = rng.binomial(drawn.asks.astype(int), np.where(found, 0.02, 0.1))
-        held["thumbs"] += _holds(wilson_interval(gave @ found / gave.sum(), gave.sum()), mean)
+        held["thumbs"] += _holds(wilson_interval(gave @ found / gave.sum(), gave.sum()), content)
     return {name: times / count for name, times in held.items()} | {"width": width / count}
 
 

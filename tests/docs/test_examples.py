@@ -423,6 +423,22 @@ def test_embedding_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert known == set()  # each is of a question with one passage
 
 
+def test_traffic(tmp_path: Path) -> None:
+    """The log is the same each time: 2,000 asks, some often, with thumbs of few, and answers."""
+    names = example("traffic")
+    for name in ("one", "other"):
+        names["log"](str(tmp_path / name))
+    text = (tmp_path / "one").read_text(encoding="utf-8")
+    assert text == (tmp_path / "other").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    questions = [row["question"] for row in rows]
+    assert len(rows) == 2_000
+    assert len({*questions}) < 1_200
+    assert 80 < sum("thumbs" in row for row in rows) < 200
+    assert all(1 <= len(names["answers"](question)) <= 2 for question in questions)
+    assert all(names["answers"](question) <= names["PAGES"].keys() for question in questions)
+
+
 @pytest.mark.integration
 def test_peers(capsys: pytest.CaptureFixture[str]) -> None:
     """What the page of other tools shows is what the example prints, for what is installed.

@@ -255,3 +255,19 @@ def test_retrievers_of_a_config(tmp_path, state):
     again, _ = sources(tmp_path / "kragx.yaml")
     assert again[0].key == own[0].key
     assert again[0].key != again[1].key
+
+
+def test_history(tmp_path):
+    """A retriever is asked with what was said before a question."""
+    asked = []
+
+    def ask(dataset, hear):
+        asked.extend(dataset)
+        return Run({query.id: Retrieved() for query in dataset})
+
+    said = [{"role": "user", "content": "before"}]
+    with RecordStore(tmp_path / "w.sqlite") as store:
+        state = State(store)
+        state.add([Question(uid="q", person="p", text="and?", history=tuple(said))])
+        suggester(state, r=ask).run()
+    assert [[turn.to_dict() for turn in query.history] for query in asked] == [said]

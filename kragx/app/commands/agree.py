@@ -8,7 +8,7 @@ import typer
 
 from kragx import agreement
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import show
+from kragx.app.commands.output import show, written
 from kragx.data import Run, read_runs
 from kragx.data.source import kind_of_file
 from kragx.errors import UsageError
@@ -90,9 +90,14 @@ def corrected(
         ),
     ] = False,
     confidence: opt.Confidence = 0.95,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write a page of it, .html.")
+    ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Correct a judge's means by people's labels of some queries."""
+    if out is not None and out.suffix != ".html":
+        raise UsageError(f"--out: {out} must end with .html")
     files = [*(runs or ()), *(more or ())]
     result = agreement.correct(
         human,
@@ -110,6 +115,11 @@ def corrected(
         expected=expected,
     )
     show(format, result.describe, result.to_dict)
+    if out is not None:
+        from kragx.report.html_page.result import write_result_html
+
+        write_result_html(result, out)
+        written([out])
 
 
 def _systems(runs: Sequence[Path] | None, further: Sequence[Path] | None) -> list[Run]:

@@ -77,6 +77,7 @@ def _beside(reading: Reading) -> dict[str, Any]:
     return {
         "forbids": reading.may_forbid is not False,
         "rules": reading.forbidden,
+        "weighs": reading.may_weigh,
         "searches": reading.may_search and _has_searches(reading),
     }
 

@@ -45,7 +45,8 @@ def write_baseline(report: RunReport, path: Path) -> None:
     Raises:
         UsageError: the file cannot be written.
     """
-    rows = report.to_dict()["evaluations"]
+    contents = report.to_dict()
+    rows, weights = contents["evaluations"], contents.get("weights")
     shared = _shared([row["settings"] for row in rows])
     better = {
         name: direction
@@ -69,6 +70,7 @@ def write_baseline(report: RunReport, path: Path) -> None:
             for row in rows
         ],
         "gold": {query.id: _hash_of(query) for query in report.dataset},
+        **({} if weights is None else {"weights": weights}),
     }
     file = report.config.file
     if file is not None:
@@ -111,6 +113,7 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
         }
         record = None if value["record"] is None else Record.read(value["record"])
         report = {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}]}
+        report |= {"weights": value["weights"]} if "weights" in value else {}
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         problem = f"not a baseline as kragx writes it: {error!r}"
         raise DataError(problem, path=str(path)) from None

@@ -134,6 +134,8 @@ def _write(report: RunReport, folder: Path) -> None:
         columns = dict.fromkeys(("query_id", "retriever", "match"), "string")
         columns |= dict.fromkeys(metric_names(report.evaluations), "float64")
         columns["failure"] = "string"
+        if any(evaluation.weights is not None for evaluation in report.evaluations):
+            columns["weight"] = "float64"
         _write_parquet(folder / "queries.parquet", query_rows(report.evaluations), columns)
     write_inputs(report, folder)
     write_text(folder / "means.csv", means_csv(report.evaluations, report.comparisons))

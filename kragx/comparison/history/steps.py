@@ -12,11 +12,13 @@ import numpy as np
 from kragx.comparison.columns import joined
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.history.runs import PastScore
-from kragx.comparison.side_by_side import Kind, settings_that_differ
+from kragx.comparison.side_by_side import Kind, settings_that_differ, shared_weights
 from kragx.comparison.statistics import CONFIDENCE, TOLERANCE, paired_tests
+from kragx.comparison.statistics.weighted import signed
 from kragx.comparison.view import Direction
 from kragx.errors import shorten
 from kragx.metrics import Floats
+from kragx.metrics.weights import weighted_mean
 
 _SHA256 = 64  # characters
 
@@ -123,10 +125,11 @@ def tested(
         metrics: that are looked at, the first by itself.
         better: their directions.
     """
-    columns: dict[int, list[tuple[Place, str, Floats]]] = defaultdict(list)
+    columns: dict[int, list[tuple[Place, str, Floats, Floats | None]]] = defaultdict(list)
     for place, (step, before, after) in steps.items():
         pair = before.scores, after.scores
-        _, rows = joined([side.query_ids for side in pair])
+        ids, rows = joined([side.query_ids for side in pair])
+        weights = shared_weights(pair, ids, rows) if step.joined else None
         for metric in metrics if step.joined else ():
             means = [side.estimates.get(metric) for side in (before, after)]
             if all(mean is not None and mean.is_mean for mean in means):
@@ -134,11 +137,11 @@ def tested(
                     side.values[metric] if own_rows is None else side.values[metric][own_rows]
                     for side, own_rows in zip(pair, rows)
                 )
-                columns[len(old)].append((place, metric, new - old))
+                columns[len(old)].append((place, metric, new - old, weights))
     groups = []
     for n, group in columns.items():  # of as many questions the signs are the same
-        family_numbers = np.array([family_of(metric, metrics[0]) for _, metric, _ in group])
-        values = (column for _, _, column in group)
+        family_numbers = np.array([family_of(metric, metrics[0]) for _, metric, *_ in group])
+        values = (term for *_, column, weights in group for term in signed([column], weights))
         (flipped,), families = paired_tests(
             values, n, [np.arange(n)], family_of=family_numbers[None], n_families=N_FAMILIES
         )
@@ -149,22 +152,23 @@ def tested(
         # Against the maxima of all groups, not of its own alone: errors are bounded over the whole
         # history.
         adjusted = every.adjusted(family_numbers, flipped.p, flipped.z)
-        for (place, metric, column), *ps in zip(group, flipped.p.tolist(), adjusted.tolist()):
-            differences = column[~np.isnan(column)]
-            if differences.size:
-                p, p_adjusted = ps
-                verdict = _verdict(differences, p_adjusted, better[metric])
-                tests[place][metric] = StepTest(float(differences.mean()), p, p_adjusted, verdict)
+        for (place, metric, column, weights), p, p_adjusted in zip(
+            group, flipped.p.tolist(), adjusted.tolist()
+        ):
+            mean = weighted_mean(column, weights)
+            if mean is not None:
+                verdict = _verdict(column, mean, p_adjusted, better[metric])
+                tests[place][metric] = StepTest(mean, p, p_adjusted, verdict)
     return {
         place: replace(step, tests=tests[place]) for place, (step, _, _) in steps.items()
     }, every
 
 
-def _verdict(differences: Floats, p: float, better: Direction) -> Verdict:
-    if np.all(np.abs(differences) <= TOLERANCE):
+def _verdict(differences: Floats, mean: float, p: float, better: Direction) -> Verdict:
+    if np.nanmax(np.abs(differences)) <= TOLERANCE:
         return "same"
     if p > 1 - CONFIDENCE:
         return "undecided"
     if better == "neither":
         return "different"
-    return "better" if (differences.mean() > 0) == (better == "higher") else "worse"
+    return "better" if (mean > 0) == (better == "higher") else "worse"

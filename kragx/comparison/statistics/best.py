@@ -16,8 +16,10 @@ from math import sqrt
 import numpy as np
 
 from kragx.comparison.statistics.evidence import unseen
+from kragx.comparison.statistics.weighted import linearised, scaled
 from kragx.metrics import Floats
 from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, SEED, TOLERANCE, blocks
+from kragx.metrics.weights import effective_n
 
 _ROUNDING = 1e-9
 _GROUPS = 4_096
@@ -39,7 +41,12 @@ class Behind:
 
 
 def behind_best(
-    values: Floats, count: int = RESAMPLES, seed: int = SEED, confidence: float = CONFIDENCE
+    values: Floats,
+    count: int = RESAMPLES,
+    seed: int = SEED,
+    confidence: float = CONFIDENCE,
+    *,
+    weights: Floats | None = None,
 ) -> Behind:
     """Whether, and how far, each column lies behind the best of the others.
 
@@ -54,16 +61,17 @@ def behind_best(
         count: how many random flips (N).
         seed: the same seed gives the same bits.
         confidence: of `most`.
+        weights: (q) of the questions' leads; None where all are alike.
     """
     n, m = values.shape
     if m < 2 or not n:
         return Behind(np.ones(m), np.full(m, 0.0 if n else np.inf))
-    terms = values
+    terms = values if weights is None else values * scaled(weights)[:, None]
     if n > _GROUPS:
         # Of very many questions random groups are flipped whole, so that a flip has `_GROUPS` terms
         # at most.
         group = np.random.default_rng(seed).permutation(n) % _GROUPS
-        sums = [np.bincount(group, weights=column, minlength=_GROUPS) for column in values.T]
+        sums = [np.bincount(group, weights=column, minlength=_GROUPS) for column in terms.T]
         terms = np.stack(sums, axis=1)
     g = len(terms)
     # Sums of products instead of an array of all differences: (m, m), i ahead of j.
@@ -95,9 +103,10 @@ def behind_best(
             np.inf,
         )
     greatest = np.zeros(m)
-    hidden = unseen(n, confidence) * float(values.max() - values.min())
+    hidden = unseen(effective_n(weights, np.ones(n, bool)), confidence)
+    hidden *= float(values.max() - values.min())
     for j in range(m):
-        differences = np.delete(values, j, axis=1) - values[:, [j]]
+        differences = linearised(np.delete(values, j, axis=1) - values[:, [j]], weights)
         spread = differences.std(axis=0, ddof=1) if n > 1 else np.zeros(m - 1)
         varies = spread > TOLERANCE
         width = np.where(varies, reach[j] * np.where(varies, spread, 1.0) / sqrt(n), hidden)

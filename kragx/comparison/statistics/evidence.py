@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from kragx.comparison.statistics.weighted import effective_ns, weighted_means
 from kragx.metrics import Floats
 from kragx.metrics.intervals import (
     CONFIDENCE,
@@ -24,12 +25,13 @@ _ROUNDING = 1e-9
 
 
 @lru_cache(maxsize=4096)
-def unseen(n: int, confidence: float = CONFIDENCE, *, exact: bool = False) -> float:
+def unseen(n: float, confidence: float = CONFIDENCE, *, exact: bool = False) -> float:
     """The share of questions that may be unlike all n that were asked.
 
     The upper limit of a share of which n questions show none: the greater of the exact one,
     1 - a^(1/n) with a = (1 - confidence) / 2, and of Wilson's, z^2 / (n + z^2). At 95 % that is .84
     of 2 questions, .17 of 20, .050 of 73 and .019 of 200; 1 of none. `exact` is the former alone.
+    Of questions with weights n is `kragx.metrics.weights.effective_n`.
 
     Sources: C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934;
     and as of `wilson_interval`.
@@ -55,7 +57,13 @@ def enough(share: float, confidence: float = CONFIDENCE, *, exact: bool = False)
 
 
 def sure_bounds(
-    values: Floats, ends: Floats, lowest: Floats, greatest: Floats, confidence: float = CONFIDENCE
+    values: Floats,
+    ends: Floats,
+    lowest: Floats,
+    greatest: Floats,
+    confidence: float = CONFIDENCE,
+    *,
+    weights: Floats | None = None,
 ) -> Floats:
     """Bounds of each column's mean that hold for questions not asked as well.
 
@@ -75,13 +83,15 @@ def sure_bounds(
             and then the interval alone decides, as where a value lies outside.
         greatest: (c) the same for the greatest.
         confidence: of both bounds together, between 0 and 1.
+        weights: (q); with them n is Kish's. None where all are alike.
 
     Returns:
         (2, c) the lower and the upper bound; NaN where nothing is known.
     """
+    if weights is not None:  # what nobody asks is no evidence
+        values = np.where(weights[:, None] > 0, values, np.nan)
     present = ~np.isnan(values)
-    n = present.sum(axis=0)
-    mean = np.where(present, values, 0.0).sum(axis=0) / np.maximum(n, 1)
+    n, mean = effective_ns(weights, present), weighted_means(values, weights)
     share = np.array([unseen(count, confidence) for count in n.tolist()])
     bounded = np.isfinite(lowest) & np.isfinite(greatest) & (n > 0)
     low, high = np.where(bounded, lowest, 0.0), np.where(bounded, greatest, 1.0)
@@ -93,7 +103,7 @@ def sure_bounds(
     gain_bounds = np.full_like(bounds, np.nan)
     signed = bounded & (low < 0) & (high > 0)
     gain_bounds[:, signed] = _gains_less_losses(
-        values[:, signed], low[signed], high[signed], confidence
+        values[:, signed], low[signed], high[signed], confidence, weights
     )
     for candidates in (ends, gain_bounds):
         # The wider one counts; `fmin` and `fmax` pass over NaN, where a bound does not apply.
@@ -103,14 +113,20 @@ def sure_bounds(
     binary = np.flatnonzero(bounded & (ways | ~present).all(axis=0))
     for column in binary.tolist():
         width = high[column] - low[column]
-        hits = round(float(n[column] * (mean[column] - low[column]) / width))
-        exact = np.array(exact_limits(hits, int(n[column]), confidence)) * width + low[column]
+        # Of effective questions there are fractions; what rounding alone has made is no miss.
+        trials = round(float(n[column]), 0 if weights is None else 9)
+        hits = round(
+            float(trials * (mean[column] - low[column]) / width), None if weights is None else 9
+        )
+        exact = np.array(exact_limits(hits, trials, confidence)) * width + low[column]
         bounds[0, column] = min(bounds[0, column], exact[0])
         bounds[1, column] = max(bounds[1, column], exact[1])
     return bounds
 
 
-def _gains_less_losses(values: Floats, low: Floats, high: Floats, confidence: float) -> Floats:
+def _gains_less_losses(
+    values: Floats, low: Floats, high: Floats, confidence: float, weights: Floats | None
+) -> Floats:
     """(2, c) the bounds of a mean difference by those of its gains and its losses.
 
     Gains and losses are never of the same question, so their covariance is minus the product of
@@ -121,14 +137,23 @@ def _gains_less_losses(values: Floats, low: Floats, high: Floats, confidence: fl
     """
     parts = np.stack([np.maximum(values, 0), np.maximum(-values, 0)])
     widths = np.stack([high, -low])
-    (up, down), (up_ends, down_ends) = (
-        np.nanmean(parts, axis=1),
-        (
-            score_intervals(part, np.zeros_like(width), width, confidence)
-            for part, width in zip(parts, widths)
-        ),
+    up, down = (
+        np.nanmean(parts, axis=1)
+        if weights is None
+        else np.stack([weighted_means(part, weights) for part in parts])
     )
-    up_spread, down_spread = np.nanstd(parts, axis=1)
+    up_ends, down_ends = (
+        score_intervals(part, np.zeros_like(width), width, confidence, weights=weights)
+        for part, width in zip(parts, widths)
+    )
+    up_spread, down_spread = (
+        np.nanstd(parts, axis=1)
+        if weights is None
+        else [
+            weighted_means((part - mean) ** 2, weights) ** 0.5
+            for part, mean in zip(parts, (up, down))
+        ]
+    )
     spread = up_spread * down_spread
     correlation = -np.divide(up * down, spread, out=np.zeros_like(spread), where=spread > 0)
 

@@ -15,6 +15,7 @@ from kragx.comparison.statistics.randomisation import (
     Flipped,
     Rows,
 )
+from kragx.comparison.statistics.weighted import linearised, of_rows
 from kragx.metrics import Bools, Floats, Ints
 from kragx.metrics.intervals import RESAMPLES, SEED, blocks, fixed_point
 
@@ -31,13 +32,16 @@ def worse_parts(
     seed: int = SEED,
     *,
     handicap: float = 0.0,
+    weights: Floats | None = None,
 ) -> tuple[Flipped, Family]:
     """Whether the mean of a part lies below that of all rows by more than chance.
 
     If it did not matter to which part a row belongs, the rows of a part might as well have been any
     others. So the values are shuffled N times; p = (b + 1) / (N + 1), where b counts the shuffles
-    that leave the part as low. Large tables are shuffled fewer times, at least a thousand; of more
-    than `MANY` rows the sums of parts are drawn instead.
+    that leave the part as low. With weights what is shuffled is how far each row lies from the mean
+    of all, by its weight: that sums to less than 0 where a part's weighted mean is lower. Large
+    tables are shuffled fewer times, at least a thousand; of more than `MANY` rows the sums of parts
+    are drawn instead.
 
     Args:
         values: (q) higher is better; NaN where there is none.
@@ -45,6 +49,7 @@ def worse_parts(
         count: how many shuffles at most.
         seed: the same seed gives the same bits.
         handicap: what is taken off the statistics.
+        weights: (q); None where all are alike.
 
     Returns:
         (c) a test for each part, its statistic the part's mean standardised and 0 where it is not
@@ -60,7 +65,8 @@ def worse_parts(
     if not testable.any():
         unknown = np.full(len(parts), np.nan)
         return Flipped(unknown, np.zeros(len(parts))), NO_FAMILY
-    points = fixed_point(values[present, None])[0][:, 0]
+    weights = of_rows(weights, np.flatnonzero(present))
+    points = fixed_point(linearised(values[present, None], weights))[0][:, 0]
     # The deviation of a sum of rows drawn without putting them back.
     deviation = points.std() * np.sqrt(sizes * (n - sizes) / max(n - 1, 1))
     expected, scale = points.mean() * sizes, np.where(deviation > 0, deviation, 1.0)

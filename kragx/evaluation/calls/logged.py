@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from kragx.data import Doc
+from kragx.data.text import read_number
 from kragx.data.turns import Turn
 from kragx.evaluation.calls.messages import turns_of
-from kragx.evaluation.calls.tool_answers import as_json
+from kragx.evaluation.calls.tool_answers import as_json, documents_in
+
+Place = tuple[str, str]
+"""The trace and id of a piece of work; an empty id is the trace itself."""
 
 _QUESTIONS = (
     *("question", "query", "user_query", "user_question", "user_input", "input", "prompt"),
@@ -54,24 +61,71 @@ class LoggedSpan:
     """A piece of work of a trace, as tools that watch applications have it.
 
     Attributes:
-        place, around: its trace and id, and those of what it stands in; an empty id is the trace.
-        asked: what it was asked, if it says so.
+        place, around: where it is, and what it stands in.
+        question: what it was asked, if it says so.
         documents: what it retrieved, if it is a retriever or reranker.
         is_last: whether what it gave takes the place of what others retrieved, as a reranker's.
+        started: when, in an order that all of a trace share.
     """
 
-    place: tuple[str, str]
-    around: tuple[str, str] | None
-    asked: LoggedQuestion | None
+    place: Place
+    around: Place | None
+    question: LoggedQuestion | None
     documents: tuple[Doc, ...] | None = None
     is_last: bool = False
     started: float = 0.0
 
+    @classmethod
+    def of_record(
+        cls,
+        record: Mapping[str, Any],
+        place: Place,
+        around: object,
+        *,
+        kind: object,
+        time: object,
+        given: object,
+        gave: object,
+        session: object,
+    ) -> LoggedSpan:
+        """A record of a tool by what it was given and gave, as values or as texts of JSON.
+
+        Args:
+            record: all that the tool says.
+            place: where it is.
+            around: the id of what it stands in; None for none.
+            kind: ``retriever`` and ``reranker`` give documents.
+            time: when it began.
+            given: its input.
+            gave: its output.
+            session: the conversation that it is a part of; None for none.
+        """
+        started, question = moment(time), asked_in(given)
+        is_list = kind in ("retriever", "reranker") and gave is not None
+        return cls(
+            place,
+            None if around is None else (place[0], str(around)),
+            None
+            if question is None
+            else LoggedQuestion(
+                *question,
+                started,
+                answer=answer_in(gave),
+                session=None if session is None else str(session),
+                record=record,
+            ),
+            documents_in(as_json(gave)) if is_list else None,
+            kind == "reranker",
+            started or 0.0,
+        )
+
 
 def questions_of(
-    spans: Iterable[LoggedSpan], thumbs: Mapping[tuple[str, str], int]
-) -> Iterator[LoggedQuestion]:
+    spans: Iterable[LoggedSpan], thumbs: Mapping[Place, int]
+) -> Iterator[tuple[str, LoggedQuestion]]:
     """The questions of traces: those of the outermost spans that say one, with all found within.
+
+    Each comes with its trace.
 
     Of what several retrievers gave each document counts once, in the order in which it came; a
     reranker's list takes the place of what came before it.
@@ -81,27 +135,24 @@ def questions_of(
         thumbs: what people said, by the place of what they said it of; an empty id is the trace.
     """
     by_place = {span.place: span for span in spans}
-    within: dict[tuple[str, str], list[LoggedSpan]] = defaultdict(list)
+    within: dict[Place, list[LoggedSpan]] = defaultdict(list)
     for span in sorted(by_place.values(), key=lambda span: span.started):
         outer = [span, *_around(span, by_place)]
-        asking = [place for place in outer if place.asked is not None]
+        asking = [place for place in outer if place.question is not None]
         if asking:
             within[asking[-1].place].append(span)
     for place, inner in within.items():
-        question = by_place[place].asked
+        question = by_place[place].question
         assert question is not None
-        said = [thumbs[key] for key in ((place[0], ""), *(s.place for s in inner)) if key in thumbs]
+        marks = [
+            thumbs[key] for key in ((place[0], ""), *(s.place for s in inner)) if key in thumbs
+        ]
         documents = _documents(inner, by_place)
-        yield replace(
-            question,
-            retrieved=question.retrieved if documents is None else documents,
-            thumbs=question.thumbs if not said else min(said),
-        )
+        mark = min(marks) if marks else None
+        yield place[0], replace(question, retrieved=documents, thumbs=mark)
 
 
-def _around(
-    span: LoggedSpan, by_place: Mapping[tuple[str, str], LoggedSpan]
-) -> Iterator[LoggedSpan]:
+def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
     seen = {span.place}
     while span.around is not None:
         outer = by_place.get(span.around) or by_place.get((span.place[0], ""))
@@ -113,7 +164,7 @@ def _around(
 
 
 def _documents(
-    spans: Iterable[LoggedSpan], by_place: Mapping[tuple[str, str], LoggedSpan]
+    spans: Iterable[LoggedSpan], by_place: Mapping[Place, LoggedSpan]
 ) -> tuple[Doc, ...] | None:
     documents: dict[object, Doc] | None = None
     for span in spans:
@@ -165,5 +216,63 @@ def answer_in(value: object) -> str | None:
         named = (answer_in(value[name]) for name in _ANSWERS if value.get(name))
         return next(filter(None, named), None)
     messages = value.get("messages", [value]) if isinstance(value, Mapping) else value
-    said = [turn.content for turn in turns_of(messages) if turn.role == "assistant"]
-    return said[-1] if said else None
+    answers = [turn.content for turn in turns_of(messages) if turn.role == "assistant"]
+    return answers[-1] if answers else None
+
+
+# -- times and thumbs -----------------------------------------------------------------------------
+
+_UNITS = (1.0, 1e3, 1e6, 1e9)  # seconds, milliseconds, ...
+_LATEST = 32_503_680_000  # the year 3000
+
+
+def moment(value: object) -> float | None:
+    """Seconds since 1970 (UTC) of a time as logs write it; None where it is none.
+
+    A number counts seconds, milliseconds, microseconds or nanoseconds, whichever lies before the
+    year 3000; a text is ISO 8601, with a space or a T. Where no zone is said it is UTC.
+    """
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return moment(datetime.fromisoformat(value.strip().replace("/", "-")))
+        number = read_number(value.strip())
+    if number is None or not isfinite(number) or number < 0:
+        return None
+    return next((number / unit for unit in _UNITS if number / unit < _LATEST), None)
+
+
+_THUMBS = frozenset(
+    {
+        *("thumb", "thumbs", "thumbs_up", "user_thumbs", "user_score", "user_feedback", "feedback"),
+        *("vote", "like", "helpful", "user_rating_thumbs", "평가", "만족", "좋아요"),
+    }
+)
+"""What a score of people's is called where it is a thumb; small letters, ``_`` for ``-``."""
+
+_UP = {"1", "1.0", "+1", "up", "like", "liked", "good", "positive", "yes", "true", "helpful"}
+_UP |= {"thumbs_up", "thumbsup", "+", "👍", "좋아요", "만족", "도움됨", "추천"}
+_DOWN = {"-1", "-1.0", "down", "dislike", "disliked", "bad", "negative", "no", "false", "unhelpful"}
+_DOWN |= {"thumbs_down", "thumbsdown", "-", "👎", "싫어요", "불만족", "도움안됨", "비추천"}
+
+
+def thumb(value: object) -> int | None:
+    """1 for a thumb up, -1 for one down, 0 for the number 0; None for anything else.
+
+    Whether 0 is down depends on what else a log has: down where nothing is -1.
+    """
+    if isinstance(value, bool):
+        return 1 if value else -1
+    word = str(value).strip().casefold()
+    word = word.replace("-", "_").replace(" ", "_") if word[:1].isalpha() else word
+    if word in ("0", "0.0"):
+        return 0
+    return 1 if word in _UP else -1 if word in _DOWN else None
+
+
+def is_thumb(score: object, name: str | None) -> bool:
+    """Whether a score of this name is a thumb: the one that is named, else one of a usual name."""
+    word = str(score).casefold().replace("-", "_")
+    return score == name if name else word in _THUMBS

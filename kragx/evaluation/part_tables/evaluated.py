@@ -45,7 +45,7 @@ from kragx.metrics.intervals import Ratio
 from kragx.metrics.leaks import check_kinds
 from kragx.metrics.match_table import joined_weights
 from kragx.metrics.scores import number_of
-from kragx.metrics.table_view import PooledCounts, pooled_count
+from kragx.metrics.table_view import PooledCounts
 from kragx.plugins import check_arguments
 from kragx.printing import phrase
 
@@ -277,7 +277,7 @@ def _pooled(counts: Mapping[str, float], total: ScoredPart, weights: Floats | No
     """The counts of all parts, each of which has them by weights."""
     if weights is None and (alike := joined_weights(total.weights)) is not None:
         counts = {name: round(n / alike[0]) for name, n in counts.items()}
-    return PooledCounts(**{name: pooled_count(n) for name, n in counts.items()})
+    return PooledCounts(**counts)
 
 
 def _search_scores(

@@ -13,7 +13,7 @@ import numpy as np
 
 from kragx.errors import UsageError
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.weights import effective_n, mean_and_variance
 
 
@@ -120,9 +120,7 @@ def resampled(
     return np.concatenate(list(blocks(n, count, seed, work)))
 
 
-def resampled_means(
-    values: Floats, count: int = RESAMPLES, seed: int = SEED, *, weights: Floats | None = None
-) -> Floats:
+def resampled_means(values: Floats, count: int = RESAMPLES, seed: int = SEED) -> Floats:
     """The mean of each column in each bootstrap resample of the rows.
 
     Args:
@@ -130,25 +128,22 @@ def resampled_means(
             of its own queries that a resample drew.
         count: how many resamples, the same for every column.
         seed: the same seed gives the same bits.
-        weights: (q) of the queries; None where all are alike.
 
     Returns:
         (count, c); NaN where a resample drew no query that has a value.
     """
     defined = ~np.isnan(values)
-    asks = np.ones((len(values), 1)) if weights is None else weights[:, None]
-    grid, unit = fixed_point(np.where(defined, values * asks, 0.0))
+    grid, unit = fixed_point(np.where(defined, values, 0.0))
     # Columns that lack the same queries share one count; usually none lacks any.
     patterns, pattern_of = np.unique(defined, axis=1, return_inverse=True)
     c = values.shape[1]
 
     def means(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
-            ratio: Floats = sums[:, :c] * unit / (sums[:, c:] * below)[:, pattern_of.ravel()]
+            ratio: Floats = sums[:, :c] * unit / sums[:, c:][:, pattern_of.ravel()]
         return ratio
 
-    counts, below = fixed_point(patterns * asks)
-    terms = np.hstack([grid, counts])
+    terms = np.hstack([grid, patterns.astype(np.float64)])
     return resampled(terms, means, count, seed)
 
 
@@ -224,7 +219,8 @@ def percentile_intervals(
     Returns:
         (2, c) the ends; NaN for a column with fewer than three values, and where all are the same:
         resamples say nothing of either. Of more than 10,000 values they are Student's, which
-        resamples then only repeat.
+        resamples then only repeat; with weights, too, as resamples of a few heavy queries cover
+        .87 to .92 (docs/evidence/intervals.md).
 
     Source: as of `expanded_intervals`.
     """
@@ -232,39 +228,31 @@ def percentile_intervals(
     values = values if weights is None else np.where(weights[:, None] > 0, values, np.nan)
     n = (~np.isnan(values)).sum(axis=0)
     varied = np.flatnonzero((n >= LEAST) & ~_alike(values))
-    large = varied[n[varied] > _MANY]
+    is_large = (n[varied] > _MANY) | (weights is not None)
+    large, varied = varied[is_large], varied[~is_large]
     if large.size:
         ends[:, large] = _student_intervals(values[:, large], confidence, weights)
-    varied = varied[n[varied] <= _MANY]
     for start in range(0, len(varied), _COLUMNS):
         columns = varied[start : start + _COLUMNS]
-        sampled = resampled_means(values[:, columns], count, seed, weights=weights)
-        sure = _sureness(values[:, columns], weights)
-        for size in np.unique(sure):
-            same = sure == size
+        sampled = resampled_means(values[:, columns], count, seed)
+        for size in np.unique(n[columns]):
+            same = n[columns] == size
             ends[:, columns[same]] = _percentiles(sampled[:, same], expanded(confidence, int(size)))
     return ends
 
 
-def _sureness(values: Floats, weights: Floats | None) -> Ints:
-    """(c) how many queries of equal weight are as sure as those that have values; two at least."""
-    present = ~np.isnan(values)
-    if weights is None:
-        return np.asarray(present.sum(axis=0))
-    sure = [round(effective_n(weights, column)) for column in present.T]
-    return np.maximum(np.array(sure, np.int64), 2)
-
-
 def _student_intervals(values: Floats, confidence: float, weights: Floats | None) -> Floats:
-    """(2, c) Student's interval of each column's mean."""
-    n = _sureness(values, weights)
-    reach = np.array([student_t((1 + confidence) / 2, count - 1) for count in n.tolist()])
+    """(2, c) Student's interval of each column's mean; with weights of Kish's number of queries."""
+    present = ~np.isnan(values)
+    n = present.sum(axis=0).astype(np.float64)
     if weights is None:
         mean, error = np.nanmean(values, axis=0), np.nanstd(values, axis=0, ddof=1) / n**0.5
     else:
         mean, variance = mean_and_variance(values, weights)
-        error = np.sqrt(variance)
-    margin = reach * error
+        sure = np.maximum([effective_n(weights, column) for column in present.T], 1.5)
+        error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / sure)), np.maximum(sure, 2)
+    p = (1 + confidence) / 2
+    margin = np.array([student_t(p, int(count) - 1) for count in n.tolist()]) * error
     ends: Floats = np.stack([mean - margin, mean + margin]).round(_DECIMALS)
     return ends
 

@@ -25,8 +25,6 @@ _NO_MORE = 1e-15
 def exact_limits(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
     """The exact binomial limits of a share of which n questions show `hits`.
 
-    Neither need be whole, as Kish's number of weighted questions is not.
-
     Each is passed with a chance of at most (1 - confidence) / 2, whatever the share is. Without a
     hit the upper one is 1 - a^(1/n), with a that chance: 1.222 % of 300 questions at 95 %. Of
     weighted questions neither number is whole.
@@ -43,7 +41,7 @@ def _least_share(hits: float, n: float, tail: float) -> float:
     0 without a hit, of which no share is too small. Of weighted questions, hits and n are no whole
     numbers.
     """
-    if hits == 0:
+    if hits <= _NO_MORE * n:
         return 0.0
     a, b = hits, n - hits + 1
     ways = lgamma(a + b) - lgamma(a) - lgamma(b)
@@ -119,22 +117,18 @@ def with_exact_limits(
         is_count = kind == "exact" and hits == (values[:, column] == 1).sum()
         present = ~np.isnan(values[:, column])
         n_known = int(present.sum())
-        n: float = n_known + extra
-        if kind == "score" or not n:
+        if kind == "score" or not n_known + extra:
             continue
-        fewest: float = hits
-        most: float = hits + extra
-        if weights is not None:
-            n *= effective_n(weights, present) / n_known if n_known else 1
-            share = weighted_mean(np.where(present, values[:, column] > 0, np.nan), weights)
-            fewest, most = (
-                min(max((share or 0.0) + of, 0.0), 1.0) * n for of in doubts[:, column].tolist()
-            )
-            most = most if n_known else n
-        low, high = (
-            exact_limits(fewest, n, confidence)[0],
-            exact_limits(most, n, confidence)[1],
-        )
+        n, fewest, most = float(n_known + extra), float(hits), float(hits + extra)
+        if weights is not None and n_known:
+            worth = effective_n(weights, present) / n_known
+            share = weighted_mean(np.where(present, values[:, column] > 0, np.nan), weights) or 0.0
+            n *= worth
+            # What is open counts by its weight, or as much as others where nobody says that.
+            ends_of_share = (share + doubts[:, column]).round(12).clip(0, 1) * n
+            fewest = min(share * n_known * worth, ends_of_share[0])
+            most = max(n - (1 - share) * n_known * worth, ends_of_share[1])
+        low, high = exact_limits(fewest, n, confidence)[0], exact_limits(most, n, confidence)[1]
         if not is_count:
             below, above = ends[:, column] + doubts[:, column]
             low, high = max(below, 0.0), min(above, high)

@@ -179,15 +179,25 @@ def _sample(x: Floats, present: Bools) -> _Sample:
     return _Sample(mean, squares / (n - 1) / n, squares, n, np.ones(len(n), bool))
 
 
-MANY = 200
-"""Of so many questions weighted zeros and ones tell themselves how far their mean varies."""
+_OF_WEIGHTS = 50
+"""As many questions as this are as sure of a variance as weights alone are: `_weighted`."""
 
 
 def _weighted(x: Floats, present: Bools, weights: Floats) -> _Sample:
-    mean, variance = mean_and_variance(np.where(present, x, np.nan), weights)
+    """What is known by weights.
+
+    How far a mean varies is told by weights alone (Kish), which is wrong where they go with the
+    values, and by each question's part in it (Hajek), which few questions do not tell: the latter
+    counts as much as it knows (docs/evidence/intervals.md).
+    """
+    mean, linear = mean_and_variance(np.where(present, x, np.nan), weights)
     n = np.array([effective_n(weights, column) for column in present.T])
+    shares = np.where(present, weights[:, None], 0.0) / (present * weights[:, None]).sum(axis=0)
+    by_weights = (shares * (x - mean) ** 2).sum(axis=0) / n
+    trust = n / (n + _OF_WEIGHTS)
+    variance = trust * linear + (1 - trust) * by_weights
     squares = variance * n * np.maximum(n - 1, 1)
-    return _Sample(np.clip(mean, 0, 1), variance, squares, n, present.sum(axis=0) < MANY)
+    return _Sample(np.clip(mean, 0, 1), variance, squares, n, np.zeros(len(n), bool))
 
 
 def _unseen(

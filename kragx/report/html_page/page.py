@@ -168,9 +168,9 @@ def page(
     The policy names style and script by their hashes, so nothing else can run, and it allows no
     request at all.
     """
-    style = "\n".join(_part(f"{name}.css") for name in styles)
+    style = "\n".join(part(f"{name}.css") for name in styles)
     script = "\n".join(
-        ['"use strict";', "(() => {", *(_part(f"script/{name}.js") for name in scripts), "})();"]
+        ['"use strict";', "(() => {", *(part(f"script/{name}.js") for name in scripts), "})();"]
     )
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -188,10 +188,11 @@ def page(
         "data": data,
         "script": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _part("template.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], part("template.html"))
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """A file of the page, by its name in this folder."""
     return files("kragx.report.html_page").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -96,6 +96,7 @@ def payload(
             "sample": plain(grid.sample),
             "texts": [query.text for query in queries],
             "unanswerable": [row for row, query in enumerate(queries) if query.answerable is False],
+            **_weights(first, grid.query_ids),
         },
         "cells": [
             [
@@ -153,6 +154,14 @@ def _retrieved(grid: Grid, sources: Sources) -> Iterator[Doc]:
     for run in sources.runs.values():
         searches = (search for answer in run.results.values() for search in answer.searches)
         yield from (doc for search in searches for doc in search.measured)
+
+
+def _weights(evaluation: Evaluation, query_ids: Sequence[str]) -> dict[str, list[float | None]]:
+    """For how many asks each query of the page stands; nothing where all weigh alike."""
+    if evaluation.weights is None:
+        return {}
+    by_id = dict(zip(evaluation.query_ids, evaluation.weights.tolist()))
+    return {"weights": short([by_id.get(query_id) for query_id in query_ids])}
 
 
 def _basis(evaluation: Evaluation) -> dict[str, str]:

@@ -129,14 +129,14 @@ def _misspellings(counts: Counter[str]) -> dict[str, str]:
     meant: dict[str, str] = {}
     for word, n in counts.items():
         if n <= _RARE and len(word) > 2:
-            others = {other for key in _shorter(word) for other in near.get(key, ())}
+            candidates = {known for key in _shorter(word) for known in near.get(key, ())}
             likely = [
-                other
-                for other in others
-                if counts[other] >= _TIMES * n and is_misspelling(word, other)
+                known
+                for known in candidates
+                if counts[known] >= _TIMES * n and is_misspelling(word, known)
             ]
             if likely:
-                meant[word] = max(likely, key=lambda other: (counts[other], other))
+                meant[word] = max(likely, key=lambda known: (counts[known], known))
     return meant
 
 

@@ -63,12 +63,12 @@ def gathered(
     numbers: dict[str, int] = {}
     values: dict[str, int] = {}
     sessions: dict[str, int] = {}
-    of_text, of_slice, of_session = array("l"), array("l"), array("l")
+    of_text, of_slice, of_session = array("q"), array("q"), array("q")
     around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
     clicks: dict[int, tuple[str, ...]] = {}
     for ask, question in enumerate(questions):
         of_text.append(numbers.setdefault(masker.text(question.text), len(numbers)))
-        beside = [turn.to_dict() for turn in question.history], kept(question.record, keep)
+        beside = [turn.to_dict() for turn in question.history], fields_of(question.record, keep)
         around.append(key_of(to_json(beside)) if any(beside) else 0)
         value = "" if by is None else to_json(value_at(question.record, by))
         of_slice.append(values.setdefault(value, len(values)))
@@ -96,16 +96,16 @@ def gathered(
     return asks
 
 
-def kept(record: Any, keep: Sequence[str]) -> dict[str, Any]:
+def fields_of(record: Any, keep: Sequence[str]) -> dict[str, Any]:
     """The fields that are kept of a record; those that it lacks are left out."""
     values = {name: value_at(record, name) for name in keep}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _thumbs(said: NDArray[np.int8]) -> NDArray[np.int8]:
+def _thumbs(marks: NDArray[np.int8]) -> NDArray[np.int8]:
     """Thumbs up and down: a 0 is down in a log that never says -1, and none in one that does."""
-    zero = 0 if bool((said == -1).any()) else -1
-    return np.where(said == 2, 0, np.where(said == 0, zero, said)).astype(np.int8)
+    zero = 0 if bool((marks == -1).any()) else -1
+    return np.where(marks == 2, 0, np.where(marks == 0, zero, marks)).astype(np.int8)
 
 
 def _put_sessions(asks: Asks, sessions: Ints) -> None:

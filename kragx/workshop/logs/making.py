@@ -23,7 +23,7 @@ from kragx.metrics.match_table import Floats, Ints
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
 from kragx.workshop.logs.folding import Folded, fold
-from kragx.workshop.logs.gathering import Asks, gathered, kept
+from kragx.workshop.logs.gathering import Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -48,7 +48,8 @@ class LoggedGold(Result):
         n_asks_of_gold: the asks of the questions that gold could be had for; None where all count.
         first, last: the days of the first and last ask; None where the log has no times.
         n_up, n_down: thumbs.
-        n_broken: lines and values that were left out.
+        n_broken: lines that were left out, as they cannot be read.
+        n_silent: traces that say no question.
         masked: by kind, how many finds were masked; those in what was retrieved and answered come
             as questions are read.
         design: how questions were drawn; empty where all were taken.
@@ -65,6 +66,7 @@ class LoggedGold(Result):
     n_up: int
     n_down: int
     n_broken: int
+    n_silent: int
     masked: Mapping[str, int]
     design: Mapping[str, Any]
     gold_from: GoldFrom | None
@@ -73,7 +75,8 @@ class LoggedGold(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
-        return {**plain(named), "scope": str(self.scope)}
+        biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
+        return {**plain(named), "scope": str(self.scope), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
@@ -132,6 +135,8 @@ class LoggedGold(Result):
         yield Line(self.scope)
         if self.gold_from is not None:
             yield warning(_BIASED[self.gold_from])
+        if self.n_silent:
+            yield Line(phrase("traces without a question, left out: {n}", n=self.n_silent))
         if self.n_broken:
             yield warning(
                 phrase(
@@ -246,6 +251,7 @@ def gold_from_logs(
         n_up=int((asks.thumbs > 0).sum()),
         n_down=int((asks.thumbs < 0).sum()),
         n_broken=len(logs.broken),
+        n_silent=len(logs.silent),
         masked=masker.counts,
         design=design,
         gold_from=gold_from,
@@ -380,7 +386,7 @@ class _Source:
         self, row: int, ask: int, question: LoggedQuestion, gold: Sequence[Gold]
     ) -> tuple[Query, Retrieved | None]:
         text = self.asks.texts[int(self.folded.wordings[row])]
-        metadata = self.masker.within(kept(question.record, self.keep))
+        metadata = self.masker.within(fields_of(question.record, self.keep))
         query_type = metadata.pop("query_type", None)
         if question.answer is not None:
             metadata["logged_answer"] = self.masker.text(question.answer)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -17,18 +18,27 @@ from kragx.data.formats.jsonl import open_text, read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, nearest
 
-_MAYBE = re.compile(r"[@＠]|골뱅이|\bat\b|[(\[{]at[)\]}]|(?:\d\D{0,3}){7}|공\s?일", re.IGNORECASE)
+_MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\s?일", re.IGNORECASE)
 """What every text has that holds something to mask by kragx's own patterns."""
 
 _FULL_WIDTH = {0xFF01 + place: 0x21 + place for place in range(94)} | {0x3000: " "}
 
-_KEYS = {"pattern", "check", "context", "not_after", "as"}
-_NEAR = 24
-"""So many characters before a find are its context."""
+_KEYS = {"pattern", "check", "context", "near", "not_after", "as"}
+_BEFORE, _AFTER = 40, 25
+"""So many characters before and behind a find are close to it."""
 
+_SEP = r"[\s.·/_~‐-―−-]"
+
+_BETWEEN = (
+    r"(?:[-\s]?1[03])?[\"')\]]*(?:[\s_]*(?:number|no\.?|num|id|code|번호))?[\"')\]]*"
+    r"\s*(?:is|was|at|on|[:=#_,.-]|[은는이가로])?[\s:#\"'(\[]*$"
+)
+"""What may stand between a word and the number that it names."""
+
+_LABELS = {"TEL", "HP", "PH", "FAX", "MOB", "CELL", "PHONE", "MOBILE", "CP"}
 _ISSUERS = re.compile(
     r"4\d{15}|5[1-5]\d{14}|(?:222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
-    r"|6(?:011|5\d\d|4[4-9]\d|2\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|9\d{15}"
+    r"|6(?:011|5\d\d|4[4-9]\d|2\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|9\d{15}|62\d{17}"
     r"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}"
 )
 
@@ -41,23 +51,28 @@ class Mask:
         name: what stands in its place, with a number.
         pattern: finds it.
         check: what a find must satisfy besides.
-        context, not_after: what must, and must not, stand close before; None for anything.
+        context, near, not_after: what must stand right before, or close, and what must not stand
+            right before; None for anything.
     """
 
     name: str
     pattern: re.Pattern[str]
     check: Callable[[str, str], bool] | None = None
     context: re.Pattern[str] | None = None
+    near: re.Pattern[str] | None = None
     not_after: re.Pattern[str] | None = None
 
-    def is_meant(self, found: re.Match[str]) -> bool:
+    def is_meant(self, match: re.Match[str]) -> bool:
         """Whether a find is what the mask is for."""
-        before = found.string[max(0, found.start() - _NEAR) : found.start()]
+        before = match.string[max(0, match.start() - _BEFORE) : match.start()]
+        around = f"{before} {match.string[match.end() : match.end() + _AFTER]}"
+        if self.near is not None and not self.near.search(around):
+            return False
         if self.context is not None and not self.context.search(before):
             return False
         if self.not_after is not None and self.not_after.search(before):
             return False
-        return self.check is None or self.check(found[0], before)
+        return self.check is None or self.check(match[0], before)
 
 
 @dataclass
@@ -92,13 +107,13 @@ class Masker:
             return {key: self.within(inner) for key, inner in value.items()}
         return [*map(self.within, value)] if isinstance(value, (list, tuple)) else value
 
-    def _masked(self, mask: Mask, found: re.Match[str]) -> str:
-        if not mask.is_meant(found):
-            return found[0]
-        digits = re.sub(r"\D", "", found[0])
-        is_number = len(digits) > 6 and not re.search(r"[^\W\d]", found[0])
+    def _masked(self, mask: Mask, match: re.Match[str]) -> str:
+        if not mask.is_meant(match):
+            return match[0]
+        digits = re.sub(r"\D", "", match[0])
+        is_number = len(digits) > 6 and not re.search(r"[^\W\d_]", match[0])
         digits = f"0{digits[2:].lstrip('0')}" if digits[:2] == "82" else digits
-        value = mask.name, digits if is_number else re.sub(r"\s", "", found[0].casefold())
+        value = mask.name, digits if is_number else re.sub(r"\s", "", match[0].casefold())
         if value not in self._numbers:
             self._last[mask.name] += 1
             self._numbers[value] = self._last[mask.name]
@@ -145,7 +160,7 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
         problems.append(f"{name}.check: unknown check {check!r}; {nearest(str(check), CHECKS)}")
         return None
     try:
-        compiled = re.compile(options["pattern"], re.IGNORECASE | re.VERBOSE)
+        compiled = re.compile(options["pattern"].replace("SEP", _SEP), re.IGNORECASE | re.VERBOSE)
     except re.error as error:
         problems.append(f"{name}.pattern: no regular expression: {error}")
         return None
@@ -153,50 +168,63 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
         str(options.get("as") or name),
         compiled,
         CHECKS.get(str(check)),
-        _words(options.get("context")),
-        _words(options.get("not_after")),
+        _words(options.get("context"), _BETWEEN),
+        _words(options.get("near"), ""),
+        _words(options.get("not_after"), _BETWEEN),
     )
 
 
-def _words(words: Sequence[object] | None) -> re.Pattern[str] | None:
-    """Finds one of some words at the end of a text, with what comes between it and a number."""
+def _words(words: Sequence[object] | None, end: str) -> re.Pattern[str] | None:
+    """Finds one of some words in a text, with what stands behind it."""
     if not words:
         return None
     named = "|".join(re.escape(str(word)) for word in words)
-    between = (
-        r"(?:\s*(?:number|no\.?|num|id|code|번호))?\s*(?:is|was|at|on|[:=#_-]|[은는이가로])?[\s:#]*"
-    )
-    return re.compile(rf"(?<![a-z])(?:{named}){between}$", re.IGNORECASE)
+    return re.compile(rf"(?<![a-z])(?:{named}){end}", re.IGNORECASE)
 
 
-def _is_card(found: str, before: str) -> bool:
-    digits = re.sub(r"\D", "", found)
-    doubled = [int(digit) * (2 - place % 2) for place, digit in enumerate(digits[::-1], start=1)]
-    total = sum(number - 9 * (number > 9) for number in doubled)
-    is_called_one = re.search(r"카드|card", before, re.IGNORECASE) is not None
-    return is_called_one or (total % 10 == 0 and _ISSUERS.fullmatch(digits) is not None)
-
-
-def _is_resident(found: str, before: str) -> bool:
-    digits = re.sub(r"[^\d*]", "", found)
-    if not (1 <= int(digits[2:4]) <= 12 and 1 <= int(digits[4:6]) <= 31):
-        return False
-    if len(digits) < len(found.strip()) or re.search(r"주민|등록번호|resident", before):
+def _is_card(text: str, before: str) -> bool:
+    digits = re.sub(r"\D", "", text)
+    if re.search(r"카드|card", before, re.IGNORECASE):
         return True
-    if "*" in digits:
+    return any(_ISSUERS.fullmatch(part) and _luhn(part) for part in (digits, digits[:16]))
+
+
+def _luhn(digits: str) -> bool:
+    doubled = [int(digit) * (2 - place % 2) for place, digit in enumerate(digits[::-1], start=1)]
+    return sum(number - 9 * (number > 9) for number in doubled) % 10 == 0
+
+
+def _is_resident(text: str, before: str) -> bool:
+    digits = re.sub(r"[^\d*xX]", "", text)
+    century = {"1": 1900, "2": 1900, "5": 1900, "6": 1900}.get(digits[6], 2000)
+    try:
+        born = date(century + int(digits[:2]), int(digits[2:4]), int(digits[4:6]))
+    except ValueError:
         return False
+    if born > date.today():
+        return False
+    if len(digits) < len(text.strip()) or re.search(r"주민|등록번호|resident", before):
+        return True
+    # Thirteen digits are a barcode's or a moment's, too.
+    if not digits.isdecimal():
+        return True
     weights = (*range(2, 10), *range(2, 6))
     total = sum(int(digit) * weight for digit, weight in zip(digits, weights))
-    return bool(int(digits[12]) == (11 - total % 11) % 10)
+    is_right = int(digits[12]) == (11 - total % 11) % 10
+    barcode = sum(int(digit) * (1 + 2 * (n % 2)) for n, digit in enumerate(digits)) % 10 == 0
+    return is_right or not (barcode or digits[:2] in ("16", "17", "18"))
 
 
-def _is_ssn(found: str, before: str) -> bool:
-    area, group, serial = re.findall(r"\d+", found)
+def _is_ssn(text: str, before: str) -> bool:
+    area, group, serial = re.findall(r"\d+", text)
     return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
 
 
-def _is_phone(found: str, before: str) -> bool:
-    return 7 <= len(re.sub(r"\D", "", found)) <= 15
+def _is_phone(text: str, before: str) -> bool:
+    code = re.search(r"(?<![A-Za-z])([A-Z]{2,6})\d*[-_#/]$", before)
+    if code is not None and code[1] not in _LABELS:
+        return False
+    return 7 <= len(re.sub(r"\D", "", text)) <= 15
 
 
 CHECKS: Mapping[str, Callable[[str, str], bool]] = {

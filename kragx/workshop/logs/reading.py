@@ -22,12 +22,13 @@ from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.evaluation.calls.logged import (
     LoggedQuestion,
     LoggedSpan,
+    Place,
     answer_in,
     asked_in,
+    moment,
     questions_of,
+    thumb,
 )
-from kragx.evaluation.calls.thumbs import thumb
-from kragx.evaluation.calls.times import moment
 from kragx.evaluation.calls.tool_answers import as_json, documents_in
 from kragx.printing import joined
 
@@ -85,6 +86,11 @@ class Logs:
         return []
 
     @cached_property
+    def silent(self) -> list[str]:
+        """Traces that say no question."""
+        return []
+
+    @cached_property
     def _met(self) -> set[str]:
         """The columns that some record has."""
         return set()
@@ -98,7 +104,7 @@ class Logs:
         """
         self.broken.clear()
         spans: list[LoggedSpan] = []
-        thumbs: dict[tuple[str, str], int] = {}
+        thumbs: dict[Place, int] = {}
         self._met.clear()
         for path in self.paths:
             yield from self._of_file(path, spans, thumbs)
@@ -110,14 +116,16 @@ class Logs:
                 field=first.field,
                 remedy="mend the line, or leave such lines out with --skip-broken",
             )
-        yield from questions_of(spans, thumbs)
+        of_traces = [*questions_of(spans, thumbs)]
+        self.silent[:] = {span.place[0] for span in spans} - {trace for trace, _ in of_traces}
+        yield from (question for _, question in of_traces)
         for name in self.columns.keys() - self._met - ({"thumbs"} if spans else set()):
             problem = f"no line has {self.columns[name]!r}"
             remedy = "look how the log calls it; of an object within another write outer.inner"
             raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
 
     def _of_file(
-        self, path: str | Path, spans: list[LoggedSpan], thumbs: dict[tuple[str, str], int]
+        self, path: str | Path, spans: list[LoggedSpan], thumbs: dict[Place, int]
     ) -> Iterator[LoggedQuestion]:
         problems = Problems(str(path))
         first: Record | None = None
@@ -139,7 +147,9 @@ class Logs:
                 yield self._question(record)
             except DataError as error:
                 problems.add(line, error.field, joined("; ", [error.problem, error.remedy]))
-        self.broken.extend(found.error() for found in problems.found if found.level == "error")
+        self.broken.extend(
+            problem.error() for problem in problems.found if problem.level == "error"
+        )
         if first is None and not problems.found:
             raise DataError("the file holds no record", path=str(path))
 
@@ -162,10 +172,10 @@ class Logs:
         Raises:
             DataError: a field holds something else; it is named.
         """
-        asked = self._read(record, "question", asked_in, "a text, or messages")
-        if asked is None:
+        question = self._read(record, "question", asked_in, "a text, or messages")
+        if question is None:
             raise DataError("missing; a question is expected", field="question")
-        text, history = asked
+        text, history = question
         return LoggedQuestion(
             text,
             self._read(record, "history", _turns, "a list of earlier turns") or history,

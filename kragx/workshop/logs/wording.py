@@ -154,12 +154,12 @@ def is_misspelling(word: str, meant: str) -> bool:
     Never a number, a date or a negation, nor what begins with another letter; Hangul counts by
     its letters.
     """
-    some, others = (unicodedata.normalize("NFD", side) for side in (word, meant))
-    if some[:1] != others[:1] or not (_is_spelt(word) and _is_spelt(meant)):
+    letters, meant_letters = (unicodedata.normalize("NFD", side) for side in (word, meant))
+    if letters[:1] != meant_letters[:1] or not (_is_spelt(word) and _is_spelt(meant)):
         return False
     if any(_NUMERAL.fullmatch(side) or _DENIES.search(side) for side in _differing(word, meant)):
         return False
-    return OSA.distance(some, others, score_cutoff=1) == 1
+    return OSA.distance(letters, meant_letters, score_cutoff=1) == 1
 
 
 def _differing(word: str, meant: str) -> tuple[str, str]:
@@ -206,8 +206,8 @@ def _without_particles(tokens: list[str], known: Container[str], has_verb: bool)
         for place in range(len(tokens))
     ]
     bare = [
-        _bare(token, known) if token[-1] not in "이가" or is_one else token
-        for token, is_one in zip(tokens, is_subject)
+        _bare(token, known) if token[-1] not in "이가" or is_place else token
+        for token, is_place in zip(tokens, is_subject)
     ]
     roles = {token[-1] for token, stem in zip(tokens, bare) if stem != token}
     if roles & {"이", "가"} and roles & {"을", "를"}:  # who does what to whom

@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
+from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
+from kragx.data.turns import as_turns
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.folder.places import origin_of
@@ -149,7 +150,11 @@ class Suggester:
 
     def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
         """Store the answers to some questions."""
-        dataset = GoldDataset(tuple(Query(question.uid, question.text) for question in questions))
+        queries = (
+            Query(question.uid, question.text, history=as_turns(question.history, Mender()))
+            for question in questions
+        )
+        dataset = GoldDataset(tuple(queries))
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
         lock = threading.Lock()

@@ -148,4 +148,5 @@ def plain_judgement(judgement: Judgement, document: str | None = None) -> Plain:
 def plain_question(question: Question) -> Plain:
     """What everybody may know of a question."""
     names = ("uid", "text", "query_type", "difficulty", "answerable", "note")
-    return {name: getattr(question, name) for name in names}
+    history = {"history": [*question.history]} if question.history else {}
+    return {name: getattr(question, name) for name in names} | history

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from scipy.stats import beta, binom, binomtest
 
 from kragx.comparison.gate_conditions import parse_gates
@@ -124,6 +124,7 @@ def test_limits_are_shown_rounded_outward():
     assert at_most(0.00099999) == "0.100%"
 
 
+@example(n=1.0, share=6.5e-282, level=0.95)
 @given(
     st.one_of(st.integers(1, 2_000_000), st.floats(1, 1_000)),
     st.floats(0, 1),
@@ -132,6 +133,6 @@ def test_limits_are_shown_rounded_outward():
 def test_limits_are_quantiles_of_the_beta_distribution(n: float, share: float, level: float):
     """As scipy has them, of few questions, of two million and of parts, at any confidence."""
     hits, tail = round(n * share) if isinstance(n, int) else n * share, (1 - level) / 2
-    low = beta.ppf(tail, hits, n - hits + 1) if hits else 0.0
-    high = beta.ppf(1 - tail, hits + 1, n - hits) if hits < n else 1.0
+    low = beta.ppf(tail, hits, n - hits + 1) if hits > 1e-12 else 0.0
+    high = beta.ppf(1 - tail, hits + 1, n - hits) if n - hits > 1e-12 else 1.0
     assert exact_limits(hits, n, level) == pytest.approx((low, high), rel=1e-7, abs=1e-12)

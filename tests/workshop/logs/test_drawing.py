@@ -17,6 +17,7 @@ from kragx.judging.rubric import RUBRICS
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.logs import Masker, gold_from_logs, open_workshop, read_masks
 from kragx.workshop.releases.making import query_of
+from kragx.workshop.services.context import plain_question
 from kragx.workshop.state.records import SuggestedDocument
 from kragx.workshop.state.state import State
 
@@ -213,6 +214,7 @@ def test_biased_gold(tmp_path):
     assert [(gold.id, gold.grade) for gold in query.gold] == [("d2", 1.0)]
     for made in (clicked, rated):
         assert "biased" in made.to_text()
+        assert "people" in made.to_dict()["biased"]
         assert "3 asks" in made.scope
         assert "and not of the others" in made.scope
     with pytest.raises(DataError, match="clicks: no clicks in the logs"):
@@ -239,6 +241,7 @@ def test_a_workshop(tmp_path):
     rows = [*LOG, {"question": "And?", "session": "s", "retrieved": [{"text": "no id"}], "time": 9}]
     rows.append({"question": "First?", "session": "s", "time": 8})
     made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), read_masks(), n=3)
+    assert any(query.history for query, _ in made.questions())
     open_workshop(made, tmp_path / "shop")
     workshop = Workshop.open(tmp_path / "shop")
     drawn = {query.id: query for query, _ in made.questions()}
@@ -248,7 +251,10 @@ def test_a_workshop(tmp_path):
         for question in questions:
             assert query_of(question).weight == drawn[question.uid].weight
             assert query_of(question).inclusion == drawn[question.uid].inclusion
-            assert query_of(question).history == drawn[question.uid].history
+            history = drawn[question.uid].history
+            assert query_of(question).history == history
+            shown = plain_question(question).get("history", [])
+            assert shown == [turn.to_dict() for turn in history]
         suggested = {
             (row.question, row.document)
             for row in store.after({})

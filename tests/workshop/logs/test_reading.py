@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -145,6 +146,28 @@ def test_encoding(tmp_path):
     path.write_bytes(GOOD.encode() + b"\n" + '{"question": "환불"}'.encode("cp949") + b"\n")
     with pytest.raises(DataError, match=r"a\.jsonl:2: not UTF-8 \(byte 17 of the line\); save"):
         _asked(path)
+
+
+def test_utf_16(tmp_path):
+    """A log in UTF-16 is called that."""
+    with pytest.raises(DataError, match=r"a\.jsonl:1: UTF-16; save the file as UTF-8"):
+        _asked(_write(tmp_path / "a.jsonl", GOOD, encoding="utf-16"))
+
+
+def test_packed(tmp_path):
+    """A log may be packed."""
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(GOOD.encode() + b"\n"))
+    assert [question.text for question in _asked(path)] == ["Where?"]
+
+
+def test_rows_of_tables(tmp_path):
+    """A row of other columns than the header, and a table without the question, are named."""
+    rows = ("question,time", "Where?,1", "How?,2,3")
+    with pytest.raises(DataError, match=r"a\.csv:3: 3 cells, the header has 2"):
+        _asked(_write(tmp_path / "a.csv", *rows))
+    with pytest.raises(DataError, match=r"a\.csv:2: question: .* there are frage, zeit"):
+        _asked(_write(tmp_path / "a.csv", "frage,zeit", "Wo?,1"))
 
 
 def test_left_out(tmp_path):

@@ -23,12 +23,12 @@ function fieldsOf() {
 /** The table as it is seen: the chosen metric of the columns shown, each with rank and reason. */
 function exportCsv() {
   const shown = columns(roomForColumns()), fields = [...new Set(slices().map((slice) => fieldName(slice.field)))], two = compared().length > 1, slicesOf = fieldsOf();
-  const head = ["query_id", "query", ...fields,
+  const weights = data.queries.weights, head = ["query_id", "query", ...(weights ? ["weight"] : []), ...fields,
     ...shown.flatMap((retriever) => [state.metric, "rank", "reason"].map((what) => `${retrieverName(retriever)}: ${what}`)),
     ...(two ? [`${t("difference")}: ${retrieverName(state.a)} − ${retrieverName(state.b)}`] : [])];
   const lines = filtered.map((query) => {
     const own = slicesOf(query);
-    return [data.queries.ids[query], data.queries.texts[query], ...fields.map((path) => own[path]),
+    return [data.queries.ids[query], data.queries.texts[query], ...(weights ? [weights[query]] : []), ...fields.map((path) => own[path]),
       ...shown.flatMap((retriever) => [value(retriever, query), foundRank(retriever, query), reasonText(reason(retriever, query))]),
       ...(two ? [lead(state.a, state.b, query)] : [])];
   });
@@ -52,7 +52,7 @@ function csvCell(entry) {
 function exportJson() {
   const slicesOf = fieldsOf();
   const questions = filtered.map((query) => ({
-    query_id: data.queries.ids[query], query: data.queries.texts[query] ?? null, slices: slicesOf(query),
+    query_id: data.queries.ids[query], query: data.queries.texts[query] ?? null, ...(data.queries.weights ? { weight: data.queries.weights[query] } : {}), slices: slicesOf(query),
     retrievers: Object.fromEntries(present().map((retriever) => [retrieverName(retriever), {
       metrics: Object.fromEntries(data.metrics.map((each) => [each.name, valueOf(each, retriever, query)])),
       rank: foundRank(retriever, query), reason: reason(retriever, query) || null,

@@ -7,7 +7,7 @@ function renderHeader() {
       el("p.kind", {}, t("title")),
       el("h1", {}, name(dataset || "gold"), version ? el("small", {}, t("version", plain(version))) : null),
       el("p", { title: plain(match().label) },
-        phrase("intro", nQuestions(total()), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)), data.basis ? ` · ${basisText()}` : "", data.record ? ` · ${dayAndTime(data.record.date)}` : "")),
+        phrase("intro", nQuestions(total()), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)), asksText(), data.basis ? ` · ${basisText()}` : "", data.record ? ` · ${dayAndTime(data.record.date)}` : "")),
     el("div.controls", {},
       data.matches.length > 1
         ? field(t("matcher"), select({}, data.matches.map((each, position) => [position, each.name]), state.match, (position) => choosing({ match: Number(position) })))

@@ -21,7 +21,7 @@ function metricsTable() {
     retrievers.length > LADDER ? metricsAcross(retrievers, groups.flat()) : metricsDown(retrievers, groups),
     flips(false).map((line) => el("p.legend", {}, line)),
     el("p.legend", {}, compared().length < 2 ? null : Object.entries(MARKS).map(([mark, key]) => [el(`span.${key}-mark`, {}, mark), " ", t(`mark_${key}`), "   "]),
-      standing() ? t("metricsNote", percent(standing().statistics.confidence)) : t("metricsNotePlain")),
+      standing() ? t("metricsNote", percent(standing().statistics.confidence)) : t("metricsNotePlain"), standing()?.n_asks ? ` ${t("asksNote")}` : null),
     el("details.meanings", {}, el("summary", {}, t("meanings")), el("dl", {}, data.metrics.map((each) => el("div", {}, el("dt", {}, each.name), el("dd", {}, meaning(each)))))));
 }
 
@@ -101,7 +101,7 @@ function slicesTable() {
     const leads = slice.leaders[shownMetric.name], winner = leads?.decided ? leads.best : null;
     return el("tr", {},
       el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: slice.key }) }, slice.value === null ? t("noValue") : breakable(String(slice.value)))),
-      el("td.n", {}, grouped(scored(slice, shownMetric))),
+      el("td.n", {}, grouped(scored(slice, shownMetric)), missing(slice.share) ? null : el("span.interval", {}, t("asksShare", percent(slice.share)))),
       retrievers.map((retriever) => {
         const own = estimate(slice, retriever, shownMetric), { key, shown: mark } = markOf(slice, shownMetric, retriever);
         return el("td", { class: key },

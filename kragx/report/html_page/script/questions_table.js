@@ -102,7 +102,7 @@ function filteredAndSorted() {
 
 function renderQuestions() {
   filtered = filteredAndSorted();
-  byId("count").textContent = filtered.length === size() ? nQuestions() : t("shownOf", grouped(filtered.length), grouped(size()));
+  byId("count").textContent = filtered.length === size() ? nQuestions() : t("shownOf", grouped(filtered.length), grouped(size())) + asksShare(filtered, [...questions()]);
   renderHead();
   renderRows(true);
   remember();

@@ -168,7 +168,7 @@ function failures(best) {
   const worst = hardest(lost, withGold);
   const reasons = [...counts(lost.map((query) => reason(best, query)))].sort((one, other) => other[1] - one[1]);
   return add(box, [
-    el("p", {}, phrase(within ? "failsHeadK" : "failsHead", winner, el("b", {}, grouped(lost.length)), grouped(withGold.length), within)),
+    el("p", {}, phrase(within ? "failsHeadK" : "failsHead", winner, el("b", {}, grouped(lost.length)), grouped(withGold.length), within), asksShare(lost, withGold)),
     el("div.share", { "aria-hidden": "true" }, reasons.map(([why, count]) => el("span." + why, { style: { flexGrow: count } })),
       el("span.rest", { style: { flexGrow: withGold.length - lost.length } })),
     el("ul.reasons", {}, reasons.map(([why, count]) =>

@@ -146,6 +146,7 @@ function draw(pair) {
   fill(parts.question,
     only ? el("p.small", {}, t("onlyThis"), " ", el("a", { href: location.hash.replace(/\/judge.*/, "/judge") }, t("allQuestions"))) : "",
     only ? "" : el("p.small.which", {}, row.pairs > 1 ? t("sameQuestion", row.pairs) : t("newQuestion")),
+    (question.history ?? []).map((turn) => el("p.small.muted", { dir: "auto" }, shown(turn.content))),
     el("h1", { id: "question", dir: "auto" }, shown(question.text)),
     question.note ? el("p.muted", { dir: "auto" }, shown(question.note)) : "",
     pair.moved?.length ? el("aside.card.moved", {}, el("p", {}, t("moved")), pair.moved.map((words) => el("blockquote", { dir: "auto" }, shown(words)))) : "");
