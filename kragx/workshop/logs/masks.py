@@ -23,7 +23,7 @@ _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\
 
 _FULL_WIDTH = {0xFF01 + place: 0x21 + place for place in range(94)} | {0x3000: " "}
 
-_KEYS = {"pattern", "check", "context", "near", "not_after", "as"}
+_KEYS = {"pattern", "check", "context", "near", "not_after", "not_near", "as"}
 _BEFORE, _AFTER = 40, 25
 """So many characters before and behind a find are close to it."""
 
@@ -37,7 +37,7 @@ _BETWEEN = (
 
 _LABELS = {"TEL", "HP", "PH", "FAX", "MOB", "CELL", "PHONE", "MOBILE", "CP"}
 _ISSUERS = re.compile(
-    r"4\d{15}|5[1-5]\d{14}|(?:222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
+    r"4\d{12}(?:\d{3})?|5[1-5]\d{14}|(?:222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
     r"|6(?:011|5\d\d|4[4-9]\d|2\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|9\d{15}|62\d{17}"
     r"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}"
 )
@@ -51,8 +51,8 @@ class Mask:
         name: what stands in its place, with a number.
         pattern: finds it.
         check: what a find must satisfy besides.
-        context, near, not_after: what must stand right before, or close, and what must not stand
-            right before; None for anything.
+        context, near: what must stand right before, or close; None for anything.
+        not_after, not_near: what must not.
     """
 
     name: str
@@ -61,12 +61,15 @@ class Mask:
     context: re.Pattern[str] | None = None
     near: re.Pattern[str] | None = None
     not_after: re.Pattern[str] | None = None
+    not_near: re.Pattern[str] | None = None
 
     def is_meant(self, match: re.Match[str]) -> bool:
         """Whether a find is what the mask is for."""
         before = match.string[max(0, match.start() - _BEFORE) : match.start()]
         around = f"{before} {match.string[match.end() : match.end() + _AFTER]}"
         if self.near is not None and not self.near.search(around):
+            return False
+        if self.not_near is not None and self.not_near.search(around):
             return False
         if self.context is not None and not self.context.search(before):
             return False
@@ -171,6 +174,7 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
         _words(options.get("context"), _BETWEEN),
         _words(options.get("near"), ""),
         _words(options.get("not_after"), _BETWEEN),
+        _words(options.get("not_near"), ""),
     )
 
 
@@ -184,9 +188,15 @@ def _words(words: Sequence[object] | None, end: str) -> re.Pattern[str] | None:
 
 def _is_card(text: str, before: str) -> bool:
     digits = re.sub(r"\D", "", text)
-    if re.search(r"카드|card", before, re.IGNORECASE):
+    if not 13 <= len(digits) <= 19:
+        return False
+    if re.search(r"카드|(?<![a-z])(?:card|cc|visa|amex|mastercard)", before, re.IGNORECASE):
         return True
-    return any(_ISSUERS.fullmatch(part) and _luhn(part) for part in (digits, digits[:16]))
+    is_parted = re.fullmatch(r"\d{4}\D+\d{4}\D+\d{4}\D+\d{4}", text) is not None
+    return any(
+        _luhn(part) and (is_parted or _ISSUERS.fullmatch(part) is not None)
+        for part in (digits, digits[:16])
+    )
 
 
 def _luhn(digits: str) -> bool:
@@ -205,14 +215,12 @@ def _is_resident(text: str, before: str) -> bool:
         return False
     if len(digits) < len(text.strip()) or re.search(r"주민|등록번호|resident", before):
         return True
-    # Thirteen digits are a barcode's or a moment's, too.
     if not digits.isdecimal():
         return True
     weights = (*range(2, 10), *range(2, 6))
     total = sum(int(digit) * weight for digit, weight in zip(digits, weights))
-    is_right = int(digits[12]) == (11 - total % 11) % 10
-    barcode = sum(int(digit) * (1 + 2 * (n % 2)) for n, digit in enumerate(digits)) % 10 == 0
-    return is_right or not (barcode or digits[:2] in ("16", "17", "18"))
+    # Thirteen digits may be a moment's in milliseconds, too.
+    return int(digits[12]) == (11 - total % 11) % 10 or digits[:2] not in ("16", "17", "18")
 
 
 def _is_ssn(text: str, before: str) -> bool:
