@@ -8,6 +8,7 @@ import pytest
 from kragx.agreement.change import estimate
 from kragx.agreement.change.credit import LabelledMetric
 from kragx.agreement.change.lot import draw_lot
+from kragx.data import Doc
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
@@ -160,5 +161,36 @@ def test_another_lot_is_refused(bench, tmp_path):
     with pytest.raises(UsageError, match=r"its metric is 'precision@2', not 'mrr@2'"):
         bench("mrr@2")
     (tmp_path / "w" / "lot.jsonl").unlink()
-    with pytest.raises(UsageError, match="there is a workshop already"):
+    with pytest.raises(UsageError, match=r"holds workshop.yaml and no lot"):
         bench()
+
+
+def test_files_of_the_user_stay(bench, tmp_path):
+    """A folder with a documents.jsonl of somebody else's is refused, and nothing is written."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "documents.jsonl").write_text("mine")
+    with pytest.raises(UsageError, match=r"holds documents.jsonl and no lot"):
+        bench()
+    assert [file.name for file in (tmp_path / "w").iterdir()] == ["documents.jsonl"]
+
+
+def test_a_folder_that_was_ended_half_made_goes_on(bench, tmp_path):
+    """Whoever was killed between the lot and the workshop has it made by the same command."""
+    bench()
+    for file in (tmp_path / "w").iterdir():
+        if file.name != "lot.jsonl":
+            file.unlink()
+    work = bench()
+    assert work.next()[0] == work.order[0]
+
+
+def test_titles_are_shown(tmp_path):
+    """A document's title comes along, and the corpus of the workshop can be read."""
+    docs = [tuple(Doc(x, f"text of {x}", {"title": f"Title {x}", "v": 1}) for x in "ab")]
+    other = [(docs[0][0], Doc("c", "text of c", {"title": "Title c"}))]
+    lot, documents = draw_lot(side_by_side(docs, other, queries=asked(1)), LabelledMetric("mrr", 2))
+    lot_workshop(tmp_path / "w", lot, documents)
+    shown = Workshop.open(tmp_path / "w").documents
+    assert {name: dict(doc.metadata) for name, doc in shown.items()} == {
+        name: {"title": f"Title {name}"} for name in "abc"
+    }
