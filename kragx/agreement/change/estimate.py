@@ -45,7 +45,9 @@ class LabelledDifference(Result):
             ``n_known``, the labels that were known before; ``n_open``, those
             whose difference needs labels; of these ``n_labelled``, whose difference is known by
             now, and ``n_put_off``, which count at their worst; ``n_labels``, the pairs labelled.
-        open_share: how many of all asks the questions that need labels stand for.
+        open_share: how many of the asks of questions with two lists those stand for that need
+            labels.
+        left_out_share: how many of all asks the questions without two lists stand for.
         pool: a hash of what is known to be relevant, of metrics that divide by it; else None.
         relevant_from: the grade from which a document is relevant; None where nobody graded.
         is_sample: whether the questions were drawn from more, which the interval leaves aside.
@@ -63,6 +65,7 @@ class LabelledDifference(Result):
     more: tuple[int | None, int | None] | None
     counts: dict[str, int]
     open_share: float
+    left_out_share: float
     pool: str | None
     relevant_from: int | None
     is_sample: bool
@@ -76,13 +79,17 @@ class LabelledDifference(Result):
     def describe(self) -> Iterator[Part]:
         """What is known, from how much, and how many labels more would decide."""
         counts = self.counts
+        of = counts["n_questions"] + counts["n_left_out"]
         yield Line(
             phrase(
-                "{metric} over all questions, {new} minus {old}: {value} {interval} ({level})",
+                "{metric} over {questions}, {new} minus {old}: {value} {interval} ({level})",
                 metric=self.metric,
+                questions=phrase("all questions")
+                if not counts["n_left_out"]
+                else phrase("{n} of {of} questions", n=counts["n_questions"], of=of),
                 new=visible(self.new),
                 old=visible(self.old),
-                value=signed(self.difference),
+                value=phrase("not known,") if self.difference is None else signed(self.difference),
                 interval=interval(self.low, self.high, plus=True),
                 level=phrase("{n}%, whenever one looks", n=f"{100 * self.confidence:g}"),
             ),
@@ -109,7 +116,14 @@ class LabelledDifference(Result):
                 phrase("questions put off, which count at their worst on either side: {n}", n=n)
             )
         if n := counts["n_left_out"]:
-            yield warning(phrase("questions left out, as they do not have two lists: {n}", n=n))
+            yield warning(
+                phrase(
+                    "questions left out, as they do not have two lists: {n}, {share} of all that "
+                    "is asked",
+                    n=n,
+                    share=percent(self.left_out_share),
+                )
+            )
         if self.is_sample:
             yield warning(
                 phrase(
@@ -245,6 +259,7 @@ class Ledger:
                 "n_put_off": n_put_off,
             },
             sum(question.weight for question in lot.questions) / lot.asks,
+            lot.left_out_share,
             self._pool() if lot.metric.is_pooled else None,
             relevant_from,
             lot.is_sample,

@@ -64,6 +64,7 @@ class Lot:
         metric: whose difference is wanted.
         n_questions: how many questions have two lists.
         n_left_out: how many have not, as a version failed or was not asked.
+        left_out_share: how many of all asks these stand for.
         is_sample: whether the questions were themselves drawn from more.
         n_known: how many labels were known before.
         asks: how many asks they stand for.
@@ -78,6 +79,7 @@ class Lot:
     metric: LabelledMetric
     n_questions: int
     n_left_out: int
+    left_out_share: float
     is_sample: bool
     n_known: int
     asks: float
@@ -124,8 +126,13 @@ def draw_lot(
         The lot, and the documents to be labelled by their names, without what could tell the side.
 
     Raises:
-        DataError: a document that is to be read has no text.
+        DataError: a document that is to be read has no text; gold says nothing of any; or a
+            version returned nothing at all.
     """
+    for side in ("old", "new"):
+        if not any(getattr(question, side) for question in diff.questions):
+            problem = f"{getattr(diff, side)} returned nothing for any question"
+            raise DataError(problem, remedy="there is nothing to label; see why it did not answer")
     named = _Named(diff, metric.k)
     pairs = [(diffed, named.question(diffed)) for diffed in diff.questions if diffed.is_known]
     if gold is not None:
@@ -145,15 +152,18 @@ def draw_lot(
             _check_text(diffed.query)
             texts = [diffed.query.text, *(named.docs[doc].text for doc in lists.documents)]
         digest.update(canonical_json([*vars(question).values(), *texts]).encode())
+    asks = fsum(question.weight for _, question in pairs)
+    all_asks = fsum(question.weight for question in diff.questions)
     lot = Lot(
         diff.old,
         diff.new,
         metric,
         len(pairs),
         len(diff.questions) - len(pairs),
+        1 - asks / all_asks if all_asks else 0.0,
         any(question.query.inclusion < 1 for question in diff.questions),
         sum(len(question.known) for _, question in pairs),
-        fsum(question.weight for _, question in pairs),
+        asks,
         fsum(known_values),
         seed,
         tuple(_ordered(open_questions, seed)),

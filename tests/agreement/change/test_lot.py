@@ -299,11 +299,18 @@ def test_the_outlook_counts_what_was_known_before():
     assert now.more[1] < 100
 
 
+def test_who_returned_nothing_is_not_labelled():
+    """A version without a document asks for no label: it is said that it returned nothing."""
+    with pytest.raises(DataError, match="new returned nothing for any question"):
+        drawn(["ab", "ab"], ["", ""])
+
+
 def test_what_is_left_aside_is_said():
     """Questions that were drawn from more, and those without two lists, are warned of."""
     queries = asked(3, inclusion=[1.0, 0.5, 0.5])
     lot, _ = drawn(["ab", "ab", None], ["ac", "ac", "ac"], queries=queries)
     texts = [str(part.text) for part in known(lot, "c").describe()]
     assert any("drawn from more" in text for text in texts)
-    assert any("do not have two lists: 1" in text for text in texts)
+    assert any("do not have two lists: 1, 40.0% of all" in text for text in texts)
+    assert "over 2 of 3 questions" in texts[0]
     assert known(lot, "c").to_dict()["is_sample"] is True
