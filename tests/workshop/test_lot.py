@@ -8,6 +8,7 @@ import pytest
 from kragx.agreement.change import estimate
 from kragx.agreement.change.credit import LabelledMetric
 from kragx.agreement.change.lot import draw_lot
+from kragx.data import Doc
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
@@ -91,16 +92,41 @@ def test_it_ends_once_it_is_decided_and_goes_on_where_it_stood(bench):
     assert bench().next() is None
 
 
-def test_what_stayed_is_asked_where_hit_rate_needs_it(bench):
-    """By hand: c without b leaves it to a; a relevant settles it, and nothing of it is left."""
+def test_hit_rate_asks_one_after_the_other(bench):
+    """By hand: a is not relevant, so b and c come; the next question is settled by its a."""
     work = bench("hit_rate@2")
-    uid = work.order[0]
-    for document, grade, shown in (("b", 0, {"b", "c"}), ("c", 2, {"b", "c"}), ("a", 2, {*"abc"})):
-        assert work.next()[0] == uid
-        assert {*work.state.candidates[uid]} == shown
-        work.say((uid, document), grade)
-    assert work.next()[0] == work.order[1]
-    assert work.feed.difference().counts["n_labels"] == 3
+    for letters, grades in (("abc", (0, 0, 2)), ("a", (2,))):
+        uid = work.next()[0]
+        for n, (document, grade) in enumerate(zip(letters, grades), start=1):
+            assert work.next() == (uid, document)
+            assert {*work.state.candidates[uid]} == {*letters[:n]}
+            work.say((uid, document), grade)
+        assert work.next()[0] != uid
+    assert work.feed.difference().counts["n_labels"] == 4
+    assert work.feed.difference().counts["n_labelled"] == 2
+
+
+def test_copies_are_judged_once(tmp_path):
+    """Documents of other ids and the same words are one to judge, and the label is of both."""
+    old = [(Doc("a", "text of a"), Doc("b", "The same words."))] * 2
+    new = [(Doc("a", "text of a"), Doc("c", "the same words"))] * 2
+    lot, documents = draw_lot(side_by_side(old, new, queries=asked(2)), LabelledMetric("mrr", 2))
+    lot_workshop(tmp_path / "w", lot, documents)
+    workshop = Workshop.open(tmp_path / "w")
+    queries = {query.id: query for query in asked(2)}
+    with workshop.store() as store:
+        state = State(store)
+        feed = LotFeed(lot, queries, state, Copies(workshop.documents), 3)
+        desk = Desk(workshop, state, feed=feed.feed)
+        for _ in range(4):
+            pair = desk.judging.next(state.owner())["pair"]
+            said = {"question": pair["question"]["uid"], "document": pair["document"]["id"]}
+            grade = 0 if said["document"] == "a" else 3
+            form = JudgementForm(uid=new_uid(), **said, kind="grade", grade=grade)
+            desk.judging.judge(state.owner(), form)
+        assert desk.judging.next(state.owner())["pair"] is None
+        assert feed.difference().counts["n_labelled"] == 2
+        assert feed.difference().difference == 0
 
 
 def test_put_off_unusable_odd_and_in_conflict_hold_nothing_up(bench):
@@ -160,5 +186,36 @@ def test_another_lot_is_refused(bench, tmp_path):
     with pytest.raises(UsageError, match=r"its metric is 'precision@2', not 'mrr@2'"):
         bench("mrr@2")
     (tmp_path / "w" / "lot.jsonl").unlink()
-    with pytest.raises(UsageError, match="there is a workshop already"):
+    with pytest.raises(UsageError, match=r"holds workshop.yaml and no lot"):
         bench()
+
+
+def test_files_of_the_user_stay(bench, tmp_path):
+    """A folder with a documents.jsonl of somebody else's is refused, and nothing is written."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "documents.jsonl").write_text("mine")
+    with pytest.raises(UsageError, match=r"holds documents.jsonl and no lot"):
+        bench()
+    assert [file.name for file in (tmp_path / "w").iterdir()] == ["documents.jsonl"]
+
+
+def test_a_folder_that_was_ended_half_made_goes_on(bench, tmp_path):
+    """Whoever was killed between the lot and the workshop has it made by the same command."""
+    bench()
+    for file in (tmp_path / "w").iterdir():
+        if file.name != "lot.jsonl":
+            file.unlink()
+    work = bench()
+    assert work.next()[0] == work.order[0]
+
+
+def test_titles_are_shown(tmp_path):
+    """A document's title comes along, and the corpus of the workshop can be read."""
+    docs = [tuple(Doc(x, f"text of {x}", {"title": f"Title {x}", "v": 1}) for x in "ab")]
+    other = [(docs[0][0], Doc("c", "text of c", {"title": "Title c"}))]
+    lot, documents = draw_lot(side_by_side(docs, other, queries=asked(1)), LabelledMetric("mrr", 2))
+    lot_workshop(tmp_path / "w", lot, documents)
+    shown = Workshop.open(tmp_path / "w").documents
+    assert {name: dict(doc.metadata) for name, doc in shown.items()} == {
+        name: {"title": f"Title {name}"} for name in "abc"
+    }

@@ -22,6 +22,7 @@ FEW = 30
 
 _LEAST = 5  # settled questions from which anything is said of how many more it takes
 _FUTURES = 100
+_ROUNDING = 1e-12  # of sums, in means of what lies between -1 and 1
 _FAR = 10  # times as many as are labelled: beyond it is "many more"
 
 
@@ -40,10 +41,13 @@ class LabelledDifference(Result):
         margin: within which versions are the same; None where it was not named.
         more: how many questions more would probably decide: nine in ten times more than the first,
             one in ten more than the second; None for "many more".
-        counts: ``n_questions`` with two lists; ``n_left_out``, those without; ``n_open``, those
+        counts: ``n_questions`` with two lists; ``n_left_out``, those without;
+            ``n_known``, the labels that were known before; ``n_open``, those
             whose difference needs labels; of these ``n_labelled``, whose difference is known by
             now, and ``n_put_off``, which count at their worst; ``n_labels``, the pairs labelled.
-        open_share: how many of all asks the questions that need labels stand for.
+        open_share: how many of the asks of questions with two lists those stand for that need
+            labels.
+        left_out_share: how many of all asks the questions without two lists stand for.
         pool: a hash of what is known to be relevant, of metrics that divide by it; else None.
         relevant_from: the grade from which a document is relevant; None where nobody graded.
         is_sample: whether the questions were drawn from more, which the interval leaves aside.
@@ -61,6 +65,7 @@ class LabelledDifference(Result):
     more: tuple[int | None, int | None] | None
     counts: dict[str, int]
     open_share: float
+    left_out_share: float
     pool: str | None
     relevant_from: int | None
     is_sample: bool
@@ -74,29 +79,36 @@ class LabelledDifference(Result):
     def describe(self) -> Iterator[Part]:
         """What is known, from how much, and how many labels more would decide."""
         counts = self.counts
+        of = counts["n_questions"] + counts["n_left_out"]
         yield Line(
             phrase(
-                "{metric} over all questions, {new} minus {old}: {value} {interval} ({level})",
+                "{metric} over {questions}, {new} minus {old}: {value} {interval} ({level})",
                 metric=self.metric,
+                questions=phrase("all questions")
+                if not counts["n_left_out"]
+                else phrase("{n} of {of} questions", n=counts["n_questions"], of=of),
                 new=visible(self.new),
                 old=visible(self.old),
-                value=signed(self.difference),
+                value=phrase("not known,") if self.difference is None else signed(self.difference),
                 interval=interval(self.low, self.high, plus=True),
                 level=phrase("{n}%, whenever one looks", n=f"{100 * self.confidence:g}"),
             ),
             "bold",
         )
         yield Line(self.text)
-        yield Line(
-            phrase(
-                "{labelled} of the {open} questions whose lists need labels are settled, by "
-                "{labels} labels; they are {share} of what is asked, and the rest needs none",
-                labelled=counts["n_labelled"],
-                open=counts["n_open"],
-                labels=counts["n_labels"],
-                share=percent(self.open_share),
+        if counts["n_open"]:
+            yield Line(
+                phrase(
+                    "{labelled} of the {open} questions whose lists need labels are settled, by "
+                    "{labels} labels; they are {share} of what is asked, and the rest needs none",
+                    labelled=counts["n_labelled"],
+                    open=counts["n_open"],
+                    labels=counts["n_labels"],
+                    share=percent(self.open_share),
+                )
             )
-        )
+        if n := counts["n_known"]:
+            yield Line(phrase("labels that were known before: {n}", n=n))
         if self.relevant_from is not None:
             yield Line(phrase("relevant is a grade of {cut} or more", cut=self.relevant_from))
         if n := counts["n_put_off"]:
@@ -104,7 +116,14 @@ class LabelledDifference(Result):
                 phrase("questions put off, which count at their worst on either side: {n}", n=n)
             )
         if n := counts["n_left_out"]:
-            yield warning(phrase("questions left out, as they do not have two lists: {n}", n=n))
+            yield warning(
+                phrase(
+                    "questions left out, as they do not have two lists: {n}, {share} of all that "
+                    "is asked",
+                    n=n,
+                    share=percent(self.left_out_share),
+                )
+            )
         if self.is_sample:
             yield warning(
                 phrase(
@@ -205,10 +224,15 @@ class Ledger:
         """
         lot, settled = self.lot, self.is_settled
         low, high, value = self._over_all()
+        low, high = (0.0 if abs(end) <= _ROUNDING else end for end in (low, high))
+        if value is not None:
+            value = min(max(value, low), high)
         verdict: Verdict = "open"
         if low > 0 or high < 0:
             verdict = "better" if low > 0 else "worse"
-        elif low == high or (margin is not None and -margin <= low and high <= margin):
+        elif low == high or (
+            margin is not None and -margin - _ROUNDING <= low and high <= margin + _ROUNDING
+        ):
             verdict = "same"
         looks = outlook and verdict == "open" and settled.sum() >= _LEAST
         more = self._more(margin) if looks else None
@@ -228,12 +252,14 @@ class Ledger:
             {
                 "n_questions": lot.n_questions,
                 "n_left_out": lot.n_left_out,
+                "n_known": lot.n_known,
                 "n_open": len(settled),
                 "n_labelled": int(settled.sum()),
                 "n_labels": sum(len(labels) - len(of.known) for of, labels in asked),
                 "n_put_off": n_put_off,
             },
             sum(question.weight for question in lot.questions) / lot.asks,
+            lot.left_out_share,
             self._pool() if lot.metric.is_pooled else None,
             relevant_from,
             lot.is_sample,
@@ -257,7 +283,7 @@ class Ledger:
         # estimators in sampling with varying probabilities without replacement, JASA 51, 1956).
         totals = np.cumsum(terms) - terms + left * terms / most
         value = (float(totals[: settled[-1] + 1].mean()) + lot.settled) / lot.asks
-        return low, high, min(max(value, low), high)
+        return low, high, value
 
     def _more(self, margin: float | None) -> tuple[int | None, int | None]:
         """How many questions more would decide in the best tenth of futures and in nine of ten.
@@ -280,8 +306,10 @@ class Ledger:
             within = up.first_above(zero - edge), down.first_above(-zero - edge)
             steps = np.minimum(steps, np.maximum(*within))
         few, many = np.quantile(steps - len(known), (0.1, 0.9), method="nearest")
-        limit = len(far) if rest else len(unknown) + 1
-        return None if few > limit else max(1, int(few)), None if many > limit else int(many)
+        few, many = max(1, int(few)), int(many)
+        if not rest:  # whoever labels all that is left knows
+            return min(few, len(far)), min(many, len(far))
+        return None if few > len(far) else few, None if many > len(far) else many
 
     def _pool(self) -> str:
         """A hash of the documents that are known to be relevant, question by question."""

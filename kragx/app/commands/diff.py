@@ -12,7 +12,7 @@ from kragx.comparison import failed
 from kragx.comparison.gates import gates_parts
 from kragx.comparison.lists import ListDiff
 from kragx.errors import RetrieverError, UsageError
-from kragx.printing import as_markdown, phrase
+from kragx.printing import Line, as_markdown, phrase
 
 _LABELS = "Labels"
 
@@ -126,6 +126,7 @@ def diff(
             "--open/--no-browser", help="Open the page in a browser.", rich_help_panel=_LABELS
         ),
     ] = True,
+    seed: opt.Seed = 0,
     max_failed: opt.MaxFailed = None,
     trust: opt.Trust = False,
     out: Annotated[
@@ -144,6 +145,9 @@ def diff(
         raise UsageError(f"--out: {out} must end with .html")
     if (workshop is None) != (metric is None):
         raise UsageError("--workshop and --metric belong together; one is missing")
+    for name, value in (("--same", same), ("--gold", gold), ("--look", look or None)):
+        if workshop is None and value is not None:
+            raise UsageError(f"{name} belongs to --workshop", remedy="name its folder")
     result = _diff(
         old,
         new,
@@ -170,6 +174,7 @@ def diff(
             metric,
             margin=same,
             gold=gold,
+            seed=seed,
             look=look or format != "table",
             port=port,
             browser=browser,
@@ -187,7 +192,9 @@ def diff(
     if out is not None:
         from kragx.report.html_page.diff import write_diff_html
 
-        write_diff_html(result, out)
+        sentences = labelled.describe() if labelled else ()
+        notes = [part.text for part in sentences if isinstance(part, Line)]
+        write_diff_html(result, out, notes=notes)
         written([out])
     _end(result)
 

@@ -23,6 +23,7 @@ def labelled_difference(
     *,
     margin: float | None = None,
     gold: Path | None = None,
+    seed: int = 0,
     look: bool = False,
     port: int | None = None,
     browser: bool = True,
@@ -35,6 +36,7 @@ def labelled_difference(
         metric: whose difference is wanted.
         margin: within which versions are the same; None where none is.
         gold: labels that are known.
+        seed: of the draw.
         look: only say what is known by now.
         port: of the page.
         browser: whether it is opened.
@@ -51,7 +53,7 @@ def labelled_difference(
     if margin is not None and not 0 < margin < 1:
         raise UsageError(f"{margin} is no margin", field="--same", remedy="such as 0.02")
     known = None if gold is None else read_dataset(gold)
-    lot, documents = draw_lot(diff, LabelledMetric.of(metric), gold=known)
+    lot, documents = draw_lot(diff, LabelledMetric.of(metric), gold=known, seed=seed)
     queries = {question.query.id: question.query for question in diff.questions}
     if not lot.questions:
         return Ledger(lot).difference(margin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def write_diff_html(
     max_questions: int = MOST,
     max_chars: int | None = None,
     language: str | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """Write two versions as one HTML file that opens offline.
 
@@ -35,6 +37,7 @@ def write_diff_html(
         max_chars: how many characters of each text it holds; None for all.
         language: in which the page begins; None for the one that results are shown in, else the
             browser's.
+        notes: sentences that stand above the numbers.
 
     Raises:
         UsageError: the file cannot be written.
@@ -54,7 +57,7 @@ def write_diff_html(
         "counts": diff.counts,
         "mean": short(dict(diff.mean)),
         "slices": short(plain(diff.slices)),
-        "remarks": [*map(by_language, remarks(diff))],
+        "remarks": [*map(by_language, [*notes, *remarks(diff)])],
         "gates": [{"passed": gate.passed, "text": by_language(gate.text)} for gate in diff.gates],
         "n_changed": len(changed),
         "questions": [_question(question, texts) for question in changed[:max_questions]],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,24 +32,33 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
     """
     if (folder / LOT).is_file():
         _, recorded = next(read_records(folder / LOT), (1, {}))
-        if recorded == lot.record:
+        if recorded != lot.record:
+            raise _of_another(folder, recorded.get("lot", {}), lot.record["lot"])
+        if (folder / FILE).exists():
             return
-        of, now = recorded.get("lot", {}), lot.record["lot"]
-        changed = [name for name in now if of.get(name) != now[name]] or ["lot"]
-        problem = (
-            f"is the workshop of another lot: its {changed[0]} is {of.get(changed[0])!r}, not "
-        )
-        remedy = (
-            "give the lists, weights, metric and gold that it was drawn with, of retrievers that "
-            "answer otherwise each time as results of kragx run; or name another folder"
-        )
-        raise UsageError(f"{problem}{now.get(changed[0])!r}", field=str(folder), remedy=remedy)
+    elif there := next((name for name in (FILE, DOCUMENTS) if (folder / name).exists()), None):
+        problem = f"holds {there} and no lot, so it is something else"
+        raise UsageError(problem, field=str(folder), remedy="name another folder")
     make_folder(folder)
-    records = ({"id": doc.id, "text": doc.text, **doc.metadata} for doc in documents.values())
-    if not (folder / FILE).exists():
-        write_records(records, folder / DOCUMENTS)
-    start(folder, corpus=folder / DOCUMENTS)
+    # The lot comes first and the workshop last: what was ended between them is made anew.
     lot.write(folder / LOT)
+    records = (
+        {"id": doc.id, "text": doc.text} | ({"metadata": doc.metadata} if doc.metadata else {})
+        for doc in documents.values()
+    )
+    write_records(records, folder / DOCUMENTS)
+    start(folder, corpus=folder / DOCUMENTS)
+
+
+def _of_another(folder: Path, of: Mapping[str, Any], now: Mapping[str, Any]) -> UsageError:
+    name = next((name for name in now if of.get(name) != now[name]), "lot")
+    return UsageError(
+        f"is the workshop of another lot: its {name} is {of.get(name)!r}, not {now.get(name)!r}",
+        field=str(folder),
+        remedy="give the lists, questions (--questions), metric, gold and seed that it was drawn "
+        "with, of retrievers that answer otherwise each time as results of kragx run; or another "
+        "folder",
+    )
 
 
 class LotFeed:

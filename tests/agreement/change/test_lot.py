@@ -57,6 +57,15 @@ def test_by_hand():
     assert "known exactly" in known(lot, "c").text
 
 
+def test_no_more_are_wanted_than_are_left():
+    """Of eight questions with six labelled at most two more can be needed."""
+    lot, _ = drawn(["ab"] * 8, ["ac"] * 8)
+    ledger = Ledger(lot)
+    for place in range(6):
+        ledger.take(place, {"b": place % 2 == 0, "c": place % 2 == 1})
+    assert max(ledger.difference().more) <= 2
+
+
 def test_chances_are_proportional_to_what_could_change():
     """Of 2,000 draws each question comes first as often as its share of what could change."""
     queries = asked(3, weight=[1.0, 2.0, 2.0])
@@ -137,9 +146,51 @@ def test_names_tell_no_side():
     assert "a" not in documents
     assert {question.old[1], question.new[1]} == {"b"}
     assert [doc.metadata for doc in documents.values() if doc.text == "one"] == [{"title": "T"}]
-    chunks = [(Doc("v1:0", "one and the same"),)], [(Doc("v2:0", "one  and the same"),)]
-    lot, _ = drawn(*chunks)
-    assert lot.questions == ()
+
+
+def test_chunkings_are_never_called_the_same():
+    """Equal texts of other ids need labels as well, under names that tell no chunking."""
+    chunks = [(Doc("v1:0", "one and the same"),)], [(Doc("v2:0", "one and the same"),)]
+    lot, documents = drawn(*chunks)
+    (question,) = lot.questions
+    assert question.old != question.new
+    assert all(name.startswith("text-") for name in documents)
+
+
+def test_gold_is_known_where_evaluations_match_it():
+    """A gold passage within a document is that document; what is not relevant is the same text.
+
+    Gold that says nothing of any document is refused.
+    """
+    passage = "the old tower of the harbour was built by two brothers from the north"
+    old = [(Doc("a", f"{passage}, and stands."), Doc("b", "nothing of that"))]
+    new = [(Doc("a", f"{passage}, and stands."), Doc("c", f"long ago {passage} of here"))]
+    items = (Gold(text=passage), Gold(text="nothing of that", grade=0.0))
+    lot, _ = drawn(old, new, gold=GoldDataset((Query("q0", gold=items),)))
+    assert (lot.questions, lot.settled, lot.n_known) == ((), 0.5, 3)
+    apart = Gold(text="nothing", grade=0.0)
+    with pytest.raises(DataError, match="says nothing of any document"):
+        drawn(old, new, gold=GoldDataset((Query("q0", gold=(apart,)),)))
+
+
+def test_a_tie_is_no_difference_by_rounding():
+    """Weights 1, 1 and 3 whose differences make 0, and 0.1 + 0.2 - 0.3: the same, and 0 exactly."""
+    queries = asked(3, weight=[1.0, 2.0, 3.0])
+    lists = ["abcde"] * 3, ["abcdx", "abcdx", "abcdx"]
+    lot, _ = drawn(*lists, LabelledMetric("precision", 10), queries=queries)
+    ledger = Ledger(lot)
+    for place, question in enumerate(lot.questions):
+        loses = question.query_id == "q2"
+        ledger.take(place, {"e": loses, "x": not loses})
+    change = ledger.difference()
+    assert (change.low, change.high, change.difference, change.verdict) == (0, 0, 0, "same")
+    gold = GoldDataset(
+        tuple(
+            Query(f"q{n}", gold=(Gold("e", grade=n == 2), Gold("x", grade=n < 2))) for n in range(3)
+        )
+    )
+    change = Ledger(drawn(*lists, LabelledMetric("precision", 10), queries=queries, gold=gold)[0])
+    assert (change.difference().low, change.difference().verdict) == (0, "same")
 
 
 def test_what_cannot_be_read_is_said():
@@ -162,6 +213,13 @@ def test_equal_lots_have_equal_records(tmp_path):
         drawn(lists[0], ["ac", "xy", "az"]),
     ):
         assert other[0].record != lot.record
+    reworded = [replace(query, text="another") for query in asked(3)]
+    assert drawn(*lists, queries=reworded)[0].record != lot.record
+    edited = [
+        [(Doc(x, f"edited {x}") if x in "ac" else Doc(x, x)) for x in of] for of in ("ab", "ac")
+    ]
+    plain = [[Doc(x, x) for x in of] for of in ("ab", "ac")]
+    assert drawn([edited[0]], [edited[1]])[0].record != drawn([plain[0]], [plain[1]])[0].record
     lot.write(tmp_path / "lot.jsonl")
     assert len((tmp_path / "lot.jsonl").read_text().splitlines()) == 1 + 3
 
@@ -241,11 +299,18 @@ def test_the_outlook_counts_what_was_known_before():
     assert now.more[1] < 100
 
 
+def test_who_returned_nothing_is_not_labelled():
+    """A version without a document asks for no label: it is said that it returned nothing."""
+    with pytest.raises(DataError, match="new returned nothing for any question"):
+        drawn(["ab", "ab"], ["", ""])
+
+
 def test_what_is_left_aside_is_said():
     """Questions that were drawn from more, and those without two lists, are warned of."""
     queries = asked(3, inclusion=[1.0, 0.5, 0.5])
     lot, _ = drawn(["ab", "ab", None], ["ac", "ac", "ac"], queries=queries)
     texts = [str(part.text) for part in known(lot, "c").describe()]
     assert any("drawn from more" in text for text in texts)
-    assert any("do not have two lists: 1" in text for text in texts)
+    assert any("do not have two lists: 1, 40.0% of all" in text for text in texts)
+    assert "over 2 of 3 questions" in texts[0]
     assert known(lot, "c").to_dict()["is_sample"] is True

@@ -8,6 +8,7 @@ import pytest
 from kragx.workshop.state.records import new_uid
 from tests.app.commands.test_diff import config  # noqa: F401  # a fixture where it is imported
 from tests.app.commands.test_workshop import ask, serving_links
+from tests.report.test_page import parts
 from tests.workshop.serving import written
 
 N = 60
@@ -74,8 +75,11 @@ def test_only_looking_says_where_it_stands(files, tmp_path, kragx):
     command = ("diff", *files, "--workshop", tmp_path / "w", "--metric", "precision@3", "--look")
     done = kragx(*command, "--same", "0.02")
     assert done.code == 0, done.err
+    page = tmp_path / "page.html"
+    assert kragx(*command, "--out", page).code == 0
+    assert any("precision@3 over all" in text["en"] for text in parts(page)["index"]["remarks"])
     words = " ".join(done.out.split())
-    assert "precision@3 over all questions, new minus old: - [-0.0556, +0.0556]" in words
+    assert "precision@3 over all questions, new minus old: not known, [-0.0556, +0.0556]" in words
     assert "0 of the 20 questions whose lists need labels" in words
 
 
@@ -87,7 +91,7 @@ def test_who_failed_is_not_labelled(config, tmp_path, kragx):  # noqa: F811
     assert not folder.exists()
     done = kragx(*command, "--metric", "mrr@2", "--look", "--max-failed", "0.25")
     assert (done.code, folder.exists()) == (0, True)
-    assert "do not have two lists: 1" in done.out
+    assert "do not have two lists: 1, 25.0% of all" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(
@@ -95,6 +99,9 @@ def test_who_failed_is_not_labelled(config, tmp_path, kragx):  # noqa: F811
     [
         (["--workshop", "w"], "belong together"),
         (["--metric", "precision@3"], "belong together"),
+        (["--same", "0.1"], "--same belongs to --workshop"),
+        (["--look"], "--look belongs to --workshop"),
+        (["--gold", "g.jsonl"], "--gold belongs to --workshop"),
         (["--workshop", "w", "--metric", "rbp@3"], "does not follow from which documents"),
         (["--workshop", "w", "--metric", "mrr@3", "--same", "2"], "--same: 2.0 is no margin"),
     ],
