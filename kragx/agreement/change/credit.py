@@ -97,8 +97,7 @@ class TwoLists:
         """The documents to be labelled next; none where no label can change the difference.
 
         What came or went comes first; what stayed follows where that leaves the difference open.
-        Where the first relevant document decides alone they are asked for one by one: by rank, for
-        `hit_rate` what stayed first, as one that is relevant leaves nothing to ask.
+        Where the first relevant document decides alone they are asked for one by one.
         """
         low, high = self.bounds(labels)
         if low == high:
@@ -109,11 +108,9 @@ class TwoLists:
             return tuple(changed or unknown)
         best = self._best(labels)
         telling = [doc for doc in unknown if any(map(operator.gt, self._credits(doc), best))]
-        # Of a document that both lists have one that is relevant settles a hit in either.
-        apart = [doc for doc in telling if 0.0 in self._credits(doc)]
-        if self.metric.name == "hit_rate":
-            telling = [doc for doc in telling if doc not in apart] + apart
-        return tuple(telling[:1])
+        if self.metric.name == "mrr":
+            return tuple(telling[:1])
+        return tuple([doc for doc in telling if 0.0 in self._credits(doc)] or telling[:1])
 
     def _credits(self, doc: str) -> tuple[float, float]:
         old, new = self._ranks

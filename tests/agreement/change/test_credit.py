@@ -80,18 +80,14 @@ def test_precision_needs_what_came_or_went_alone():
     assert TwoLists(case.metric, ("a", "b"), ("b", "a")).wanted({}) == ()
 
 
-def test_hit_rate_asks_for_what_stayed_first():
-    """By hand: a relevant settles it at once; where neither a nor b is, c and d decide."""
+def test_hit_rate_asks_for_what_stayed_only_where_that_decides():
+    """By hand: c relevant and d not leaves it to a and b, one after the other; both settle it."""
     case = TwoLists(LabelledMetric("hit_rate", 3), ("a", "b", "c"), ("b", "a", "d"))
-    assert case.wanted({}) == ("a",)
-    assert case.wanted({"a": True}) == ()
-    assert case.bounds({"a": True}) == (0.0, 0.0)
-    assert case.wanted({"a": False}) == ("b",)
-    neither = {"a": False, "b": False}
-    assert case.wanted(neither) == ("c",)
-    assert case.wanted({**neither, "c": True}) == ("d",)
-    assert case.bounds({**neither, "c": True, "d": False}) == (-1.0, -1.0)
+    assert case.wanted({}) == ("c", "d")
     assert case.wanted({"c": True, "d": True}) == case.wanted({"c": False, "d": False}) == ()
+    assert case.wanted({"c": True, "d": False}) == ("a",)
+    assert case.wanted({"c": True, "d": False, "a": True}) == ()
+    assert case.bounds({"c": True, "d": False, "a": False, "b": False}) == (-1.0, -1.0)
 
 
 def test_mrr_asks_for_one_after_the_other():
