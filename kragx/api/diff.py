@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from kragx.data import (
     Run,
     names_apart,
     read_dataset,
-    read_results,
     read_run,
 )
+from kragx.data.gold_diff import diff_gold
+from kragx.data.reading import read_run_rows
 from kragx.data.rules import RuleSet
-from kragx.data.source import kind_of_file
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import is_retriever
@@ -44,7 +44,8 @@ def diff(
     """Say how much of what two versions of a retriever return is the same; it needs no gold.
 
     Lists are the same to a depth where the same documents stand there in the same order, by id and
-    text; a question that failed is neither the same nor changed. Scores and times are not compared.
+    text; a question that failed is neither the same nor changed, and one that is asked in other
+    words under the same id is left out, and named. Scores and times are not compared.
     `compare` says which version is better where there is gold, and `write_diff_html` writes the
     lists side by side.
 
@@ -113,6 +114,10 @@ def diff_sides(
 ) -> ListDiff:
     """The same of runs; arguments and errors are those of `diff`, and `diff_lists` has the rest."""
     dataset = questions or _questions(old, new)
+    sources = (new[0],) if questions is None else (old[0], new[0])
+    reworded = {name for rows in sources for name in _reworded(dataset, rows)}
+    if questions is None:
+        _check_weights(old, new, reworded)
     rules = RuleSet.of(dataset.forbidden).rules if dataset.forbidden else ()
     read = (part.path for rule in rules for part in rule.conditions)
     return diff_lists(
@@ -123,6 +128,7 @@ def diff_sides(
         fields=[*dict.fromkeys([*read, *metadata])],
         slices=fields_worth_slicing(dataset) if slices is None else slices,
         max_failed=max_failed or 0.0,
+        reworded=reworded,
         **options,
     )
 
@@ -136,15 +142,10 @@ def _side(value: object, dataset: GoldDataset | None, name: str) -> Side:
                 f"{name}: a retriever is asked, and nobody says what", remedy="pass questions=..."
             )
         return None, retrieve(value, dataset)
+    rows, run = read_run_rows(value, dataset)
     if isinstance(value, str | Path):
-        if kind_of_file(value) == "run" or dataset is not None:
-            return None, read_run(value, dataset)
-        rows, run = read_results(value)
-        if not len(run):
-            read_run(value)  # whose error says what lacks
         return rows, run
-    run = read_run(value, dataset)
-    return None, replace(run, name=name if run.name == "run" else run.name)
+    return rows, replace(run, name=name if run.name == "run" else run.name)
 
 
 def _renamed(old: Run, new: Run) -> Run:
@@ -157,13 +158,30 @@ def _questions(old: Side, new: Side) -> GoldDataset:
     queries: dict[str, Query] = {}
     for rows, run in (old, new):
         for query in rows or map(Query, run.results):
-            known = queries.setdefault(query.id, query)
-            if rows is not None and old[0] is not None:
-                _check_weight(known, query, old[1].name, new[1].name)
+            queries.setdefault(query.id, query)
     if not queries:
         raise DataError("neither version was asked a question")
     rules = next((rows.forbidden for rows, _ in (new, old) if rows and rows.forbidden), {})
     return GoldDataset(tuple(queries.values()), forbidden=rules)
+
+
+def _reworded(queries: GoldDataset, rows: GoldDataset | None) -> Iterator[str]:
+    """The questions that rows ask in other words, or after other turns, as `diff_gold` finds."""
+    if rows is None:
+        return
+    have_history = all(any(query.history for query in side) for side in (queries, rows))
+    read = ("question", "history") if have_history else ("question",)
+    for question in diff_gold(queries, rows).of("changed"):
+        changes = (change for change in question.changes if change.what in read)
+        if any(None not in (change.before, change.after) for change in changes):  # else unknown
+            yield question.query_id
+
+
+def _check_weights(old: Side, new: Side, reworded: Collection[str]) -> None:
+    """Questions of both stand for the same asks."""
+    for query in new[0] or ():
+        if old[0] is not None and query.id in old[0] and query.id not in reworded:
+            _check_weight(old[0][query.id], query, old[1].name, new[1].name)
 
 
 def _check_weight(known: Query, query: Query, old: str, new: str) -> None:

@@ -113,7 +113,9 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
         yield Line(phrase("gates: {n} of {of} failed", n=len(bad), of=len(results)), "bold red")
         yield gates_table(bad)
     elif results:
-        yield Line(phrase("gates: all {n} passed", n=len(results)), "green")
+        n = len(results)
+        text = phrase("gates: the one passed" if n == 1 else "gates: all {n} passed", n=n)
+        yield Line(text, "green")
     points = {result.condition for result in results if result.is_point_estimate}
     if points:
         text = phrase(

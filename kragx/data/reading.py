@@ -191,8 +191,22 @@ def read_run(
         DataError: the source has mistakes, or holds no retrieved lists.
         UsageError: it is no run, or has not one list for each query of `dataset`.
     """
-    run = _run_of(source, dataset, columns, role)
-    return run if dataset is None else _with_ids_of(dataset, run)
+    return read_run_rows(source, dataset, columns, role=role)[1]
+
+
+def read_run_rows(
+    source: object,
+    dataset: GoldDataset | None = None,
+    columns: Mapping[str, str] | None = None,
+    *,
+    role: Role | None = None,
+) -> tuple[GoldDataset | None, Run]:
+    """Read what was retrieved, and its questions; None where the source has none with ids.
+
+    Arguments and errors are those of `read_run`.
+    """
+    rows, run = _run_of(source, dataset, columns, role)
+    return rows, run if dataset is None else _with_ids_of(dataset, run)
 
 
 def _run_of(
@@ -200,18 +214,19 @@ def _run_of(
     dataset: GoldDataset | None,
     columns: Mapping[str, str] | None,
     role: Role | None,
-) -> Run:
-    """What was retrieved, with the ids that its source has."""
+) -> tuple[GoldDataset | None, Run]:
+    """What was retrieved, with the ids that its source has, and the questions of these ids."""
     name = getattr(source, "name", None)
     source = results_of(source)
     if isinstance(source, Run):
-        return source
+        return None, source
     if (lists := chroma_lists(source)) is not None:
         source = lists
     if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
-        return trec.read_run(source)
+        return None, trec.read_run(source)
     if isinstance(source, Mapping) and not tabular.is_splits(source):
-        return Run.from_documents(source, name=name if isinstance(name, str) and name else "run")
+        named = name if isinstance(name, str) and name else "run"
+        return None, Run.from_documents(source, name=named)
     if isinstance(source, Sequence) and _by_query(source):
         if source and all(map(_is_whole, source)):
             raise UsageError(
@@ -224,7 +239,17 @@ def _run_of(
                 "pass one for each (an empty list where nothing was found)"
             )
         ids = [query.id for query in dataset or ()]
-        return Run.from_documents(dict(zip(ids, source)) if ids else source)
+        return None, Run.from_documents(dict(zip(ids, source)) if ids else source)
+    return _rows_and_run(source, dataset, columns, role)
+
+
+def _rows_and_run(
+    source: object,
+    dataset: GoldDataset | None,
+    columns: Mapping[str, str] | None,
+    role: Role | None,
+) -> tuple[GoldDataset | None, Run]:
+    """The same of a file, a table or a list of rows."""
     if not is_source(source):
         raise UsageError(
             f"run: {type(source).__name__} is no run; pass a Run, the path of a results file, "
@@ -236,11 +261,13 @@ def _run_of(
         raise nothing_retrieved(reading.problems.file)
     run = replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
     if dataset is None:
-        return run
-    if reading.problems.n_numbered == len(rows):
-        run = _by_question(rows, run, dataset)
+        return rows, run
     texts = {query.id: query.text for query in rows if query.text is not None}
-    return _with_ids_of(dataset, run, texts)
+    if reading.problems.n_numbered == len(rows):
+        by_question = _by_question(rows, run, dataset)
+        if by_question is not run:  # the rows' numbers are ids of nothing then
+            return None, _with_ids_of(dataset, by_question, texts)
+    return rows, _with_ids_of(dataset, run, texts)
 
 
 def _is_whole(value: object) -> bool:

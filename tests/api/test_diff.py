@@ -58,6 +58,48 @@ def test_questions_that_one_file_lacks(files):
     """They join by id; what one side lacks is counted."""
     outcome = diff(files("v1.jsonl", ["a"]), files("v2.jsonl", ["a", "b"]))
     assert (outcome.counts["n_questions"], outcome.counts["n_missing_old"]) == (2, 1)
+    assert "1 question is not among the results of v1" in str(outcome)
+
+
+def test_other_words_under_an_id(files):
+    """Such questions are left out and named, whoever asks other words; unknown words are none."""
+    old = files("v1.jsonl", ["a", "b", "c"], weight=[1, 2, 1])
+    words = ["question 0", "something else", "question  2"]
+    new = files("v2.jsonl", ["a", "x", "c"], query=words, weight=[1, 3, 1])
+    for outcome in (diff(old, new), diff(old, old, questions=new), diff(new, new, questions=old)):
+        assert (outcome.reworded, outcome.counts["n_questions"]) == (("q1",), 2)
+        assert outcome.mean["unchanged@1"] == 1.0
+        assert "1 question has other words under the same id, and is left out: q1" in str(outcome)
+    untold = files("v3.jsonl", ["a", "b", "c"], query=[None] * 3, weight=[1, 2, 1])
+    assert diff(old, untold).reworded == ()
+    other = files("v4.jsonl", ["a"], query=["another"])
+    with pytest.raises(DataError, match="of v4; other words stand under 1 of their ids"):
+        diff(files("v5.jsonl", ["a"]), other)
+
+
+def test_other_turns_under_an_id():
+    """A question after other turns is another, where both sources have turns."""
+
+    def rows(*turns):
+        history = [[{"role": "user", "content": turn}] if turn else [] for turn in turns]
+        return [
+            {"query_id": f"q{n}", "query": "And then?", "history": of, "retrieved": [{"id": "a"}]}
+            for n, of in enumerate(history)
+        ]
+
+    old = rows("Fees?", "Fees?", "Fees?")
+    assert diff(old, rows("Fees?", "Hours?", None)).reworded == ("q1", "q2")
+    assert diff(old, rows(None, None, None)).reworded == ()
+
+
+def test_questions_that_nobody_named(files):
+    """What the files have beyond `questions` is counted for either, and said."""
+    old, new = files("v1.jsonl", ["a", "b", "c"]), files("v2.jsonl", ["a", "b"])
+    outcome = diff(old, new, questions=files("asked.jsonl", ["a"]))
+    counts = [outcome.counts[f"n_{name}"] for name in ("questions", "extra_old", "extra_new")]
+    assert counts == [1, 2, 1]
+    assert "2 questions of v1 are none of those named, and are left out" in str(outcome)
+    assert "1 question of v2 is none of those named, and is left out" in str(outcome)
 
 
 def test_other_weights_are_refused(files):

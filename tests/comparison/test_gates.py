@@ -308,6 +308,7 @@ def test_a_point_estimate_is_said_to_be_one():
     )
     without = check_gates(parsed({"recall@10": ">= 1"}), [COMPARED])
     assert [line.text for line in gates_parts(without)] == ["gates: all 3 passed"]
+    assert [line.text for line in gates_parts(without[:1])] == ["gates: the one passed"]
 
 
 def test_earlier_results():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, get_args
 
@@ -40,6 +40,7 @@ class Identity:
             they are alike, and equal lists need not have equal values.
         n_shared: how many ids both versions have.
         n_edited: how many of these have another text in the new one.
+        n_renamed: how many texts both have under other ids alone, copies included.
         reads_texts: whether texts are compared; without one in a version ids alone are.
     """
 
@@ -49,6 +50,7 @@ class Identity:
     n_shared: int = 0
     n_edited: int = 0
     reads_texts: bool = True
+    n_renamed: int = 0
 
     @classmethod
     def of(
@@ -59,36 +61,44 @@ class Identity:
         Args:
             pairs: their lists, question by question.
             by: what is compared; None for id and text where both have ids and meet in a document,
-                for ``overlap`` where they never do, as after chunking anew, else for the text.
+                for ``overlap`` where they never do, as after chunking anew, else for the text. A
+                version whose lists are all empty says nothing, and the other's documents decide.
             fields: metadata that must be the same as well.
 
         Raises:
             DataError: nothing tells them: the one has ids alone, the other texts alone.
             UsageError: `by` needs what one of them lacks.
         """
+        has_docs = [any(pair[side] for pair in pairs) for side in (0, 1)]
+        if any(has_docs) and not all(has_docs):
+            filled = has_docs.index(True)
+            told = cls.of([(pair[filled], pair[filled]) for pair in pairs], by, fields)
+            return replace(told, is_exact=True, n_shared=0)  # empty lists alone are equal
         old, new = (_texts_by_id(pair[side] for pair in pairs) for side in (0, 1))
         (old_ids, old_has_text), (new_ids, new_has_text) = old, new
         both_named, both_texts = bool(old_ids and new_ids), old_has_text and new_has_text
-        any_docs = any(map(any, pairs))
-        if any_docs and not both_named and not both_texts and all(map(any, zip(*pairs))):
+        if any(has_docs) and not both_named and not both_texts:
             raise DataError(
                 "the versions have neither ids nor texts in common, so nothing tells their "
                 "documents",
                 remedy="give one of them the ids or the texts of the other's documents",
             )
         shared = old_ids.keys() & new_ids.keys()
-        n_edited = sum(old_ids[name] != new_ids[name] for name in shared) if both_texts else 0
+        same = {name for name in shared if not both_texts or old_ids[name] == new_ids[name]}
+        n_edited = len(shared) - len(same)
+        both_have = {*old_ids.values()} & {*new_ids.values()} - {None}
+        n_renamed = len(both_have - {old_ids[name] for name in same})
         if by not in (None, *get_args(By)):
             raise UsageError(f"by: {by!r} is unknown; {nearest(str(by), get_args(By))}")
         if by is None:
-            meet = len(shared) > n_edited or not both_texts
+            meet = same or not both_texts
             by = "text" if not both_named else "id" if meet else "overlap"
-        elif any_docs and not (both_named if by == "id" else both_texts):
+        elif any(has_docs) and not (both_named if by == "id" else both_texts):
             lacking = "ids" if by == "id" else "texts"
             raise UsageError(f"by: {by} compares {lacking}, which a version lacks")
         unnamed = not (old_ids or new_ids)
         is_exact = old_has_text == new_has_text if by == "id" else by == "text" and unnamed
-        return cls(by, tuple(fields), is_exact, len(shared), n_edited, both_texts)
+        return cls(by, tuple(fields), is_exact, len(shared), n_edited, both_texts, n_renamed)
 
     def numbers(self, pairs: Sequence[Pair]) -> Iterator[Numbers]:
         """The documents of each question by number, the same for the same document."""
@@ -105,6 +115,9 @@ class Identity:
     def _key(self, doc: Doc) -> Hashable:
         fields = tuple(_stated(value_at(doc.metadata, path)) for path in self.fields)
         text = doc.text if self.reads_texts else None
+        if text is None and (doc.id is None or self.by == "text"):
+            # Without a text its id tells it, if anything does.
+            return object() if doc.id is None else (None, doc.id, *fields)
         if self.by == "text":
             return text if self.is_exact or text is None else normal_form(text), *fields
         return doc.id, text, *fields

@@ -18,6 +18,7 @@ from kragx.printing import (
     Result,
     Table,
     joined,
+    listed,
     number,
     percent,
     phrase,
@@ -27,6 +28,9 @@ from kragx.printing import (
 
 SHOWN = 5
 """How many of the questions that changed most are shown."""
+
+NAMED = 5
+"""So many of the questions that are left out are named."""
 
 LISTED = 10_000
 """And how many are in the result's plain values."""
@@ -66,16 +70,19 @@ class ListDiff(Result):
         ordered: whether equal lists have the same order, too.
         identity: how documents are told.
         counts: ``n_questions``; ``n_compared``, those with two lists; ``n_failed_old``,
-            ``n_failed_new``, ``n_missing_old``, ``n_missing_new``; ``n_runs_old``, ``n_runs_new``,
-            how often either was asked, of which the first time counts; of those compared at each
-            depth ``documents@k`` of the new lists, ``came@k``, ``went@k``, ``moved@k``. Where
+            ``n_failed_new``, ``n_missing_old``, ``n_missing_new``; ``n_extra_old``,
+            ``n_extra_new``, those of either that nobody named, left out; ``n_runs_old``,
+            ``n_runs_new``, how often either was asked, of which the first time counts; at each
+            depth, of those compared, ``documents@k`` of the new lists, ``came@k``, ``went@k``,
+            ``moved@k``. Where
             questions stand for different numbers of asks ``n_asks``, of those compared.
         mean: over the asks of the questions compared: ``unchanged@k``, the share of equal lists;
             ``jaccard@k``; ``rbo``, rank-biased overlap of the whole lists. None without one.
         slices: the same within fields.
         failures: of the versions that failed.
         gates: what the numbers were held against.
-        questions: all of them, in order.
+        questions: all of them, in order, but those left out.
+        reworded: the ids of the questions left out, as other words stand under the same id.
 
     Examples:
         >>> from kragx import diff
@@ -95,6 +102,7 @@ class ListDiff(Result):
     failures: tuple[Failures, ...]
     questions: tuple[QuestionDiff, ...] = field(repr=False, metadata=HIDDEN)
     gates: tuple[GateResult, ...] = ()
+    reworded: tuple[str, ...] = ()
 
     @property
     def is_exact(self) -> bool:
@@ -178,24 +186,59 @@ def remarks(diff: ListDiff) -> Iterator[str]:
             "these lists are alike and not the same: ids or texts do not meet, so equal lists need "
             "not have equal values"
         )
-    if identity.n_edited:
+    if n_edited := identity.n_edited:
         yield phrase(
-            "{n} of the {of} ids that both have stand for another text in {new}; such documents "
-            "are not the same",
-            n=identity.n_edited,
+            "1 of the {of} ids that both have stands for another text in {new}; such documents are "
+            "not the same"
+            if n_edited == 1
+            else "{n} of the {of} ids that both have stand for another text in {new}; such "
+            "documents are not the same",
+            n=n_edited,
             of=identity.n_shared,
             new=visible(diff.new),
         )
+    if identity.by == "id" and identity.n_renamed > identity.n_shared - identity.n_edited:
+        yield phrase(
+            "documents that meet by id and text: {n}; texts of both that stand under other ids, "
+            "and are not the same: {texts}; by their texts '--by text' compares",
+            n=identity.n_shared - identity.n_edited,
+            texts=identity.n_renamed,
+        )
+    yield from _left_out(diff)
     for side, name in (("old", diff.old), ("new", diff.new)):
         if n := counts[f"n_missing_{side}"]:
             yield phrase(
-                "{n} questions are not among the results of {name}: neither the same nor changed",
+                "1 question is not among the results of {name}: neither the same nor changed"
+                if n == 1
+                else "{n} questions are not among the results of {name}: neither the same nor "
+                "changed",
                 n=n,
                 name=visible(name),
             )
         if (n := counts[f"n_runs_{side}"]) > 1:
             text = phrase("asked {n} times; shown is the first", n=n)
             yield joined(": ", [visible(name), text])
+
+
+def _left_out(diff: ListDiff) -> Iterator[str]:
+    """The questions that stand in the results and are not compared."""
+    if n_reworded := len(diff.reworded):
+        yield phrase(
+            "1 question has other words under the same id, and is left out: {questions}"
+            if n_reworded == 1
+            else "{n} questions have other words under the same id, and are left out: {questions}",
+            n=n_reworded,
+            questions=listed([*map(visible, diff.reworded)], NAMED),
+        )
+    for side, name in (("old", diff.old), ("new", diff.new)):
+        if n := diff.counts[f"n_extra_{side}"]:
+            yield phrase(
+                "1 question of {name} is none of those named, and is left out"
+                if n == 1
+                else "{n} questions of {name} are none of those named, and are left out",
+                n=n,
+                name=visible(name),
+            )
 
 
 def next_step(diff: ListDiff) -> str:

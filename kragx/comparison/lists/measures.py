@@ -51,7 +51,7 @@ def jaccard(old: Sequence[Hashable], new: Sequence[Hashable]) -> float:
     """How many items two lists have in common, over all that stand in either.
 
     Args:
-        old: distinct items.
+        old: items; one that stands again counts once.
         new: the same.
 
     Returns:

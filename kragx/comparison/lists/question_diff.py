@@ -48,12 +48,12 @@ class QuestionDiff:
 
         Args:
             k: how many; None for all.
-            ordered: False for the same in any order.
+            ordered: False for the same set, in any order.
         """
         if not self.is_known:
             return None
         old, new = (side[:k] for side in self.numbers)
-        return old == new if ordered else Counter(old) == Counter(new)
+        return old == new if ordered else set(old) == set(new)
 
     def overlap(self) -> float:
         """Rank-biased overlap of the whole lists, `kragx.comparison.lists.rank_biased_overlap`."""
@@ -63,7 +63,7 @@ class QuestionDiff:
     def jaccard(self, k: int) -> float:
         """Of the first k documents."""
         old, new = (side[:k] for side in self.numbers)
-        return 1.0 if old == new else jaccard(_distinct(old), _distinct(new))
+        return jaccard(old, new)
 
     def moves(self, k: int | None = None) -> tuple[Move, ...]:
         """The documents of the first k of either list that do not stand where they stood.

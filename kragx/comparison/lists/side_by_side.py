@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from typing import Any
@@ -36,6 +36,7 @@ def diff_lists(
     slices: Iterable[str] = (),
     max_failed: float = 0.0,
     gates: Sequence[str] = (),
+    reworded: Collection[str] = (),
 ) -> ListDiff:
     """Set two runs side by side.
 
@@ -50,6 +51,8 @@ def diff_lists(
         slices: fields of questions to look within.
         max_failed: the share of questions that a version may fail on.
         gates: what the numbers are held against, ``unchanged@5: >= 0.8``.
+        reworded: the ids of questions that the versions were not asked in the same words, which are
+            left out.
 
     Raises:
         DataError: no question has two lists; or nothing tells documents.
@@ -58,11 +61,14 @@ def diff_lists(
     conditions = read_list_gates(gates)
     n_runs = {"n_runs_old": len(old.every), "n_runs_new": len(new.every)}
     old, new = replace(old, reruns=()), replace(new, reruns=())
+    left_out = tuple(query.id for query in queries if query.id in reworded)
+    queries = [query for query in queries if query.id not in reworded]
     diffs, identity = _questions(queries, old, new, by, fields)
     known = [question for question in diffs if question.is_known]
     if not known:
+        words = f"; other words stand under {len(left_out)} of their ids" if left_out else ""
         raise DataError(
-            f"no question has a list of {old.name} and of {new.name}",
+            f"no question has a list of {old.name} and of {new.name}{words}",
             remedy="name two results of the same questions, which join by their ids",
         )
     depths = tuple(sorted({*_depths(ks, known), *depths_of(conditions)}))
@@ -73,11 +79,12 @@ def diff_lists(
         depths,
         ordered,
         identity,
-        _counts(diffs, known, old, new, depths) | n_runs,
+        _counts(diffs, known, old, new, depths) | n_runs | _extra(queries, left_out, old, new),
         _means(values, weights),
         tuple(_slices(diffs, values, weights, slices)),
         tuple(_failures(queries, (old, new), max_failed)),
         tuple(diffs),
+        reworded=left_out,
     )
     return with_gates(outcome, conditions)
 
@@ -162,6 +169,17 @@ def _counts(
         counts[f"documents@{k}"] = sum(len(diff.numbers[1][:k]) for diff in known)
         counts |= {f"{name}@{k}": int(n) for name, n in zip(("came", "went", "moved"), moved)}
     return counts
+
+
+def _extra(
+    queries: Sequence[Query], left_out: Sequence[str], old: Run, new: Run
+) -> dict[str, float]:
+    """How many questions of either run are none of those named."""
+    ids = {query.id for query in queries}.union(left_out)
+    return {
+        f"n_extra_{side}": len(run.results.keys() - ids)
+        for side, run in (("old", old), ("new", new))
+    }
 
 
 def _slices(

@@ -52,10 +52,12 @@ def test_by_hand():
 
 
 def test_in_any_order():
-    """As sets a list in another order is the same; one with a repeated document is not."""
-    diff = side_by_side(["abc", "aab"], ["cab", "abb"], ordered=False)
-    assert [question.is_equal(3, ordered=False) for question in diff.questions] == [True, False]
-    assert diff.mean["unchanged@5"] == 0.5
+    """As sets a list in another order is the same, also one that repeats a document."""
+    diff = side_by_side(["abc", "aab", "ab"], ["cab", "abb", "ac"], ordered=False)
+    equal = [question.is_equal(3, ordered=False) for question in diff.questions]
+    assert equal == [True, True, False]
+    assert diff.mean["unchanged@5"] == pytest.approx(2 / 3)
+    assert diff.mean["jaccard@5"] == pytest.approx((1 + 1 + 1 / 3) / 3)
 
 
 def test_failed_is_neither_the_same_nor_changed():
@@ -84,7 +86,7 @@ def test_same_id_and_another_text():
     diff = side_by_side(["ab", "cd"], new)
     assert [question.is_equal() for question in diff.questions] == [True, False]
     assert (diff.identity.by, diff.identity.n_shared, diff.identity.n_edited) == ("id", 4, 1)
-    assert "1 of the 4 ids that both have stand for another text in new" in str(diff)
+    assert "1 of the 4 ids that both have stands for another text in new" in str(diff)
 
 
 def test_metadata_that_a_rule_reads():
@@ -126,6 +128,39 @@ def test_a_document_without_a_text_is_like_no_other():
     """Where others have texts it neither stops the comparison nor meets anything."""
     old, new = [(Doc("a0", CHUNKS[0]), Doc("a1"))], [(Doc("b0"), Doc("b1", CHUNKS[0]))]
     assert side_by_side(old, new).questions[0].counts(2) == (1, 1, 1)
+
+
+def test_by_text_without_texts():
+    """By text a document that has none is told by its id, and never the same as another."""
+    text = Doc("x", "some words")
+    old, new = [(Doc("a"), Doc("c")), (text,)], [(Doc("b"), Doc("c")), (text,)]
+    diff = side_by_side(old, new, by="text")
+    assert [question.numbers for question in diff.questions] == [((0, 1), (2, 1)), ((0,), (0,))]
+    # Beside ids alone a document without one is told by nothing, as the texts are not compared.
+    bare = side_by_side([(Doc("a"),)], [(Doc("a"), Doc(text="b"), Doc(text="c"))])
+    assert bare.questions[0].numbers == ((0,), (0, 1, 2))
+
+
+def test_a_version_of_empty_lists():
+    """It says nothing of ids and texts: the other's documents are told, and all of them went."""
+    for names, by in ((["ab"], "id"), ([(Doc(text="t"), Doc(text="u"))], "text")):
+        for diff in (side_by_side(names, [()]), side_by_side(names, [()], by=by)):
+            assert (diff.identity.by, diff.is_exact, diff.identity.n_shared) == (by, True, 0)
+            assert (diff.counts["went@1"], diff.mean["unchanged@1"]) == (1, 0.0)
+            assert "alike" not in str(diff)
+    with pytest.raises(UsageError, match="by: id compares ids, which a version lacks"):
+        side_by_side([(Doc(text="t"),)], [()], by="id")
+
+
+def test_few_ids_and_many_texts():
+    """Where more texts meet under other ids than ids do, the way to compare texts is named."""
+    old = [docs("a"), *((Doc(f"old{n}", f"words {n}"),) for n in range(3))]
+    new = [docs("a"), *((Doc(f"new{n}", f"words {n}"),) for n in range(3))]
+    diff = side_by_side(old, new)
+    assert (diff.identity.by, diff.identity.n_renamed, diff.mean["unchanged@1"]) == ("id", 3, 0.25)
+    assert "and are not the same: 3; by their texts '--by text' compares" in str(diff)
+    assert side_by_side(old, new, by="text").mean["unchanged@1"] == 1.0
+    assert "--by text" not in str(side_by_side([docs("abc"), *old[1:]], [docs("abc"), *new[1:]]))
 
 
 def test_siblings_of_a_template():

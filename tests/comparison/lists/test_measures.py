@@ -61,6 +61,7 @@ def test_by_hand(old, new, value):
 
 
 def test_jaccard():
-    """Shared over all that stand in either; 1 for two empty lists."""
+    """Shared over all that stand in either, repeats once; 1 for two empty lists."""
+    assert jaccard("aab", "abb") == 1.0
     assert jaccard("abc", "bcd") == 0.5
     assert (jaccard("", ""), jaccard("", "a")) == (1.0, 0.0)
