@@ -16,7 +16,7 @@ import numpy as np
 from kragx import matchers
 from kragx.agreement.change.credit import LabelledMetric, Labels, TwoLists
 from kragx.agreement.label_files import document_name
-from kragx.comparison.lists import ListDiff, QuestionDiff
+from kragx.comparison.lists import ListDiff, QuestionDiff, composed
 from kragx.data import Doc, Gold, GoldDataset, Query
 from kragx.data.documents import normal_form
 from kragx.data.formats.jsonl import write_records
@@ -205,18 +205,18 @@ class _Named:
         for question in diff.questions:
             for doc in (*(question.old or ())[:k], *(question.new or ())[:k]):
                 if doc.id is not None:
-                    texts.setdefault(doc.id, set()).add(doc.text)
+                    texts.setdefault(doc.id, set()).add(composed(doc.text))
         self._ambiguous = {name for name, of_id in texts.items() if len(of_id) > 1}
 
     def name(self, doc: Doc) -> str:
         """The name of a document."""
-        text = doc.text
+        text = composed(doc.text)
         if not self._by_id:
             name = f"text-{key_of(canonical_json([doc.id, text]))[:16]}"
         elif doc.id in self._ambiguous:
             name = f"{doc.id}-{key_of(text or '')[:8]}"
         else:
-            name = document_name(doc)
+            name = document_name(replace(doc, text=text))
         self.docs.setdefault(name, doc)
         return name
 

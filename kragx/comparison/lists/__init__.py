@@ -3,7 +3,7 @@
 `diff_lists` sets two runs side by side, question by question; `ListDiff` says what is in it.
 """
 
-from kragx.comparison.lists.identity import By as By, Identity
+from kragx.comparison.lists.identity import By as By, Identity, composed as composed
 from kragx.comparison.lists.list_diff import (
     ListDiff,
     SliceDiff,

@@ -45,6 +45,9 @@ def _held(gate: Gate, diff: ListDiff) -> GateResult:
     value = diff.mean[gate.metric]
     text: str = number(value)
     passed = value is not None and gate.limit("higher").holds(value)
+    n, of = diff.counts["n_compared"], diff.counts["n_questions"]
+    if n < of:
+        text = phrase("{value}, by {n} of {of} questions", value=text, n=n, of=of)
     failed = next((failure for failure in diff.failures if not failure.tolerated), None)
     if failed is not None:
         text = phrase("not comparable: {name} {failed}", name=failed.retriever, failed=failed.text)

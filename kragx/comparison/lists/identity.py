@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -114,13 +115,18 @@ class Identity:
 
     def _key(self, doc: Doc) -> Hashable:
         fields = tuple(_stated(value_at(doc.metadata, path)) for path in self.fields)
-        text = doc.text if self.reads_texts else None
+        text = composed(doc.text) if self.reads_texts else None
         if text is None and (doc.id is None or self.by == "text"):
             # Without a text its id tells it, if anything does.
             return object() if doc.id is None else (None, doc.id, *fields)
         if self.by == "text":
             return text if self.is_exact or text is None else normal_form(text), *fields
         return doc.id, text, *fields
+
+
+def composed(text: str | None) -> str | None:
+    """A text in NFC: in another Unicode form it is the same."""
+    return None if text is None else unicodedata.normalize("NFC", text)
 
 
 def _stated(value: object) -> str:
@@ -134,7 +140,7 @@ def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None],
     for doc in chain.from_iterable(lists):
         has_text = has_text or doc.text is not None
         if doc.id is not None:
-            texts.setdefault(doc.id, doc.text)
+            texts.setdefault(doc.id, composed(doc.text))
     return texts, has_text
 
 

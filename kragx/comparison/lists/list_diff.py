@@ -181,6 +181,9 @@ def remarks(diff: ListDiff) -> Iterator[str]:
                 failed=failure.text,
                 first=cut(failure.first, 200),
             )
+    for side, name in (("old", diff.old), ("new", diff.new)):
+        if diff.counts["n_compared"] and not any(getattr(each, side) for each in diff.questions):
+            yield phrase("{name} returned nothing for any question", name=visible(name))
     if not identity.is_exact:
         yield phrase(
             "these lists are alike and not the same: ids or texts do not meet, so equal lists need "
@@ -247,7 +250,8 @@ def next_step(diff: ListDiff) -> str:
         return phrase("nothing differs, so no metric of these lists does")
     return phrase(
         "whether it got better, 'kragx compare' says where there is gold; without, people label "
-        "what differs: --workshop FOLDER --metric precision@5"
+        "what differs: --workshop FOLDER --metric precision@{k}",
+        k=diff.ks[-1],
     )
 
 

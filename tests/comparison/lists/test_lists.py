@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -270,3 +272,17 @@ def test_depths():
     assert side_by_side(["a"], ["a"], ks=[7, 3]).ks == (3, 7)
     with pytest.raises(UsageError, match="k: 0 is no depth"):
         side_by_side(["a"], ["a"], ks=[0])
+
+
+def test_another_unicode_form_is_the_same_text() -> None:
+    """Korean that one version has decomposed (NFD), as names of files may be, is not edited."""
+    text = "서울은 수도다"
+    old, new = (Doc("a", text),), (Doc("a", unicodedata.normalize("NFD", text)),)
+    result = side_by_side([old], [new], ks=[1])
+    assert result.identity.n_edited == 0
+    assert result.mean["unchanged@1"] == 1.0
+
+
+def test_a_version_that_returned_nothing_is_said() -> None:
+    """Empty lists everywhere are no other chunking: their version is named."""
+    assert "new returned nothing for any question" in side_by_side(["a"], [()]).to_text()
