@@ -47,6 +47,8 @@ class CorrectedSystem:
         judged: judged@k of the judge's labels at the deepest cut; what it has not labelled counts
             as not relevant in its values.
         depth: the deepest cut.
+        n_missing: how many judged queries its results lack; they are scored as empty lists.
+        n_failed: how many it failed on; they are as well.
     """
 
     metrics: Mapping[str, CorrectedMean]
@@ -56,6 +58,8 @@ class CorrectedSystem:
     n_unscored: int
     judged: float | None
     depth: int
+    n_missing: int = 0
+    n_failed: int = 0
 
     def remarks(self) -> Iterator[str]:
         """What is not used, or missing."""
@@ -67,6 +71,15 @@ class CorrectedSystem:
             )
         if self.n_unscored:
             yield phrase("{n} queries without a label by the judge, in no mean", n=self.n_unscored)
+        if self.n_missing:
+            yield phrase(
+                "judged queries that its results lack: {n} (scored as empty lists)",
+                n=self.n_missing,
+            )
+        if self.n_failed:
+            yield phrase(
+                "queries that failed: {n_failed} (scored as empty lists)", n_failed=self.n_failed
+            )
         if self.judged is not None and self.judged < 1:
             yield phrase(
                 "judged@{k} {share}: what the judge has not labelled counts as not relevant in its "
@@ -213,7 +226,8 @@ def correct(
         expected: of a judge's store, whether to take the grades that the model's probabilities
             expect, and the mean of a panel that `model` names so, in place of whole ones.
         questions: a gold or results file, or a `GoldDataset`, whose ``weight`` and ``inclusion``
-            say how many asks each query stands for; None where all are alike.
+            say how many asks each query stands for; None for those by which the sample beside the
+            labels was drawn, and else all are alike.
         choice: of a judge's store, which of its grades, as for `agree`.
 
     Raises:
@@ -235,6 +249,7 @@ def correct(
         notes.append(phrase("the judge was shown labels: only the half that it never sees counts"))
     people, machine, labels = sides.human, sides.judge, sides.scale
     drawing = Drawing.of(human, questions)
+    notes += drawing.notes
     systems: dict[str, CorrectedSystem] = {}
     values = [_values(sides, run, metrics, least, drawing) for run in runs]
     first = values[0]
@@ -267,6 +282,8 @@ def correct(
             n_unscored=sum(query not in machine.queries for query in run.results),
             judged=scoring.judged_share(values_of_run.evaluation),
             depth=depth_of(values_of_run.evaluation),
+            n_missing=values_of_run.evaluation.counts["n_missing"],
+            n_failed=values_of_run.evaluation.counts["n_failed"],
         )
     n_out_of_scale = sum(
         len(side) - len(side.on(labels, between=side is machine)) for side in (people, machine)

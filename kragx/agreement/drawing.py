@@ -13,6 +13,7 @@ from kragx.data import GoldDataset, read_dataset
 from kragx.errors import DataError
 from kragx.judging.store import is_url
 from kragx.metrics import Bools, Floats
+from kragx.printing import phrase
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,12 @@ class Drawing:
     Attributes:
         asks: how many asks each question stands for; None where all are alike.
         chances: of each drawn question its chance to be; None where all had the same.
+        notes: where the asks are from, or that nobody knows them.
     """
 
     asks: Mapping[str, float] | None = None
     chances: Mapping[str, float] | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, human: object, questions: object) -> "Drawing":
@@ -34,6 +37,7 @@ class Drawing:
         Args:
             human: people's labels, as for `read_labels`.
             questions: a `GoldDataset` or its path, with ``weight`` and ``inclusion``; or None.
+                Where it says no weights, those count by which the sample was drawn.
 
         Raises:
             DataError: the labels were drawn as stratified pairs, or a question's chance to be
@@ -59,11 +63,14 @@ class Drawing:
                 field="inclusion",
                 remedy="give both files the questions of one drawing",
             )
-        weights = None if of_all is None else of_all.weights
-        asks = None
-        if of_all is not None and weights is not None:
-            asks = {query.id: weight for query, weight in zip(of_all, weights.tolist())}
-        return cls(asks, chances if chances and len({*chances.values()}) > 1 else None)
+        chances = chances if chances and len({*chances.values()}) > 1 else None
+        if asks := {} if of_all is None else _asks(of_all):
+            return cls(asks, chances)
+        if asks := drawn.get("weights", {}):
+            note = phrase("questions count by their asks, as the sample beside the labels has them")
+            return cls(asks, chances, (note,))
+        is_by_asks = chances is not None and drawn.get("design") == "queries"
+        return cls(None, chances, (_unknown_asks(),) if is_by_asks else ())
 
     def weights(self, queries: Sequence[str]) -> Floats | None:
         """(q) how many asks each query stands for.
@@ -88,6 +95,19 @@ class Drawing:
             drawn = [_known(self.chances, name, "is labelled, and") for name in names]
             chances = np.minimum(np.array(drawn), 1) * min(1, len(names) / len(self.chances))
         return {"weights": None if weights is None else weights[order], "chances": chances}
+
+
+def _asks(dataset: GoldDataset) -> dict[str, float]:
+    """How many asks each question stands for; nothing where all are alike."""
+    weights = dataset.weights
+    return {} if weights is None else dict(zip([q.id for q in dataset], weights.tolist()))
+
+
+def _unknown_asks() -> str:
+    return phrase(
+        "means of questions, not of asks: the labelled ones were drawn by their asks, and nothing "
+        "says how many each stands for; name the file that does (--questions FILE)"
+    )
 
 
 def _known(values: Mapping[str, float], query: str, what: str) -> float:

@@ -113,7 +113,7 @@ def draw(
         candidates: what could be labelled.
         pairs: how many; all, if there are not so many.
         queries: instead, draw so many whole queries, as corrected metrics need them. Each one's
-            chance is recorded (``chances``).
+            chance is recorded (``chances``), and `weights` of all that could be drawn.
         stratified: False draws pairs with equal chances.
         asks: what is labelled, ``relevance`` or ``support``; recorded.
         seed: the same candidates and seed give the same sample.
@@ -137,9 +137,11 @@ def draw(
                 )
     ordered = sorted(candidates, key=lambda pair: pair.ids)
     rng = random.Random(seed)
-    chances: dict[str, float] = {}
+    of_queries: dict[str, Mapping[str, float]] = {}
     if queries is not None:
-        drawn, chances = _whole_queries(ordered, queries, rng, weights)
+        drawn, of_queries["chances"] = _whole_queries(ordered, queries, rng, weights)
+        if weights is not None:
+            of_queries["weights"] = {pair.query_id: weights[pair.query_id] for pair in ordered}
     elif stratified:
         drawn = _stratified(ordered, pairs, rng)
     else:
@@ -153,7 +155,7 @@ def draw(
             "wanted": pairs if queries is None else queries,
             "drawn": len(drawn),
             "candidates": len(ordered),
-            **({"chances": chances} if chances else {}),
+            **of_queries,
         },
     )
 

@@ -155,6 +155,46 @@ def test_label_draws_by_weight(label, jsonl, here):
     assert sorted(chances.values()) == pytest.approx([2 / 11, 2 / 11, 1])
 
 
+def asked_of(jsonl, n=12):
+    """Results of questions that say no weights, and a file that does: the fourth is asked most."""
+    names = [f"q{at}" for at in range(n)]
+    lists = [{"query_id": name, "query": "?", "retrieved": [{"id": "d"}]} for name in names]
+    for row in lists:
+        row["retrieved"][0]["text"] = "t"
+    asks = [{"query_id": name, "gold": [], "weight": 50 if name == "q3" else 1} for name in names]
+    return jsonl(*lists, name="mine.jsonl"), jsonl(*asks, name="asked.jsonl")
+
+
+def test_label_draws_by_the_weights_of_questions(label, jsonl, here):
+    """--questions says what results do not; a sentence says by what was drawn."""
+    mine, asked = asked_of(jsonl)
+    source = ("--results", mine, "--queries", 3)
+    done = label("by.qrels", *source, "--questions", asked)
+    assert done.code == 0, done.err
+    assert "questions drawn by their asks: 3 of 12" in done.err
+    sample = json.loads((here / "by.qrels.sample.jsonl").read_text().splitlines()[0])["sample"]
+    assert sample["chances"]["q3"] == 1
+    assert sample["weights"] == {f"q{at}": 50 if at == 3 else 1 for at in range(12)}
+    alike = label("alike.qrels", *source)
+    assert "questions drawn with equal chances: 3 of 12; by their asks with --q" in alike.err
+    assert label("pairs.qrels", "--results", mine, "--questions", asked).code == 2
+    (here / "less.jsonl").write_text('{"query_id": "q3", "gold": [], "weight": 2}\n')
+    less = label("less.qrels", *source, "--questions", "less.jsonl")
+    assert (less.code, "less.jsonl: lacks 11 of the 12 questions to" in less.err) == (3, True)
+    assert not (here / "less.qrels.sample.jsonl").exists()
+
+
+def test_label_of_results_that_say_different_weights(label, jsonl, here):
+    """What one file says and another does not is refused, and --questions settles it."""
+    mine, asked = asked_of(jsonl)
+    rows = [json.loads(line) for line in mine.read_text().splitlines()]
+    weighted = jsonl(*({**row, "weight": 7} for row in rows), name="weighted.jsonl")
+    source = ("--results", weighted, "--results", mine, "--queries", 3)
+    done = label("my.qrels", *source)
+    assert (done.code, "'q0' has weight 7 in a results file and 1" in done.err) == (3, True)
+    assert label("my.qrels", *source, "--questions", asked).code == 0
+
+
 def results(jsonl):
     """A results file with Korean texts."""
     return jsonl(

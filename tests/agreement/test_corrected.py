@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from kragx import Gold, GoldDataset, Query, Run
+from kragx import Gold, GoldDataset, Query, Retrieved, Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
 from kragx.judging.examples import is_held_out
@@ -293,6 +293,22 @@ def test_what_is_left_out_is_counted():
     assert (plain["systems"]["mine"]["n_unscored"], plain["n_human_only"]) == (1, 1)
 
 
+def test_results_that_lack_questions():
+    """What a system's results lack, or it failed on, counts as an empty list, and is said."""
+    human, judge, run = files()
+    lists = dict(run.results)
+    for at in range(30, 60):
+        del lists[f"q{at}"]
+    lists["q29"] = Retrieved(error="TimeoutError: no answer")
+    half = replace(run, results=lists, name="half")
+    found = correct(human, judge, [run, half], metrics=["precision@5"])
+    counts = [(system.n_missing, system.n_failed) for system in found.systems.values()]
+    assert counts == [(0, 0), (30, 1)]
+    assert "half: judged queries that its results lack: 30 (scored as empty lists)" in str(found)
+    assert "half: queries that failed: 1 (scored as empty lists)" in str(found)
+    assert "mine: judged queries" not in str(found)
+
+
 def test_labels_off_the_scale(capsys):
     """What people's labels do not reach is not used, counted, and the remedy is named."""
     human, judge, run = files()
@@ -485,6 +501,26 @@ def test_questions_that_stand_for_many_asks(capsys):
     less = GoldDataset(tuple(query for query in traffic if query.id != "q7"), name="less")
     with pytest.raises(DataError, match="'q7' is judged, and nothing says"):
         correct(human, judge, [run], questions=less)
+
+
+def test_the_sample_knows_the_asks(qrels, tmp_path):
+    """Labels drawn by asks give means of asks without a file of questions, or it is said."""
+    human, judge, run = files()
+    weights = dict(zip(judge, map(float, traffic_of(judge).weights)))
+    chances = {query: min(1, weights[query] / 10) for query in human}
+    how = {"design": "queries", "chances": chances}
+    path = sampled(qrels, tmp_path, human, **how, weights=weights)
+    metrics = ["precision@5(rel=2)"]
+    found = correct(path, judge, [run], metrics=metrics)
+    named = correct(path, judge, [run], metrics=metrics, questions=traffic_of(judge))
+    assert found["mine"] == named["mine"]
+    assert found.settings["asks"] == 220
+    assert "as the sample beside the labels has them" in str(found)
+    assert "as the sample" not in str(named)
+    path = sampled(qrels, tmp_path, human, **how)  # as drawn before samples said it
+    assert "means of questions, not of asks" in str(correct(path, judge, [run], metrics=metrics))
+    path = sampled(qrels, tmp_path, human, design="queries", chances=dict.fromkeys(human, 0.4))
+    assert "of asks" not in str(correct(path, judge, [run], metrics=metrics))
 
 
 def test_folded_questions_mean_what_unfolded_do():

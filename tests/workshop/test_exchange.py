@@ -386,6 +386,19 @@ def test_a_sheet_of_ones_own(opened, tmp_path):
     assert state.newest(("q1", "d1"), person_of(state, "하늘")).grade == 2
 
 
+def test_a_table_of_ids_is_told_what_is_needed(opened, tmp_path):
+    """A column of another name: what a judgement needs, and the form of ids alone; both do."""
+    state = opened("a", JIMIN, WHEN)
+    sheet, qrels = tmp_path / "mine.csv", tmp_path / "mine.qrels"
+    sheet.write_text("query_id,doc_id,grade\nq1,d1,2\n")
+    needed = "needs question or question_uid, document and grade; .*--form qrels, a line each: que"
+    with pytest.raises(DataError, match=needed):
+        back(state, sheet)
+    sheet.write_text("question_uid,document,grade\nq1,d1,2\n")
+    qrels.write_text("q1 0 d1 2\n")
+    assert [back(state, file).judgements for file in (sheet, qrels)] == [1, 1]
+
+
 def test_no_cell_is_a_formula(opened, tmp_path):
     """No cell begins as a formula does, whatever the texts are."""
     note = said("j1", 1, note="=HYPERLINK(1)", document="d2")

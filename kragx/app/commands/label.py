@@ -1,6 +1,6 @@
 """`kragx judge label`: people label a sample of pairs in the browser, blind to the judge."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,6 +56,13 @@ def label(
         int | None,
         typer.Option(help="Draw so many whole queries instead, by weight, for corrected metrics."),
     ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of --queries: gold or results file with weight and inclusion (default: what is "
+            "drawn from)."
+        ),
+    ] = None,
     depth: Annotated[int, typer.Option(help="How far down the lists to draw from.")] = 10,
     simple: Annotated[
         bool, typer.Option("--simple", help="Draw with equal chances, not stratified.")
@@ -99,12 +106,7 @@ def label(
         )
     folder = file.with_name(f"{file.name}.workshop")
     is_made = (folder / FILE).exists()
-    if not is_made and file.exists() and file.stat().st_size:
-        problem = "holds labels, and the workshop that they were given in is not beside it"
-        raise UsageError(problem, field=str(file), remedy="name another file for new ones")
-    if sample is None and is_made:
-        problem = "is the workshop of a sample that is gone"
-        raise UsageError(problem, field=str(folder), remedy="remove it to draw anew")
+    _check_workshop(file, folder, is_made=is_made, has_sample=sample is not None)
     if sample is not None:
         say(phrase("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
@@ -115,6 +117,7 @@ def label(
         if store is not None and queries is None:
             # A label of what the judge has not graded says nothing about the judge.
             candidates = _graded(candidates, store)
+        weights = _weights(questions, queries, sources, candidates)
         sample = draw(
             candidates,
             pairs,
@@ -122,7 +125,7 @@ def label(
             stratified=not simple,
             asks=question,
             seed=seed,
-            weights=_weights(gold for gold, _ in sources),
+            weights=weights,
         )
         settings = {**sample.settings, "scale": scale_text}
         if named is not None or _has_own_rubric(store):
@@ -131,6 +134,8 @@ def label(
         scale_of(sample, "en")  # what no workshop can be made of is said before it is written
         documents_of(sample)
         sample.write(sample_file)
+        if queries is not None:
+            say(_drawn_by(sample, candidates, weights, questions))
     if not is_made:
         start(folder, sample=sample_file)
     opened = Workshop.open(folder)
@@ -141,6 +146,16 @@ def label(
         n, n_items = _write(file, sample, opened), len(sample.items)
         progress_text = phrase("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
         say(joined("; ", [progress_text, "" if n >= n_items else phrase("run again to go on")]))
+
+
+def _check_workshop(file: Path, folder: Path, *, is_made: bool, has_sample: bool) -> None:
+    """Refuse labels without the workshop that they are of, and a workshop without its sample."""
+    if not is_made and file.exists() and file.stat().st_size:
+        problem = "holds labels, and the workshop that they were given in is not beside it"
+        raise UsageError(problem, field=str(file), remedy="name another file for new ones")
+    if is_made and not has_sample:
+        problem = "is the workshop of a sample that is gone"
+        raise UsageError(problem, field=str(folder), remedy="remove it to draw anew")
 
 
 def _go_on(file: Path, sample: Sample, workshop: "Workshop") -> None:
@@ -249,10 +264,63 @@ def _candidates(
     return with_grades({pair.ids: pair for pair in retrieved}.values(), judged)
 
 
-def _weights(datasets: Iterable[GoldDataset]) -> dict[str, float] | None:
-    """How many asks each question stands for; None where all are alike."""
-    weights = {query.id: query.weight / query.inclusion for gold in datasets for query in gold}
+def _weights(
+    questions: Path | None,
+    queries: int | None,
+    sources: Sequence[tuple[GoldDataset, Run]],
+    candidates: Sequence[PairToLabel],
+) -> dict[str, float] | None:
+    """How many asks each question stands for; None where all are alike.
+
+    Raises:
+        UsageError: `questions` are named, and pairs are drawn.
+        DataError: the sources say different things of a question, or `questions` lacks one.
+    """
+    if questions is not None and queries is None:
+        problem = "belongs to --queries, as pairs are not drawn by what is asked"
+        raise UsageError(problem, field="--questions", remedy="name both, or leave it out")
+    weights: dict[str, float] = {}
+    for gold in [gold for gold, _ in sources] if questions is None else [read_dataset(questions)]:
+        for query in gold:
+            weight = query.weight / query.inclusion
+            if weights.setdefault(query.id, weight) != weight and queries is not None:
+                raise DataError(
+                    f"query {query.id!r} has weight {weights[query.id]:g} in a results file and "
+                    f"{weight:g} in {gold.name}",
+                    remedy="say what all stand for: --questions FILE",
+                )
+    if questions is not None:
+        _check_all(candidates, weights, questions)
     return weights if len({*weights.values()}) > 1 else None
+
+
+def _check_all(candidates: Iterable[PairToLabel], weights: Container[str], questions: Path) -> None:
+    names = dict.fromkeys(pair.query_id for pair in candidates)
+    if absent := [name for name in names if name not in weights]:
+        raise DataError(
+            f"lacks {len(absent)} of the {len(names)} questions to draw from, the first of them "
+            f"{absent[0]!r}",
+            path=str(questions),
+            remedy="name the file of the questions that were asked, with the same query ids",
+        )
+
+
+def _drawn_by(
+    sample: Sample,
+    candidates: Iterable[PairToLabel],
+    weights: object,
+    questions: Path | None,
+) -> str:
+    """By what whole questions were drawn, and how asks come in where nobody says them."""
+    drawn = phrase(
+        "questions drawn with equal chances: {n} of {of}"
+        if weights is None
+        else "questions drawn by their asks: {n} of {of}",
+        n=len({item.query_id for item in sample.items}),
+        of=len({pair.query_id for pair in candidates}),
+    )
+    unsaid = weights is None and questions is None
+    return joined("; ", [drawn, phrase("by their asks with --questions FILE") if unsaid else ""])
 
 
 def _graded(candidates: list[PairToLabel], store: str) -> list[PairToLabel]:

@@ -35,6 +35,10 @@ _COLUMNS = (
     *("uid", "question_uid", "person_uid", "number", "at", "seconds", "purpose", "origin", "role"),
     *("sources", "gold", "metadata", "forbidden"),
 )
+_NEEDED = (
+    "a judgement needs question or question_uid, document and grade; ids and grades alone come as "
+    "qrels (--form qrels, a line each: query_id 0 doc_id grade)"
+)
 _KINDS: Mapping[str, type[StoredRecord]] = {
     "person": Person,
     "question": Question,
@@ -129,8 +133,8 @@ def read_sheet(path: Path) -> FileRows:
     # Rows as a spreadsheet counts them, since passages have many lines.
     for number, (_, cells) in enumerate(read_csv(path), start=2):
         if unknown := [name for name in cells if name not in _COLUMNS]:
-            hint = nearest(unknown[0], _COLUMNS)
-            raise DataError("unknown column", path=f"{path}:1", field=unknown[0], remedy=hint)
+            remedy = f"{_NEEDED}; {nearest(unknown[0], _COLUMNS)}"
+            raise DataError("unknown column", path=f"{path}:1", field=unknown[0], remedy=remedy)
         values = {name: unguarded(cell) for name, cell in cells.items()}
         try:
             rows.append(_row(f"row {number}", values))
