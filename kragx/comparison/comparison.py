@@ -285,10 +285,13 @@ class Comparison(Result):
         """Of how many asks numbers are, and how sure that is; empty where all weigh alike."""
         if self.weights is None or self.n_asks is None:
             return ""
+        effective = effective_n(self.weights, self.weights > 0)
         return phrase(
-            "{asks:,.0f} asks, as sure as {effective:,.0f} questions that weigh alike",
+            "{asks:,.0f} asks, as sure as one question"
+            if round(effective) == 1
+            else "{asks:,.0f} asks, as sure as {effective:,.0f} questions that weigh alike",
             asks=self.n_asks,
-            effective=effective_n(self.weights, self.weights > 0),
+            effective=effective,
         )
 
     @property

@@ -151,7 +151,8 @@ class Difference:
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty where nothing was tested."""
-        return ends_text(self.low, self.high, 0 if self.p is None else self.n, plus=True)
+        n = 0 if self.p is None else _n_sure(self.n, self.effective)
+        return ends_text(self.low, self.high, n, plus=True)
 
     @property
     def text(self) -> str:
@@ -506,3 +507,8 @@ def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
         str(difference.n),
         Cell(verdict, _STYLES.get(difference.verdict, "")),
     )
+
+
+def _n_sure(n: int, effective: float | None) -> int:
+    """How many questions of one weight are as sure as n."""
+    return n if effective is None else max(1, round(effective))

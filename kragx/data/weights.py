@@ -16,6 +16,8 @@ WEIGHT, INCLUSION = "weight", "inclusion"
 
 Floats = NDArray[np.float64]
 
+_ROUNDING = 1e-9
+
 
 class Weighs(Protocol):
     """A question."""
@@ -92,4 +94,5 @@ def unequal(weights: Floats | None, place: str) -> Floats | None:
             field=WEIGHT,
             remedy="say how often each is asked, or leave the field out",
         )
-    return weights if np.ptp(weights) > 0 else None
+    # Asks over a chance in proportion to them are one number but for its last digits.
+    return weights if np.ptp(weights) > _ROUNDING * weights.max() else None

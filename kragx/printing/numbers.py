@@ -45,8 +45,11 @@ def at_most(share: float) -> str:
 
 
 def limits(low: float, high: float) -> str:
-    """The limits of a share in percent, rounded outward; where only one says anything, that."""
-    if low <= 0:
+    """The limits of a share in percent, rounded outward; where only one says anything, that.
+
+    A lower limit of less than a thousandth of the upper one says nothing.
+    """
+    if low <= high / 1000:
         return phrase("at most {high}", high=at_most(high))
     if high >= 1:
         return phrase("at least {low}", low=_percent(low, floor))

@@ -217,17 +217,20 @@ def percentile_intervals(
         weights: (q) of the queries; None where all are alike.
 
     Returns:
-        (2, c) the ends; NaN for a column with fewer than three values, and where all are the same:
-        resamples say nothing of either. Of more than 10,000 values they are Student's, which
-        resamples then only repeat; with weights, too, as resamples of a few heavy queries cover
-        .87 to .92 (docs/evidence/intervals.md).
+        (2, c) the ends; NaN for a column with fewer than three values, by weights too (Kish), and
+        where all are the same: resamples say nothing of either. Of more than 10,000 values they are
+        Student's, which resamples then only repeat; with weights, too, as resamples of a few heavy
+        queries cover .87 to .92 (docs/evidence/intervals.md).
 
     Source: as of `expanded_intervals`.
     """
     ends = np.full((2, values.shape[1]), np.nan)
     values = values if weights is None else np.where(weights[:, None] > 0, values, np.nan)
     n = (~np.isnan(values)).sum(axis=0)
-    varied = np.flatnonzero((n >= LEAST) & ~_alike(values))
+    n_sure = n
+    if weights is not None:
+        n_sure = np.array([round(effective_n(weights, column)) for column in ~np.isnan(values).T])
+    varied = np.flatnonzero((n_sure >= LEAST) & ~_alike(values))
     is_large = (n[varied] > _MANY) | (weights is not None)
     large, varied = varied[is_large], varied[~is_large]
     if large.size:
@@ -249,8 +252,8 @@ def _student_intervals(values: Floats, confidence: float, weights: Floats | None
         mean, error = np.nanmean(values, axis=0), np.nanstd(values, axis=0, ddof=1) / n**0.5
     else:
         mean, variance = mean_and_variance(values, weights)
-        sure = np.maximum([effective_n(weights, column) for column in present.T], 1.5)
-        error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / sure)), np.maximum(sure, 2)
+        sure = np.array([effective_n(weights, column) for column in present.T])
+        error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / sure)), sure
     p = (1 + confidence) / 2
     margin = np.array([student_t(p, int(count) - 1) for count in n.tolist()]) * error
     ends: Floats = np.stack([mean - margin, mean + margin]).round(_DECIMALS)

@@ -136,3 +136,9 @@ def test_limits_are_quantiles_of_the_beta_distribution(n: float, share: float, l
     low = beta.ppf(tail, hits, n - hits + 1) if hits > 1e-12 else 0.0
     high = beta.ppf(1 - tail, hits + 1, n - hits) if n - hits > 1e-12 else 1.0
     assert exact_limits(hits, n, level) == pytest.approx((low, high), rel=1e-7, abs=1e-12)
+
+
+def test_a_lower_limit_of_next_to_nothing_is_not_said():
+    """Of weighted questions the lower end may be 4e-13; an upper limit is what it says then."""
+    assert limits(4e-13, 0.555) == "at most 55.5%"
+    assert limits(2.5e-8, 5.6e-6) == "[0.0000025%, 0.00056%]"

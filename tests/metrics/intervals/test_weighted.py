@@ -7,11 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from kragx.data.weights import unequal
 from kragx.metrics import Floats
 from kragx.metrics.intervals import (
     Ratio,
     exact_limits,
     mean_intervals,
+    percentile_intervals,
     score_intervals,
     with_exact_limits,
 )
@@ -147,3 +149,21 @@ def test_other_values_are_covered(kind: str, weighing: str, slope: int) -> None:
     for n in (60, 300):
         share_covered = coverage(kind, weighing, 0.5, slope, n, 1_000)
         assert 0.93 - 0.015 <= share_covered <= 0.97 + 0.01, (n, share_covered)
+
+
+def test_one_question_that_has_nearly_all_weight_gives_no_interval() -> None:
+    """Sixty questions of which one is asked a thousand times as often are as sure as one."""
+    values = np.random.default_rng(0).normal(size=(60, 1))
+    weights = np.append(np.ones(59), 60_000.0)
+    assert np.isnan(percentile_intervals(values, weights=weights)).all()
+    weights[-1] = 3.0
+    assert np.isfinite(percentile_intervals(values, weights=weights)).all()
+
+
+def test_weights_that_differ_in_their_last_digits_are_none() -> None:
+    """Drawn in proportion to its asks, each question stands for as many: by some ulps."""
+    asks = np.arange(1.0, 80.0)
+    weights = asks / (asks * 0.013)
+    assert np.ptp(weights) > 0
+    assert unequal(weights, "gold") is None
+    assert unequal(np.array([1.0, 1.001]), "gold") is not None
