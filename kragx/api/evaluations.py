@@ -228,7 +228,7 @@ class Evaluations(Result):
     def describe(self) -> Iterator[Part]:
         """Who failed, the verdict, the means, and what a reader must know."""
         evaluations, comparison = list(self.evaluations.values()), self.comparison
-        yield from evaluations[0].heading()
+        yield from evaluations[0].heading(comparison.asks_counts)
         for finding in (*comparison.gold, *comparison.failures):
             yield from finding.describe()
         yield from leak_parts(evaluations)

@@ -281,6 +281,12 @@ class Comparison(Result):
         return next(iter(self.retrievers), self.baseline)
 
     @property
+    def asks_counts(self) -> Mapping[str, float]:
+        """How many queries are compared, and their asks; without these where all weigh alike."""
+        asks = {} if self.n_asks is None else {"n_asks": self.n_asks}
+        return {"n_queries": self.n_queries, **asks}
+
+    @property
     def asks_text(self) -> str:
         """Of how many asks numbers are, and how sure that is; empty where all weigh alike."""
         if self.weights is None or self.n_asks is None:

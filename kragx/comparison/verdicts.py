@@ -39,7 +39,7 @@ from kragx.comparison.view import (
     View,
 )
 from kragx.errors import UsageError
-from kragx.metrics import Floats, Ints, known_metric
+from kragx.metrics import Bools, Floats, Ints, known_metric
 from kragx.metrics.intervals import (
     Interval,
     Ratio,
@@ -179,11 +179,23 @@ class Aligned:
             weights=of_rows(self.weights, rows),
         )
 
-    def share(self, rows: Rows) -> float | None:
-        """The share of all asks that some queries stand for; None where all weigh alike."""
+    def share(self, rows: Rows) -> dict[str, float | None] | None:
+        """By metric which share of the asks with a value some queries have; None if all alike."""
         if self.weights is None:
             return None
-        return float(self.weights[rows].sum() / self.weights.sum())
+        weights = self.weights[rows]
+        return {
+            metric: total(weights, scored[rows]) / n_asks if n_asks else None
+            for metric, (scored, n_asks) in self._scored.items()
+        }
+
+    @cached_property
+    def _scored(self) -> dict[str, tuple[Bools, float]]:
+        """By metric (q) where some retriever has a value, and the asks of these questions."""
+        scored = {metric: np.zeros(len(self.query_ids), bool) for metric in self.metrics}
+        for (metric, _), values in self.columns.items():
+            scored[metric] |= ~np.isnan(values)
+        return {metric: (rows, total(self.weights, rows)) for metric, rows in scored.items()}
 
     def means(self) -> Means:
         """Of these values; None for what is not made of them, and where some are not known."""

@@ -463,14 +463,15 @@ class Slice(View):
         p_worse: the corrected p of the leading retriever being as good here as elsewhere, in the
             first metric; None where that is not tested, as with a value for fewer than `FEW`
             queries.
-        share: of all asks those that its queries stand for; None where all queries weigh alike.
+        share: by metric which part of the asks that have a value are of its queries; None where no
+            query that is asked has one. None instead where all queries weigh alike.
     """
 
     field: str
     value: str | None
     query_ids: Sequence[str]
     p_worse: float | None = None
-    share: float | None = _IF_WEIGHTED
+    share: Mapping[str, float | None] | None = _IF_WEIGHTED
 
     @property
     def label(self) -> str:
@@ -479,10 +480,10 @@ class Slice(View):
 
     def size(self, metric: str) -> str:
         """How many queries have a value of a metric, and which share of the asks is its own."""
-        n = self.scored(metric)
-        if self.share is None:
+        n, share = self.scored(metric), (self.share or {}).get(metric)
+        if share is None:
             return f"n = {n}"
-        return phrase("n = {n}, {share} of asks", n=n, share=percent(self.share, 0))
+        return phrase("n = {n}, {share} of asks", n=n, share=percent(share, 0))
 
 
 def difference_cell(difference: Difference | None) -> Cell:

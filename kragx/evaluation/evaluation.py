@@ -643,13 +643,13 @@ class Evaluation(Result):
         rows = [[name, *map(number, values.values())] for name, values in self.queries.items()]
         return Table(["query_id", *self.mean], rows)
 
-    def heading(self) -> Iterator[Line]:
-        """How matches were decided and what the numbers mean."""
+    def heading(self, counts: Mapping[str, Any] | None = None) -> Iterator[Line]:
+        """How matches were decided and what the numbers mean; `counts` where not of all."""
         yield Line(phrase("match: {match}", match=self.match_label))
         yield Line(phrase("profile: {profile}", profile=self.profile_label))
         if (basis := basis_label(self.settings)) is not None:
             yield Line(phrase("list: {basis}", basis=basis))
-        if (asks := asks_label(self.counts)) is not None:
+        if (asks := asks_label(self.counts if counts is None else counts)) is not None:
             yield Line(asks)
 
     def warnings(self) -> Iterator[Line]:

@@ -51,11 +51,17 @@ def basis_label(settings: Mapping[str, Any]) -> str | None:
 
 
 def asks_label(counts: Mapping[str, Any]) -> str | None:
-    """How many asks the questions stand for; None where all weigh alike."""
+    """How many asks the questions stand for; None where all weigh alike.
+
+    Weights that sum to less than there are questions may be shares, and are called no asks.
+    """
     if "n_asks" not in counts:
         return None
-    n, asks = counts["n_queries"], round(counts["n_asks"])
-    return phrase("numbers of {asks:,} asks, by {n:,} questions", asks=asks, n=n)
+    n, asks = counts["n_queries"], counts["n_asks"]
+    if asks < n:
+        template = "numbers of {n:,} questions, by weights that sum to {total:g}"
+        return phrase(template, n=n, total=asks)
+    return phrase("numbers of {asks:,} asks, by {n:,} questions", asks=round(asks), n=n)
 
 
 def match_label(match: Mapping[str, Any], name: str) -> str:

@@ -164,7 +164,11 @@ def _comparison(
     yield Line(
         phrase(
             "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of differences and "
-            "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
+            "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}."
+            if comparison.weights is None
+            else "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of "
+            "differences and mean times by asks Student's of the ratio of sums, else from {n:,} "
+            "resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
             match=evaluations[0].match_label,
             profile=evaluations[0].profile_label,
             share=statistics.confidence,

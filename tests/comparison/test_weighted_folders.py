@@ -75,7 +75,7 @@ def test_numbers_of_asks_in_every_file(folder, kragx, here):
     assert means["mine"]["hit_rate@1"]["value"] == pytest.approx(13 / 18)
     assert means["other"]["hit_rate@1"]["value"] == pytest.approx(2 / 18)
     assert comparison["n_asks"] == 72
-    shares = {part["value"]: part["share"] for part in comparison["slices"]}
+    shares = {part["value"]: part["share"]["mrr@5"] for part in comparison["slices"]}
     assert shares == pytest.approx({"a": 11 / 18, "b": 7 / 18})
     csv = (here / "out" / "means.csv").read_text(encoding="utf-8-sig").splitlines()
     assert csv[0].startswith("retriever,match,n_queries,n_asks,n_failed,")
@@ -86,6 +86,7 @@ def test_numbers_of_asks_in_every_file(folder, kragx, here):
     markdown = (here / "out" / "report.md").read_text(encoding="utf-8")
     assert "72 asks, as sure as 12 questions that weigh alike" in markdown
     assert "a (n = 12, 61% of asks)" in markdown
+    assert "Student's of the ratio of sums, else from 200 resamples" in markdown
     index = parts(here / "out" / "report.html")["index"]
     assert index["queries"]["weights"][:6] == ASKS
     assert index["standings"]["id"]["n_asks"] == 72
@@ -146,6 +147,20 @@ def test_without_weights_nothing_is_said_of_asks(folder, kragx, jsonl, here):
     for name in ("report.json", "report.md", "means.csv", "queries.csv"):
         text = (here / "alike" / name).read_text(encoding="utf-8-sig")
         assert "asks" not in text
+        assert "Student" not in text
         assert '"weights"' not in text
         assert '"share"' not in text
     assert "weights" not in parts(here / "alike" / "report.html")["index"]["queries"]
+
+
+def test_asks_are_of_the_questions_compared(kragx, jsonl, here):
+    """Where gold sets differ the heading has the asks of those compared, not of the first file."""
+    rows = [
+        {"query_id": f"q{i}", "query": f"question {i}", "weight": weight}
+        | {"gold": [{"id": f"g{i}"}], "retrieved": [{"id": f"g{i}"}]}
+        for i, weight in enumerate([100, 9, 1, 4])
+    ]
+    jsonl(*rows, name="one.jsonl")
+    jsonl({**rows[0], "gold": [{"id": "x"}]}, *rows[1:], name="other.jsonl")
+    outcome = kragx("score", "one.jsonl", "other.jsonl", "--match", "id")
+    assert "numbers of 14 asks, by 3 questions" in outcome.out

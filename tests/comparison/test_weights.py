@@ -218,8 +218,9 @@ def test_folded_means_are_those_of_all_asks():
                 )
         for own, folded_out in zip(view.differences, other.differences):
             assert own.value == pytest.approx(folded_out.value)
-    assert sum(part.share for part in asks.slices) == pytest.approx(1)
-    assert asks.slices[0].share == pytest.approx(every.slices[0].n / every.n_queries)
+    shares = [part.share["mrr@10"] for part in asks.slices]
+    assert sum(shares) == pytest.approx(1)
+    assert shares[0] == pytest.approx(every.slices[0].n / every.n_queries)
 
 
 @given(
@@ -248,7 +249,7 @@ def test_alike_within_a_slice():
     )
     for own, other in zip(plain.slices, unlike.slices):
         assert own.means == other.means
-        assert [round(part.share, 3) for part in unlike.slices] == [0.182, 0.818]
+        assert [round(part.share["mrr@10"], 3) for part in unlike.slices] == [0.182, 0.818]
     assert plain.overall.means != unlike.overall.means
 
 
@@ -257,9 +258,20 @@ def test_a_slice_that_nobody_asks():
     dataset = weighted(gold_set(24, kind=lambda i: "ab"[i % 2]), lambda i: 0 if i % 2 else 1 + i)
     comparison = compare(pair(dataset, lambda i: 1, lambda i: 2), slices=["kind"], resamples=100)
     (part,) = [part for part in comparison.slices if part.label == "b"]
-    assert part.share == 0
+    assert part.share == {"hit_rate@1": 0, "mrr@10": 0, "seconds_p50": 0}
     assert {means["mrr@10"].value for means in part.means.values()} == {None}
     assert comparison.overall.means["one"]["mrr@10"].value == 1
+
+
+def test_a_share_is_of_what_its_n_counts():
+    """Beside an n of scored questions stands their share of the scored asks: 12 of 12 + 36."""
+    asks = [1.0 if i % 2 else 3.0 for i in range(24)]
+    table = aligned([1.0] * 24 + [np.nan], [*asks, 952.0])
+    odd = np.arange(1, 25, 2)
+    assert table.share(odd) == {"leak@5": 0.25}
+    assert table.share(np.append(odd, 24)) == {"leak@5": 0.25}
+    unknown = aligned([np.nan] * 2, [1.0, 2.0])
+    assert unknown.share(np.arange(1)) == {"leak@5": None}
 
 
 def test_what_is_asked_often_decides():

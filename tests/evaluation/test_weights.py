@@ -101,6 +101,13 @@ def test_by_hand() -> None:
     assert "numbers of 4 asks, by 2 questions" in str(result)
 
 
+def test_weights_that_are_shares_are_no_asks() -> None:
+    """Weights of 3 / 4 and 1 / 4 are of no ask: their sum is told as what it is."""
+    result = evaluated([(["a"], ["a"], 1.0, 1), (["b"], ["a"], 2.0, 1)], [0.75, 0.25], ["mrr@2"])
+    assert result.mean["mrr@2"] == 0.75
+    assert "numbers of 2 questions, by weights that sum to 1" in str(result)
+
+
 @given(questions=st.lists(ASKED, min_size=1, max_size=7), leaks=st.booleans())
 @examples(60)
 def test_folded_and_unfolded_numbers_agree(questions: list[Asked], leaks: bool) -> None:

@@ -19,7 +19,7 @@ function address() {
   return String(params);
 }
 
-const WORDS_OF_SORT = { question: 1, lead: 1, why: 1 };
+const WORDS_OF_SORT = { question: 1, asks: 1, lead: 1, why: 1 };
 const base = () => location.href.split("#")[0];
 const link = () => `${base()}#${address()}`;
 

@@ -90,7 +90,7 @@ function aboutSection() {
   return el("section.about", { "aria-labelledby": "about-title" },
     el("h2", { id: "about-title" }, t("about")),
     el("dl", {}, rows.filter(Boolean).map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text)))),
-    statistics ? el("p", {}, t("statistics", grouped(statistics.resamples), statistics.seed, t(`correction_${statistics.correction}`)), " ", standing().n_asks ? `${t("asksStatistics")} ` : null, t("baseline", plain(standing().baseline)), ". ", t("tolerated", statistics.max_failed), ".") : null,
+    statistics ? el("p", {}, t(standing().n_asks ? "statisticsByAsks" : "statistics", grouped(statistics.resamples), statistics.seed, t(`correction_${statistics.correction}`)), " ", standing().n_asks ? `${t("asksStatistics")} ` : null, t("baseline", plain(standing().baseline)), ". ", t("tolerated", statistics.max_failed), ".") : null,
     el("p", {}, texts, kept.texts_cut ? ` ${t("cutTexts", grouped(kept.texts_cut), grouped(kept.max_chars))}` : ""),
     remarks.length ? [el("h3", {}, t("remarks")), el("ul", {}, remarks.slice(0, REMARKS)),
       remarks.length > REMARKS ? el("details", {}, el("summary", {}, t("adviceMore", remarks.length - REMARKS)), el("ul", {}, remarks.slice(REMARKS))) : null] : null);

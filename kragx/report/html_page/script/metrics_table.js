@@ -101,7 +101,7 @@ function slicesTable() {
     const leads = slice.leaders[shownMetric.name], winner = leads?.decided ? leads.best : null;
     return el("tr", {},
       el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: slice.key }) }, slice.value === null ? t("noValue") : breakable(String(slice.value)))),
-      el("td.n", {}, grouped(scored(slice, shownMetric)), missing(slice.share) ? null : el("span.interval", {}, t("asksShare", percent(slice.share)))),
+      el("td.n", {}, grouped(scored(slice, shownMetric)), missing(slice.share?.[shownMetric.name]) ? null : el("span.interval", {}, t("asksShare", percent(slice.share[shownMetric.name])))),
       retrievers.map((retriever) => {
         const own = estimate(slice, retriever, shownMetric), { key, shown: mark } = markOf(slice, shownMetric, retriever);
         return el("td", { class: key },

@@ -85,6 +85,7 @@ function filteredAndSorted() {
   if (by === "order") return chosen;
   const key = {
     question: (query) => searchable(query).split("\n").slice(1).join("\n"),
+    asks: (query) => data.queries.weights?.[query] ?? null,
     lead: (query) => lead(state.a, state.b, query),
     why: (query) => REASONS.indexOf(reason(state.a, query)),
   }[by] || ((query) => value(Number(by), query));
@@ -109,18 +110,20 @@ function renderQuestions() {
 }
 
 function renderHead() {
-  const sorter = (by, text, cls, title, retriever = null) => {
-    const own = state.sort.by === by, fallsFirst = by === "lead";
-    return el("th", { scope: "col", class: cls, vars: retriever === null ? {} : { "--own": colour(retriever) }, "aria-sort": own ? (state.sort.down ? "descending" : "ascending") : "none" },
-      el("button.sort", { "data-sort": by, title: t("sortBy", title), onclick: () => filter({ sort: { by, down: own ? !state.sort.down : fallsFirst } }) },
-        text, el("span.arrow", { "aria-hidden": "true" }, own ? (state.sort.down ? "▼" : "▲") : "")));
+  const button = (by, text, title) => {
+    const own = state.sort.by === by, fallsFirst = by === "lead" || by === "asks";
+    return el("button.sort", { "data-sort": by, title: t("sortBy", title), onclick: () => filter({ sort: { by, down: own ? !state.sort.down : fallsFirst } }) },
+      text, el("span.arrow", { "aria-hidden": "true" }, own ? (state.sort.down ? "▼" : "▲") : ""));
   };
+  const sorter = (by, text, cls, title, retriever = null, also = null) =>
+    el("th", { scope: "col", class: cls, vars: retriever === null ? {} : { "--own": colour(retriever) }, "aria-sort": [by, also].includes(state.sort.by) ? (state.sort.down ? "descending" : "ascending") : "none" },
+      button(by, text, title), also ? button(also, t("asksSort"), t("asksSort")) : null);
   tableColumns = columns(roomForColumns());
   const isRoomy = byId("main").clientWidth >= BESIDE + tableColumns.length * WIDE_COLUMN;
   byId("table").className = `questions${isClose() ? " close" : isRoomy ? " roomy" : ""}`;
   byId("table").style.setProperty("--columns", tableColumns.length);
   byId("head").replaceChildren(el("tr", {},
-    sorter("question", t("question"), "q", t("question")),
+    sorter("question", t("question"), "q", t("question"), null, data.queries.weights ? "asks" : null),
     tableColumns.map((retriever) => sorter(String(retriever), columnHead(retriever), columnClass(retriever), plain(retrieverName(retriever)), retriever)),
     compared().length > 1 ? sorter("lead", t("difference"), "lead", t("difference")) : null,
     sorter("why", phrase("resultOf", breakable(retrieverName(state.a))), "why", t("result"))));
@@ -135,7 +138,7 @@ function questionRow(query, position) {
   const selected = position === state.selected;
   return el("tr", { "data-at": position, tabindex: selected ? 0 : -1, "aria-rowindex": position + 2, class: selected ? "selected" : null,
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
-    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, el("span.id", {}, name(data.queries.ids[query])), " ", chip())),
+    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, el("span.id", {}, name(data.queries.ids[query])), data.queries.weights ? ` ${t("asks", asWritten(data.queries.weights[query]))}` : null, " ", chip())),
     tableColumns.map((retriever) => {
       if (hasFailed(retriever, query)) return el("td.lost", { class: columnClass(retriever) }, valueText(retriever, query));
       const own = value(retriever, query), share = own !== null && metric().unit;

@@ -18,7 +18,11 @@ const total = () => data.queries.sample?.n ?? size();
 const questions = () => data.queries.ids.keys();
 const isUnanswerable = (query) => (data.marked ??= new Set(data.queries.unanswerable)).has(query);
 /** Of how many asks the numbers are; empty where all questions weigh alike. */
-const asksText = () => (standing()?.n_asks ? ` · ${t("asks", grouped(standing().n_asks))}` : "");
+function asksText() {
+  const asks = standing()?.n_asks;
+  if (!asks) return "";
+  return ` · ${asks < standing().n_queries ? t("weightsSum", asWritten(asks)) : t("asks", grouped(asks))}`; // shares are no asks
+}
 const asksOf = (queries) => queries.reduce((sum, query) => sum + data.queries.weights[query], 0);
 /** Which share of the asks of some questions others of them stand for; empty likewise. */
 const asksShare = (queries, among) => (data.queries.weights && asksOf(among) ? ` (${t("asksShare", percent(asksOf(queries) / asksOf(among)))})` : "");
