@@ -293,10 +293,12 @@ class Comparison(Result):
             return ""
         effective = effective_n(self.weights, self.weights > 0)
         return phrase(
-            "{asks:,.0f} asks, as sure as one question"
+            "{asks}, as sure as one question"
             if round(effective) == 1
-            else "{asks:,.0f} asks, as sure as {effective:,.0f} questions that weigh alike",
-            asks=self.n_asks,
+            else "{asks}, as sure as {effective:,.0f} questions that weigh alike",
+            asks=phrase("weights that sum to {total:g}", total=self.n_asks)
+            if self.n_asks < self.n_queries
+            else phrase("{asks:,.0f} asks", asks=self.n_asks),
             effective=effective,
         )
 

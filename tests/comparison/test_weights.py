@@ -87,6 +87,14 @@ def test_by_hand():
     assert comparison.asks_text == "10 asks, as sure as 2 questions that weigh alike"
 
 
+def test_shares_are_no_asks():
+    """Weights of .8, .1 and .1 are told by their sum, and not as one ask."""
+    dataset = weighted(gold_set(3), (0.8, 0.1, 0.1).__getitem__)
+    comparison = compare(pair(dataset, lambda i: 1, lambda i: 2), resamples=200)
+    told = "weights that sum to 1, as sure as 2 questions that weigh alike"
+    assert comparison.asks_text == told
+
+
 def test_p_is_of_weighted_signs():
     """Of 64 ways to flip 8, 1, 1, 1, 1, -1 twelve are as far from 0 as they are; unweighted 14."""
     dataset, ranks = gold_set(6), ((1, 2), (2, 1))
