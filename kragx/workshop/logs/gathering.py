@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +15,16 @@ from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import to_json
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.printing import phrase
 from kragx.workshop.logs.folding import Keys, key_of
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.wording import exact
+
+N_TURNS = 10
+"""So many questions before one in its session are its history."""
+
+_LONGEST = 1_000
+"""Asks of a session; what has more is hardly one person's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +41,7 @@ class Asks:
         slices: (n) its value of the field of slices, a number for each.
         clicks: by ask, the ids that were opened.
         before: by ask, the one before it in its session; none where the log has a history.
+        cautions: what a reader should know of the log.
     """
 
     texts: Sequence[str]
@@ -44,6 +53,7 @@ class Asks:
     slices: Ints
     clicks: dict[int, tuple[str, ...]]
     before: dict[int, int]
+    cautions: list[str]
 
     def __len__(self) -> int:
         return len(self.of_text)
@@ -91,6 +101,7 @@ def gathered(
         np.array(of_slice, np.int64),
         clicks,
         {},
+        [],
     )
     _put_sessions(asks, np.array(of_session, np.int64))
     return asks
@@ -112,13 +123,24 @@ def _put_sessions(asks: Asks, sessions: Ints) -> None:
     """Note what was asked before in each session, as what stands around a question."""
     within = np.flatnonzero(sessions >= 0)
     order = within[np.lexsort((within, asks.times[within], sessions[within]))]
-    last, before, key = -1, -1, 0
+    last, before = -1, -1
+    turns: deque[str] = deque(maxlen=N_TURNS)
     for ask in order.tolist():
         session = int(sessions[ask])
         if session == last:
             asks.before[ask] = before
-            asks.around[ask] ^= np.uint64(key)
+            asks.around[ask] ^= np.uint64(key_of(to_json([*turns])))
         else:
-            last, key = session, 0
+            last = session
+            turns.clear()
         before = ask
-        key = key_of(f"{key} {exact(asks.texts[asks.of_text[ask]])}")
+        turns.append(exact(asks.texts[asks.of_text[ask]]))
+    longest = int(np.bincount(sessions[within]).max()) if len(within) else 0
+    if longest > _LONGEST:
+        asks.cautions.append(
+            phrase(
+                "a session has {n} asks, and is hardly one conversation; name what tells "
+                "conversations apart with --column session=...",
+                n=longest,
+            )
+        )

@@ -23,7 +23,7 @@ from kragx.metrics.match_table import Floats, Ints
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
 from kragx.workshop.logs.folding import Folded, fold
-from kragx.workshop.logs.gathering import Asks, fields_of, gathered
+from kragx.workshop.logs.gathering import N_TURNS, Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -54,6 +54,7 @@ class LoggedGold(Result):
             as questions are read.
         design: how questions were drawn; empty where all were taken.
         gold_from: what gold was made of; None for none.
+        cautions: what a reader should know of the logs.
     """
 
     n_asks: int
@@ -70,6 +71,7 @@ class LoggedGold(Result):
     masked: Mapping[str, int]
     design: Mapping[str, Any]
     gold_from: GoldFrom | None
+    cautions: Sequence[str]
     _source: _Source = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,6 +137,7 @@ class LoggedGold(Result):
         yield Line(self.scope)
         if self.gold_from is not None:
             yield warning(_BIASED[self.gold_from])
+        yield from map(warning, self.cautions)
         if self.n_silent:
             yield Line(phrase("traces without a question, left out: {n}", n=self.n_silent))
         if self.n_broken:
@@ -255,6 +258,7 @@ def gold_from_logs(
         masked=masker.counts,
         design=design,
         gold_from=gold_from,
+        cautions=asks.cautions,
         _source=source,
     )
 
@@ -409,7 +413,7 @@ class _Source:
     def _history(self, ask: int, question: LoggedQuestion) -> tuple[Turn, ...]:
         turns = (Turn(turn.role, self.masker.text(turn.content)) for turn in question.history)
         earlier: list[Turn] = []
-        while (before := self.asks.before.get(ask)) is not None:
+        while len(earlier) < N_TURNS and (before := self.asks.before.get(ask)) is not None:
             earlier.append(Turn("user", self.asks.texts[int(self.asks.of_text[before])]))
             ask = before
         return (*turns, *earlier[::-1])

@@ -120,6 +120,19 @@ def test_sessions(tmp_path):
     }
 
 
+def test_long_sessions(tmp_path):
+    """The ten questions before are history, and no more; a session of thousands is warned of."""
+    rows = [{"question": f"Is {k} a prime?", "session": "web", "time": k} for k in range(1, 1002)]
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
+    histories = {query.text: [t.content for t in query.history] for query, _ in made.questions()}
+    assert histories["Is 900 a prime?"] == [f"Is {k} a prime?" for k in range(890, 900)]
+    assert histories["Is 3 a prime?"] == ["Is 1 a prime?", "Is 2 a prime?"]
+    assert "a session has 1001 asks, and is hardly one conversation" in made.to_text()
+    assert made.to_dict()["cautions"] == [*made.cautions]
+    made = gold_from_logs(_log(tmp_path / "b.jsonl", *rows[:1000]), Masker(()))
+    assert not made.cautions
+
+
 def _many(tmp_path, n=60):
     rows = [
         {
