@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from kragx import evaluate, read_dataset
+from kragx.data.databases import database
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.records import question_record
 from kragx.errors import DataError, UsageError
@@ -278,6 +279,34 @@ def test_a_workshop(tmp_path):
     assert all("@" not in (doc.text or "") for doc in workshop.documents.values())
     with pytest.raises(UsageError, match="there is a workshop already"):
         open_workshop(made, tmp_path / "shop")
+
+
+@pytest.mark.parametrize("place", ["insert_rows", "secret"])
+def test_interrupted(tmp_path, monkeypatch, place):
+    """Ctrl-C while a workshop is made leaves nothing of it, and what was there; it can be made."""
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", *LOG), Masker(()))
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "notes.txt").write_text("mine")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if place == "secret":
+            patch.setattr(Workshop, "secret", property(interrupt))
+        else:
+            patch.setattr(database, "insert_rows", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_workshop(made, shop)
+        with pytest.raises(KeyboardInterrupt):
+            open_workshop(made, tmp_path / "new")
+    assert [path.name for path in shop.iterdir()] == ["notes.txt"]
+    assert not (tmp_path / "new").exists()
+    open_workshop(made, shop)
+    with Workshop.open(shop).store() as store:
+        suggested = [row for row in store.after({}) if isinstance(row, SuggestedDocument)]
+    assert {row.document for row in suggested} == {"d2"}
 
 
 def test_no_documents(tmp_path):
