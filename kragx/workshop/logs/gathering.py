@@ -75,6 +75,7 @@ def gathered(
     sessions: dict[str, int] = {}
     of_text, of_slice, of_session = array("q"), array("q"), array("q")
     around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
+    names = array("Q")
     clicks: dict[int, tuple[str, ...]] = {}
     for ask, question in enumerate(questions):
         of_text.append(numbers.setdefault(masker.text(question.text), len(numbers)))
@@ -88,6 +89,8 @@ def gathered(
         times.append(np.nan if question.time is None else question.time)
         thumbs.append(2 if question.thumbs is None else question.thumbs)
         lists.append(question.retrieved is not None)
+        if question.time is not None and (name := question.record.get("id")) is not None:
+            names.append(key_of(to_json([name, question.time, question.text])))
         if question.clicks:
             clicks[ask] = question.clicks
     texts = [*numbers]
@@ -103,6 +106,21 @@ def gathered(
         {},
         [],
     )
+    n_repeated = len(names) - len(np.unique(np.array(names, np.uint64)))
+    if n_repeated:
+        asks.cautions.append(
+            phrase(
+                "asks logged more than once, with the same id, time and question: {n}; all count",
+                n=n_repeated,
+            )
+        )
+    if bool(((asks.thumbs == -1) & (np.array(thumbs) == 0)).any()):
+        asks.cautions.append(
+            phrase(
+                "a 0 is taken as a thumb down, as none is -1; if it means none, leave thumbs out "
+                "with --column thumbs="
+            )
+        )
     _put_sessions(asks, np.array(of_session, np.int64))
     return asks
 

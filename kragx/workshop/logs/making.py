@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -216,6 +216,8 @@ def gold_from_logs(
         [paths] if isinstance(paths, (str, Path)) else paths, columns or {}, encoding, skip_broken
     )
     asks = gathered(logs.questions(), masker, keep, by)
+    if logs.has_ratings:
+        asks = replace(asks, thumbs=np.zeros_like(asks.thumbs))
     if not len(asks):
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
     folded, of_ask = _folded(asks)
@@ -258,7 +260,7 @@ def gold_from_logs(
         masked=masker.counts,
         design=design,
         gold_from=gold_from,
-        cautions=asks.cautions,
+        cautions=[*logs.cautions, *asks.cautions],
         _source=source,
     )
 

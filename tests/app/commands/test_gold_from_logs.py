@@ -72,6 +72,12 @@ def test_broken(kragx, jsonl, here):
     assert "left out, as they cannot be read: 1 lines, the first" in out
 
 
+def test_no_column(kragx, jsonl, here):
+    """A field can be left unread."""
+    code, out, _ = kragx("gold", "from-logs", jsonl(*LOG), "--column", "thumbs=")
+    assert (code, "thumbs" in out) == (0, False)
+
+
 def test_masks(kragx, jsonl, here):
     """Patterns are written where there is no file; --no-masks leaves all as it is."""
     log = jsonl(*LOG)

@@ -32,19 +32,26 @@ def _doc(name, text="text"):
     return {"id": name, "text": text}
 
 
+T = 1_700_000_000
+
 LOG = (
     {
         "question": "How do I reset my password?",
-        "time": 1,
+        "time": T + 1,
         "retrieved": [_doc("d1", "mail a@b.kr")],
     },
     {
         "question": "how can I reset the password",
-        "time": 3,
+        "time": T + 3,
         "retrieved": [_doc("d2")],
         "thumbs": "up",
     },
-    {"question": "How do I reset my password?", "time": 2, "answer": "ask a@b.kr", "click": "d9"},
+    {
+        "question": "How do I reset my password?",
+        "time": T + 2,
+        "answer": "ask a@b.kr",
+        "click": "d9",
+    },
     {"question": "환불 되나요?", "thumbs": "down", "lang": "ko", "retrieved": [_doc("d3")]},
     {"question": "환불 되나요?", "lang": "en", "retrieved": []},
 )
@@ -60,7 +67,7 @@ def test_by_hand(tmp_path):
     assert (query.text, query.weight, query.inclusion, query.gold) == (LOG[0]["question"], 3, 1, ())
     assert [doc.id for doc in answer.documents] == ["d2"]
     assert (refund[0].weight, refund[1].documents) == (2, ())
-    assert "5 asks from 1970-01-01 to 1970-01-01" in made.scope
+    assert "5 asks from 2023-11-14 to 2023-11-14" in made.scope
     again = gold_from_logs(tmp_path / "a.jsonl", Masker(()))
     assert [query.id for query, _ in again.questions()] == [
         query.id for query, _ in made.questions()
@@ -102,12 +109,12 @@ def test_kept_fields(tmp_path):
 def test_sessions(tmp_path):
     """What was asked before in a session is history, in order of time, and parts questions."""
     rows = [
-        {"question": "And how much?", "session": "a", "time": 2},
-        {"question": "What is A?", "session": "a", "time": 1},
-        {"question": "What is B?", "session": "b", "time": 1},
-        {"question": "And how much?", "session": "b", "time": 2},
-        {"question": "What is A", "session": "c", "time": 5},
-        {"question": "and how much", "session": "c", "time": 6},
+        {"question": "And how much?", "session": "a", "time": T + 2},
+        {"question": "What is A?", "session": "a", "time": T + 1},
+        {"question": "What is B?", "session": "b", "time": T + 1},
+        {"question": "And how much?", "session": "b", "time": T + 2},
+        {"question": "What is A", "session": "c", "time": T + 5},
+        {"question": "and how much", "session": "c", "time": T + 6},
     ]
     made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
     found = {
@@ -123,7 +130,9 @@ def test_sessions(tmp_path):
 
 def test_long_sessions(tmp_path):
     """The ten questions before are history, and no more; a session of thousands is warned of."""
-    rows = [{"question": f"Is {k} a prime?", "session": "web", "time": k} for k in range(1, 1002)]
+    rows = [
+        {"question": f"Is {k} a prime?", "session": "web", "time": T + k} for k in range(1, 1002)
+    ]
     made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
     histories = {query.text: [t.content for t in query.history] for query, _ in made.questions()}
     assert histories["Is 900 a prime?"] == [f"Is {k} a prime?" for k in range(890, 900)]
@@ -132,6 +141,37 @@ def test_long_sessions(tmp_path):
     assert made.to_dict()["cautions"] == [*made.cautions]
     made = gold_from_logs(_log(tmp_path / "b.jsonl", *rows[:1000]), Masker(()))
     assert not made.cautions
+
+
+def test_ratings(tmp_path):
+    """A 1 of a scale to 5 is no thumb up; a 0 is down where none is -1, and that is said."""
+    rows = [{"question": f"question {k}", "vote": k % 5 + 1} for k in range(10)]
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
+    assert (made.n_up, made.n_down) == (0, 0)
+    assert (
+        "there are ratings among the thumbs, as 2, so that a 1 may be the worst" in made.to_text()
+    )
+    with pytest.raises(DataError, match="no thumbs"):
+        gold_from_logs(tmp_path / "a.jsonl", Masker(()), gold_from="thumbs")
+    rows = [{"question": f"question {k}", "vote": k % 2} for k in range(10)]
+    made = gold_from_logs(_log(tmp_path / "b.jsonl", *rows), Masker(()))
+    assert (made.n_up, made.n_down) == (5, 5)
+    assert "a 0 is taken as a thumb down, as none is -1" in made.cautions[0]
+    rows.append({"question": "another", "vote": -1})
+    made = gold_from_logs(_log(tmp_path / "c.jsonl", *rows), Masker(()))
+    assert (made.n_up, made.n_down, made.cautions) == (5, 1, [])
+
+
+def test_logged_twice(tmp_path):
+    """A file that is named twice is refused; asks of one id, time and question are counted."""
+    row = {"id": "r1", "time": T, "question": "Where?"}
+    path = _log(tmp_path / "a.jsonl", row, {**row, "time": T + 1}, {**row, "id": "r2"})
+    assert not gold_from_logs(path, Masker(())).cautions
+    with pytest.raises(UsageError, match=r"a\.jsonl is named twice, and would count twice"):
+        gold_from_logs([path, tmp_path / "b" / ".." / "a.jsonl"], Masker(()))
+    again = _log(tmp_path / "c.jsonl", row, {"question": "Where?", "time": T})
+    (caution,) = gold_from_logs([path, again], Masker(())).cautions
+    assert "with the same id, time and question: 1; all count" in caution
 
 
 def _many(tmp_path, n=60):
@@ -252,8 +292,11 @@ def test_a_gold_file(tmp_path):
 
 def test_a_workshop(tmp_path):
     """A workshop has the documents of the logs, masked; questions keep weight, chance, history."""
-    rows = [*LOG, {"question": "And?", "session": "s", "retrieved": [{"text": "no id"}], "time": 9}]
-    rows.append({"question": "First?", "session": "s", "time": 8})
+    rows = [
+        *LOG,
+        {"question": "And?", "session": "s", "retrieved": [{"text": "no id"}], "time": T + 9},
+    ]
+    rows.append({"question": "First?", "session": "s", "time": T + 8})
     made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), read_masks(), n=3)
     assert any(query.history for query, _ in made.questions())
     open_workshop(made, tmp_path / "shop")
