@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import to_json
+from kragx.errors import DataError, nearest
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.printing import phrase
 from kragx.workshop.logs.folding import Keys, key_of
 from kragx.workshop.logs.masks import Masker
+from kragx.workshop.logs.reading import logged_value
 from kragx.workshop.logs.wording import exact
 
 N_TURNS = 10
@@ -69,6 +70,9 @@ def gathered(
         masker: masks them.
         keep: fields that rules and slices read: what differs in one is another question.
         by: the one of slices.
+
+    Raises:
+        DataError: no question has one of these fields.
     """
     numbers: dict[str, int] = {}
     values: dict[str, int] = {}
@@ -76,12 +80,16 @@ def gathered(
     of_text, of_slice, of_session = array("q"), array("q"), array("q")
     around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
     names = array("Q")
+    met: set[str] = set()
+    known: Mapping[str, Any] = {}
     clicks: dict[int, tuple[str, ...]] = {}
     for ask, question in enumerate(questions):
         of_text.append(numbers.setdefault(masker.text(question.text), len(numbers)))
-        beside = [turn.to_dict() for turn in question.history], fields_of(question.record, keep)
+        fields = fields_of(question.record, keep)
+        met.update(fields)
+        beside = [turn.to_dict() for turn in question.history], fields
         around.append(key_of(to_json(beside)) if any(beside) else 0)
-        value = "" if by is None else to_json(value_at(question.record, by))
+        value = "" if by is None else to_json(fields.get(_name(by)))
         of_slice.append(values.setdefault(value, len(values)))
         is_alone = question.session is None or bool(question.history)
         name = question.session or ""
@@ -89,19 +97,23 @@ def gathered(
         times.append(np.nan if question.time is None else question.time)
         thumbs.append(2 if question.thumbs is None else question.thumbs)
         lists.append(question.retrieved is not None)
-        if question.time is not None and (name := question.record.get("id")) is not None:
-            names.append(key_of(to_json([name, question.time, question.text])))
+        if question.time is not None and (line_id := question.record.get("id")) is not None:
+            names.append(key_of(to_json([line_id, question.time, question.text])))
         if question.clicks:
             clicks[ask] = question.clicks
-    texts = [*numbers]
+        known = question.record
+    for path in (path for path in keep if len(of_text) and _name(path) not in met):
+        problem = f"no line has {path!r}; {nearest(path, known)}"
+        raise DataError(problem, field="--slice" if path == by else "--keep")
+    texts, text_rows = _in_order(numbers, of_text)
     asks = Asks(
         texts,
-        np.array(of_text, np.int64),
+        text_rows,
         np.array(around, np.uint64),
         np.array(times, np.float64),
         _thumbs(np.array(thumbs, np.int8)),
         np.array(lists, bool),
-        np.array(of_slice, np.int64),
+        _in_order(values, of_slice)[1],
         clicks,
         {},
         [],
@@ -127,8 +139,21 @@ def gathered(
 
 def fields_of(record: Any, keep: Sequence[str]) -> dict[str, Any]:
     """The fields that are kept of a record; those that it lacks are left out."""
-    values = {name: value_at(record, name) for name in keep}
+    values = {_name(path): logged_value(record, path) for path in keep}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _name(path: str) -> str:
+    """What a field is called in the metadata of the question."""
+    return path.removeprefix("metadata.")
+
+
+def _in_order(numbers: dict[str, int], rows: array[int]) -> tuple[list[str], Ints]:
+    """Texts sorted, and the new number of each row: no order of lines decides between them."""
+    texts = sorted(numbers)
+    places = np.empty(len(texts), np.int64)
+    places[[numbers[text] for text in texts]] = np.arange(len(texts))
+    return texts, places[np.array(rows, np.int64)]
 
 
 def _thumbs(marks: NDArray[np.int8]) -> NDArray[np.int8]:

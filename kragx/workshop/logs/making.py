@@ -231,8 +231,8 @@ def gold_from_logs(
     if n is not None and n < len(rows):
         scores = {
             "complaints": _complaints(of_ask[asks.thumbs < 0], len(folded.keys)),
-            "disagreement": _disagreement(folded, results),
-            "doubt": _doubt(folded, store),
+            "disagreement": _disagreement(folded, results, asks.cautions),
+            "doubt": _doubt(folded, store, asks.cautions),
         }
         sizes = _sizes(folded.asks, scores, random_share, source.slices if by else None)[rows]
         strata = source.slices[rows].tolist() if by else None
@@ -298,31 +298,54 @@ def _complaints(rows: Ints, n: int) -> Floats:
     return (np.bincount(rows, minlength=n) > 0).astype(np.float64)
 
 
-def _disagreement(folded: Folded, results: Sequence[str | Path]) -> Floats:
+def _disagreement(folded: Folded, results: Sequence[str | Path], cautions: list[str]) -> Floats:
     """How much lists differ: 1 - Jaccard of their documents, the mean over pairs."""
     if len(results) == 1:
         raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     runs = [read_run(path).results for path in results]
-    values = np.zeros(len(folded.keys))
+    values, n_known = np.zeros(len(folded.keys)), 0
     for row, key in enumerate(folded.keys.tolist() if runs else ()):
         lists = [
             {doc.identity for doc in run[query_id(key)].documents[:_DEPTH]}
             for run in runs
             if query_id(key) in run
         ]
+        n_known += len(lists) > 1
         pairs = [1 - len(a & b) / max(len(a | b), 1) for a, b in combinations(lists, 2) if a or b]
         values[row] = sum(pairs) / len(pairs) if pairs else 0.0
+    if runs:
+        _check_known("--results", n_known, len(values), cautions)
     return values
 
 
-def _doubt(folded: Folded, store: str | Path | None) -> Floats:
+def _check_known(field: str, n: int, of: int, cautions: list[str]) -> None:
+    """Refuse what knows no question, and say how many it knows where these are not all."""
+    if n == 0:
+        problem = f"knows none of the {of} questions of the logs"
+        remedy = "questions are known by their ids, as --out writes them with the same options"
+        raise DataError(problem, field=field, remedy=remedy)
+    if n < of:
+        cautions.append(
+            phrase(
+                "{option} knows {n} of {of} questions, and says nothing of the others",
+                option=field,
+                n=n,
+                of=of,
+            )
+        )
+
+
+def _doubt(folded: Folded, store: str | Path | None, cautions: list[str]) -> Floats:
     """The share of a question's grades that one step more, or less, would turn."""
     grades: dict[str, list[float]] = defaultdict(list)
     for pair in from_store(store, asks="relevance") if store is not None else ():
         if pair.grade is not None:
             grades[pair.query_id].append(pair.grade)
     shares = {name: sum(g in _UNSURE for g in given) / len(given) for name, given in grades.items()}
-    return np.array([shares.get(query_id(key), 0.0) for key in folded.keys.tolist()])
+    known = [shares.get(query_id(key)) for key in folded.keys.tolist()]
+    if store is not None:
+        _check_known("--store", sum(share is not None for share in known), len(known), cautions)
+    return np.array([share or 0.0 for share in known])
 
 
 def _day(time: float) -> str:

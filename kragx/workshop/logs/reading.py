@@ -115,7 +115,7 @@ class Logs:
     @property
     def cautions(self) -> list[str]:
         """What was not understood in the files, as far as they were read."""
-        told = [
+        told: list[str] = [
             phrase(
                 "{field}: not understood in {n} lines, and taken as not said; the first: {problem}",
                 field=name,
@@ -267,7 +267,7 @@ class Logs:
     def _named(self, record: Record, name: str) -> Any:
         """What stands where a field is said to stand."""
         path = self.columns[name]
-        value = record[path] if path in record else value_at(_opened(record), path)
+        value = logged_value(record, path)
         if value is not None:
             self._met.add(name)
         return value
@@ -327,9 +327,16 @@ def _records(
             problems.add(line, None, f"a JSON object is expected, not {shorten(record)}")
 
 
-def _opened(record: Record) -> Record:
-    """A record with what stands in it as a text of JSON."""
-    return {key: as_json(value) for key, value in record.items()}
+def logged_value(record: Mapping[str, Any], path: str) -> Any:
+    """The value at a path of a record, in texts of JSON too; None if absent.
+
+    A log may itself have a field ``metadata``, or its fields may be called metadata's.
+    """
+    if path in record:
+        return record[path]
+    opened = {key: as_json(value) for key, value in record.items()}
+    value = value_at({"record": opened}, f"record.{path}")
+    return value_at(opened, path) if value is None else value
 
 
 def _time(value: Any) -> float | None:

@@ -108,7 +108,7 @@ def test_refused(kragx, jsonl, here, options, said):
 def test_korean(kragx, jsonl, here, monkeypatch):
     """Every sentence is said in Korean."""
     monkeypatch.setenv("KRAGX_LANG", "ko")
-    log = jsonl(*LOG, *({"question": f"질문 {k}"} for k in range(5)))
+    log = jsonl(*LOG, *({"question": f"질문 {k}", "lang": "ko"} for k in range(5)))
     log.write_text(log.read_text() + "{")
     options = ("-n", "3", "--slice", "lang", "--skip-broken")
     for more in ((), ("--gold-from", "clicks"), ("--gold-from", "thumbs")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 
 import pytest
@@ -121,11 +122,52 @@ def test_sessions(tmp_path):
         (q.text, tuple(turn.content for turn in q.history)): q.weight for q, _ in made.questions()
     }
     assert found == {
-        ("What is A?", ()): 2,
+        ("What is A", ()): 2,
         ("What is B?", ()): 1,
         ("And how much?", ("What is A",)): 2,
         ("And how much?", ("What is B?",)): 1,
     }
+
+
+def test_paths(tmp_path):
+    """A kept field may stand in metadata, and in a cell of JSON; the question has it as its own."""
+    rows = [
+        {"question": "Where?", "metadata": {"tier": tier}, "env": json.dumps({"os": system})}
+        for tier, system in (("free", "mac"), ("free", "mac"), ("paid", "mac"), ("paid", "linux"))
+    ]
+    path = _log(tmp_path / "a.jsonl", *rows)
+    made = gold_from_logs(path, Masker(()), keep=["metadata.tier", "env.os"])
+    queries = [query for query, _ in made.questions()]
+    kept = {(query.metadata["tier"], query.metadata["env.os"]): query.weight for query in queries}
+    assert kept == {("free", "mac"): 2, ("paid", "mac"): 1, ("paid", "linux"): 1}
+    made = gold_from_logs(path, Masker(()), n=1, by="metadata.tier")
+    assert (made.n_questions, made.design["by"]) == (2, "metadata.tier")
+
+
+def test_no_such_field(tmp_path):
+    """A field that no line has is refused, with the ones that there are."""
+    path = _log(tmp_path / "a.jsonl", {"question": "Where?", "tier": "free"})
+    with pytest.raises(DataError, match=r"--keep: no line has 'teir'; perhaps you meant 'tier'"):
+        gold_from_logs(path, Masker(()), keep=["tier", "teir"])
+    with pytest.raises(DataError, match=r"--slice: no line has 'lang'; valid: question, tier"):
+        gold_from_logs(path, Masker(()), n=1, by="lang")
+
+
+def test_no_order_of_lines(tmp_path):
+    """Lines in another order give the same wordings, and the same draw with slices."""
+    rows = [
+        {"question": text, "lang": ["ko", "en", "ja"][k % 3], "time": T + k}
+        for k in range(60)
+        for text in (f"How do I cook {k} eggs?", f"how can I cook {k} eggs")
+    ]
+
+    def drawn(name, rows, **options):
+        made = gold_from_logs(_log(tmp_path / name, *rows), Masker(()), keep=["lang"], **options)
+        return sorted((q.id, q.text, q.inclusion) for q, _ in made.questions())
+
+    for seed, options in enumerate(({}, {"n": 12, "by": "lang"}, {"n": 12})):
+        mixed = random.Random(seed).sample(rows, len(rows))
+        assert drawn("a.jsonl", rows, **options) == drawn("b.jsonl", mixed, **options)
 
 
 def test_long_sessions(tmp_path):
@@ -236,6 +278,13 @@ def test_lists_that_differ(tmp_path):
     chances = {query.text: query.inclusion for query, _ in made.questions()}
     assert chances.pop("question 20") == 1
     assert [*chances.values()] == pytest.approx([9 / 49] * 9)
+    assert not made.cautions
+    short = _log(tmp_path / "short.jsonl", *rows[:20])
+    made = gold_from_logs(path, Masker(()), n=10, results=[files[0], short])
+    assert "--results knows 20 of 50 questions, and says nothing of" in made.cautions[0]
+    strange = _log(tmp_path / "d.jsonl", {**rows[0], "query_id": "q1"})
+    with pytest.raises(DataError, match="--results: knows none of the 50 questions of the logs"):
+        gold_from_logs(path, Masker(()), n=10, results=[files[0], strange])
     with pytest.raises(UsageError, match="name two or more"):
         gold_from_logs(path, Masker(()), n=10, results=files[:1])
 
@@ -255,6 +304,10 @@ def test_doubt(tmp_path):
     made = gold_from_logs(path, Masker(()), n=10, store=store)
     assert made.design["towards"] == ["doubt"]
     assert {query.text: query.inclusion for query, _ in made.questions()}["question 1"] == 1
+    assert "--store knows 3 of 50 questions" in made.cautions[0]
+    other = _log(tmp_path / "b.jsonl", *({"question": f"other {k}"} for k in range(50)))
+    with pytest.raises(DataError, match="--store: knows none of the 50 questions"):
+        gold_from_logs(other, Masker(()), n=10, store=store)
 
 
 def test_biased_gold(tmp_path):
