@@ -143,6 +143,9 @@ def from_logs(
     )
     if out is not None:
         write_records((question_record(*question) for question in made.questions()), out)
+    elif workshop is None:
+        for _ in made.questions():  # what is masked in answers and passages counts as well
+            pass
     started = None if workshop is None else open_workshop(made, workshop, corpus=corpus)
     show(format, made.describe, made.to_dict)
     if out is not None:

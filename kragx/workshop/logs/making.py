@@ -78,11 +78,20 @@ class LoggedGold(Result):
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
         biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
-        return {**plain(named), "scope": str(self.scope), **biased}
+        unmasked = {"n_unmasked": self.n_unmasked}
+        return {**plain(named), **unmasked, "scope": str(self.scope), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
         return self._source.questions()
+
+    @property
+    def n_unmasked(self) -> int:
+        """How many ids, keys and numbers look like what is masked: they stay.
+
+        As far as questions were read.
+        """
+        return self._source.n_unmasked
 
     @property
     def scope(self) -> str:
@@ -100,12 +109,21 @@ class LoggedGold(Result):
                 n=n,
                 period=period,
             )
+        share = percent(n / max(self.n_asks, 1))
+        if self.gold_from == "clicks":
+            return phrase(
+                "numbers will be of {n} asks {period}, those of questions for which people clicked "
+                "a document ({share} of all), and not of the others",
+                n=n,
+                period=period,
+                share=share,
+            )
         return phrase(
-            "numbers will be of {n} asks {period}, those of questions that people clicked or rated "
-            "({share} of all), and not of the others",
+            "numbers will be of {n} asks {period}, those of questions that people rated up and "
+            "whose documents are logged ({share} of all), and not of the others",
             n=n,
             period=period,
-            share=percent(n / max(self.n_asks, 1)),
+            share=share,
         )
 
     def describe(self) -> Iterator[Part]:
@@ -132,8 +150,17 @@ class LoggedGold(Result):
                     or phrase("nothing, as nothing is known of them"),
                 )
             )
-        counts = [joined(" ", (name, str(n))) for name, n in sorted(self.masked.items())]
+        finds = sorted(self.masked.items())
+        counts = [joined(" ", (_KINDS.get(name, name), str(n))) for name, n in finds]
         yield Line(phrase("masked: {finds}", finds=joined(", ", counts) or phrase("nothing")))
+        if self.n_unmasked:
+            yield warning(
+                phrase(
+                    "not masked, as documents and fields are known by them, or they are numbers: "
+                    "{n} ids, keys and values that look like personal data",
+                    n=self.n_unmasked,
+                )
+            )
         yield Line(self.scope)
         if self.gold_from is not None:
             yield warning(_BIASED[self.gold_from])
@@ -154,6 +181,13 @@ _TOWARDS = {
     "complaints": phrase("complaints"),
     "disagreement": phrase("questions whose lists differ"),
     "doubt": phrase("questions of which the judge is unsure"),
+}
+_KINDS = {
+    "email": phrase("email"),
+    "phone": phrase("phone"),
+    "resident": phrase("resident"),
+    "card": phrase("card"),
+    "ssn": phrase("ssn"),
 }
 _BIASED: Mapping[GoldFrom, str] = {
     "clicks": phrase(
@@ -224,9 +258,7 @@ def gold_from_logs(
     source = _Source(logs, masker, asks, folded, of_ask, keep, gold_from)
     rows = np.flatnonzero(source.has_gold)
     if not len(rows):
-        raise DataError(
-            f"no {gold_from} in the logs", path=str(logs.paths[0]), field=gold_from or ""
-        )
+        raise _no_gold(asks, gold_from, str(logs.paths[0]))
     design: dict[str, Any] = {}
     if n is not None and n < len(rows):
         scores = {
@@ -263,6 +295,16 @@ def gold_from_logs(
         cautions=[*logs.cautions, *asks.cautions],
         _source=source,
     )
+
+
+def _no_gold(asks: Asks, gold_from: GoldFrom | None, path: str) -> DataError:
+    problem, remedy = f"no {gold_from} in the logs", "name the field with --column"
+    if gold_from == "thumbs" and (asks.thumbs > 0).any():
+        problem = "the asks that were rated up do not say what was retrieved"
+        remedy = "name the field with --column retrieved=..."
+    elif gold_from == "thumbs" and asks.thumbs.any():
+        problem, remedy = "no thumb in the logs is up", "label a sample instead"
+    return DataError(problem, path=path, field=gold_from or "", remedy=remedy)
 
 
 def _folded(asks: Asks) -> tuple[Folded, Ints]:
@@ -367,6 +409,9 @@ class _Source:
     def __post_init__(self) -> None:
         n = len(self.folded.keys)
         self.inclusion = np.ones(n)
+        self.n_unmasked = 0
+        self._counts = self.masker.counts.copy()
+        self._lookout = replace(self.masker)  # it counts apart
         self.slices: Ints = np.zeros(n, np.int64)
         self.slices[self.of_ask] = self.asks.slices
         self._clicks: dict[int, dict[str, None]] = defaultdict(dict)
@@ -391,6 +436,9 @@ class _Source:
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions, in the order in which each was last asked."""
+        self.n_unmasked = 0
+        self.masker.counts.clear()  # the texts of answers may be read again
+        self.masker.counts.update(self._counts)
         rated: dict[int, dict[object, Gold]] = defaultdict(dict)
         waiting: dict[int, LoggedQuestion] = {}
         for ask, question in enumerate(self.logs.questions()):
@@ -415,7 +463,9 @@ class _Source:
         self, row: int, ask: int, question: LoggedQuestion, gold: Sequence[Gold]
     ) -> tuple[Query, Retrieved | None]:
         text = self.asks.texts[int(self.folded.wordings[row])]
-        metadata = self.masker.within(fields_of(question.record, self.keep))
+        fields = fields_of(question.record, self.keep)
+        self.n_unmasked += self._unmasked(fields) + sum(self._is_seen(item.id) for item in gold)
+        metadata = self.masker.within(fields)
         query_type = metadata.pop("query_type", None)
         if question.answer is not None:
             metadata["logged_answer"] = self.masker.text(question.answer)
@@ -444,5 +494,18 @@ class _Source:
         return (*turns, *earlier[::-1])
 
     def _masked(self, doc: Doc) -> Doc:
+        self.n_unmasked += self._is_seen(doc.id) + self._unmasked(doc.metadata)
         text = None if doc.text is None else self.masker.text(doc.text)
         return Doc(doc.id, text, self.masker.within(doc.metadata), doc.score)
+
+    def _unmasked(self, value: Any) -> int:
+        """How many keys and whole numbers within a value look like what is masked."""
+        if isinstance(value, Mapping):
+            return sum(self._is_seen(key) + self._unmasked(inner) for key, inner in value.items())
+        if isinstance(value, (list, tuple)):
+            return sum(map(self._unmasked, value))
+        return isinstance(value, int) and self._is_seen(value)
+
+    def _is_seen(self, value: object) -> bool:
+        text = str(value)
+        return value is not None and self._lookout.text(text) != text

@@ -57,6 +57,9 @@ def test_counted(kragx, jsonl, here):
         "seed": 0,
     }
     assert plain["scope"].startswith("numbers will be of 3 asks")
+    log = jsonl({"question": "Who?", "retrieved": [{"id": "d", "text": "a@b.kr"}]})
+    _, out, _ = kragx("gold", "from-logs", log)
+    assert "masked: email 1" in out
 
 
 def test_broken(kragx, jsonl, here):
@@ -116,4 +119,4 @@ def test_korean(kragx, jsonl, here, monkeypatch):
         code, out, _ = kragx("gold", "from-logs", log, *options, *more)
         assert code == 0
         assert "실제 질문" in out
-        assert not {"asks", "drawn", "numbers", "biased"} & {*re.findall("[a-z]+", out)}
+        assert not {"asks", "drawn", "numbers", "biased", "phone"} & {*re.findall("[a-z]+", out)}

@@ -93,6 +93,26 @@ def test_masked_everywhere(tmp_path):
     assert sorted(masks) == ["[email 2]", "[email 3]"]
     assert made.masked == {"email": 6}
     assert "@" not in json.dumps(question_record(query, answer))
+    assert ([*made.questions()], made.masked, made.n_unmasked) == (
+        [(query, answer)],
+        {"email": 6},
+        0,
+    )
+
+
+def test_not_masked(tmp_path):
+    """Ids, keys and numbers stay, as documents are known by them; that they do is said."""
+    metadata = {"who@b.kr": 1, "cards": [4111111111111111, 3], "from": "c@d.kr"}
+    record = {
+        "question": "Where?",
+        "retrieved": [{"id": "a@b.kr", "text": "T", "metadata": metadata}],
+        "click": "a@b.kr",
+    }
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", record), read_masks(), gold_from="clicks")
+    ((query, answer),) = made.questions()
+    assert answer.documents[0].id == query.gold[0].id == "a@b.kr"
+    assert (made.n_unmasked, made.to_dict()["n_unmasked"], made.masked) == (4, 4, {"email": 1})
+    assert "4 ids, keys and values that look like personal data" in made.to_text()
 
 
 def test_kept_fields(tmp_path):
@@ -324,6 +344,11 @@ def test_biased_gold(tmp_path):
         assert "people" in made.to_dict()["biased"]
         assert "3 asks" in made.scope
         assert "and not of the others" in made.scope
+    assert "that people rated up and whose documents are logged" in rated.scope
+    rows = [{"question": "A?", "thumbs": "up"}, {"question": "B?", "thumbs": "down"}]
+    for n, problem in enumerate(("rated up do not say what was retrieved", "no thumb .* is up")):
+        with pytest.raises(DataError, match=f"thumbs: .*{problem}"):
+            gold_from_logs(_log(tmp_path / "c.jsonl", *rows[n:]), Masker(()), gold_from="thumbs")
     with pytest.raises(DataError, match="clicks: no clicks in the logs"):
         gold_from_logs(_log(tmp_path / "b.jsonl", LOG[3]), Masker(()), gold_from="clicks")
 
