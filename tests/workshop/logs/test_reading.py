@@ -195,6 +195,22 @@ def test_rows_of_tables(tmp_path):
         _asked(_write(tmp_path / "a.csv", "frage,zeit", "Wo?,1"))
 
 
+def test_unclosed_quotes(tmp_path):
+    """How many lines a quote takes that is closed far below, or never, is said."""
+    rows = ["question,time", '"Where?",', '"How?,', *(f"Q{k}?," for k in range(100))]
+    path = _write(tmp_path / "a.csv", *rows)
+    with pytest.raises(DataError, match=r"a\.csv:3: not valid CSV.*takes 101 lines"):
+        _asked(path)
+    logs = Logs([path], skip_broken=True)
+    texts = [question.text for question in logs.questions()]
+    assert texts == ["Where?"]
+    assert "takes 101 lines" in str(logs.broken[0])
+    path = _write(tmp_path / "b.csv", *rows, '"Why?",', "Who?,")
+    logs = Logs([path], skip_broken=True)
+    assert [question.text for question in logs.questions()] == ["Where?", "Who?"]
+    assert "takes 102 lines" in str(logs.broken[0])
+
+
 def test_left_out(tmp_path):
     """With `skip_broken` the rest is read, and what was left out is known by line."""
     logs = Logs(
