@@ -190,7 +190,9 @@ class Logs:
             if tool is not None:
                 spans += tool.spans_of(self._as_told(record, tool))
                 if self.columns.get("thumbs") != "":
-                    thumbs.update(tool.thumbs_of(record, self.columns.get("thumbs")))
+                    for place, value in tool.thumbs_of(record, self.columns.get("thumbs")):
+                        if (mark := self._thumb(value)) is not None:
+                            thumbs[place] = mark
                 continue
             try:
                 yield self._question(record, f"{path}:{line}")
@@ -251,8 +253,9 @@ class Logs:
 
     def _thumb(self, value: Any) -> int | None:
         mark = thumb(value)
-        if mark is None and not self._ratings and read_number(str(value).strip()) is not None:
-            self._ratings.append(value)
+        if mark is None and not self._ratings:
+            number = read_number(str(value).strip())
+            self._ratings.extend([value] if number is not None and abs(number) > 1 else [])
         return mark
 
     def _as_told(self, record: Record, tool: ModuleType) -> Record:
