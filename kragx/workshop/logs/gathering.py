@@ -103,8 +103,9 @@ def gathered(
             clicks[ask] = question.clicks
         known = question.record
     for path in (path for path in keep if len(of_text) and _name(path) not in met):
-        problem = f"no line has {path!r}; {nearest(path, known)}"
-        raise DataError(problem, field="--slice" if path == by else "--keep")
+        option = "--slice" if path == by else "--keep"
+        problem = phrase("no line has {path!r}", path=path)
+        raise DataError(problem, field=option, remedy=nearest(path, known))
     texts, text_rows = _in_order(numbers, of_text)
     asks = Asks(
         texts,

@@ -298,12 +298,14 @@ def gold_from_logs(
 
 
 def _no_gold(asks: Asks, gold_from: GoldFrom | None, path: str) -> DataError:
-    problem, remedy = f"no {gold_from} in the logs", "name the field with --column"
+    problem = phrase("no {gold_from} in the logs", gold_from=gold_from)
+    remedy = phrase("name the field with --column")
     if gold_from == "thumbs" and (asks.thumbs > 0).any():
-        problem = "the asks that were rated up do not say what was retrieved"
-        remedy = "name the field with --column retrieved=..."
+        problem = phrase("the asks that were rated up do not say what was retrieved")
+        remedy = phrase("name the field with --column retrieved=...")
     elif gold_from == "thumbs" and asks.thumbs.any():
-        problem, remedy = "no thumb in the logs is up", "label a sample instead"
+        problem = phrase("no thumb in the logs is up")
+        remedy = phrase("have a sample judged by people")
     return DataError(problem, path=path, field=gold_from or "", remedy=remedy)
 
 
@@ -363,8 +365,10 @@ def _disagreement(folded: Folded, results: Sequence[str | Path], cautions: list[
 def _check_known(field: str, n: int, of: int, cautions: list[str]) -> None:
     """Refuse what knows no question, and say how many it knows where these are not all."""
     if n == 0:
-        problem = f"knows none of the {of} questions of the logs"
-        remedy = "questions are known by their ids, as --out writes them with the same options"
+        problem = phrase("knows none of the {n} questions of the logs", n=of)
+        remedy = phrase(
+            "questions are known by their ids, as --out writes them with the same options"
+        )
         raise DataError(problem, field=field, remedy=remedy)
     if n < of:
         cautions.append(

@@ -11,6 +11,7 @@ from kragx.data import Doc, GoldDataset
 from kragx.data.documents import doc_record
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.errors import UsageError
+from kragx.printing import phrase
 from kragx.workshop.folder.folder import FILE, Started, start
 from kragx.workshop.folder.settings import Language
 from kragx.workshop.logs.making import LoggedGold
@@ -54,8 +55,8 @@ def open_workshop(
                 )
             )
     if corpus is None and not documents:
-        problem = "the logs have no texts of documents, and there is nothing to judge"
-        raise UsageError(problem, field="--corpus", remedy="name the corpus")
+        problem = phrase("the logs have no texts of documents, and there is nothing to judge")
+        raise UsageError(problem, field="--corpus", remedy=phrase("name the corpus"))
     dataset = GoldDataset(tuple(query for query, _ in questions), name="logs")
     gold, alone = (None, dataset) if made.gold_from is None else (dataset, None)
     with _whole_or_none(folder):

@@ -80,10 +80,11 @@ class Logs:
     def __post_init__(self) -> None:
         counts = Counter(Path(path).resolve() for path in self.paths)
         for path in (path for path, n in counts.items() if n > 1):
-            raise UsageError(f"{path} is named twice, and would count twice", field="LOGS")
+            problem = phrase("{path} is named twice, and would count twice", path=path)
+            raise UsageError(problem, field="LOGS")
         for name in self.columns.keys() - FIELDS.keys():
-            problem = f"--column {name}={self.columns[name]}: unknown field"
-            raise UsageError(f"{problem}; {nearest(name, FIELDS)}")
+            option = f"--column {name}={self.columns[name]}"
+            raise UsageError(phrase("unknown field"), field=option, remedy=nearest(name, FIELDS))
         if not self.columns.get("question", "question"):
             raise UsageError("--column question=: write question=column")
 
@@ -156,11 +157,12 @@ class Logs:
             yield from self._of_file(path, spans, thumbs)
         if self.broken and not self.skip_broken:
             first, n_more = self.broken[0], len(self.broken) - 1
+            more = phrase("{problem} (and {n} more)", problem=first.problem, n=n_more)
             raise DataError(
-                f"{first.problem}" + (f" (and {n_more} more)" if n_more else ""),
+                more if n_more else first.problem,
                 path=first.path,
                 field=first.field,
-                remedy="mend the line, or leave such lines out with --skip-broken",
+                remedy=phrase("mend the line, or leave such lines out with --skip-broken"),
             )
         of_traces = [*questions_of(spans, thumbs)]
         self.silent[:] = {span.place[0] for span in spans} - {trace for trace, _ in of_traces}
@@ -168,8 +170,10 @@ class Logs:
         for name in self.columns.keys() - self._met - ({"thumbs"} if spans else set()):
             if not self.columns[name]:
                 continue
-            problem = f"no line has {self.columns[name]!r}"
-            remedy = "look how the log calls it; of an object within another write outer.inner"
+            problem = phrase("no line has {path!r}", path=self.columns[name])
+            remedy = phrase(
+                "look how the log calls it; of an object within another write outer.inner"
+            )
             raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
 
     def _of_file(
@@ -202,19 +206,22 @@ class Logs:
             problem.error() for problem in problems.found if problem.level == "error"
         )
         if first is None and not problems.found:
-            raise DataError("the file holds no record", path=str(path))
+            raise DataError(phrase("the file holds no record"), path=str(path))
 
     def _check_question(self, record: Record, place: str) -> None:
         """Refuse a log whose first record has no question."""
         path = self.columns.get("question")
         if path is not None and self._named(record, "question") is None:
-            problem = f"there is no {path!r}; {nearest(path, record)}"
-            raise DataError(problem, path=place, field="question")
+            problem = phrase("there is no {path!r}", path=path)
+            raise DataError(problem, path=place, field="question", remedy=nearest(path, record))
         if "question" not in self.columns and not any(
             name in record for name in FIELDS["question"]
         ):
-            problem = f"no field has a usual name of the question; there are {', '.join(record)}"
-            remedy = "name it with --column question=..."
+            problem = phrase(
+                "no field has a usual name of the question; there are {names}",
+                names=", ".join(record),
+            )
+            remedy = phrase("name it with --column question=...")
             raise DataError(problem, path=place, field="question", remedy=remedy)
 
     def _question(self, record: Record, place: str) -> LoggedQuestion:
@@ -223,9 +230,9 @@ class Logs:
         Raises:
             DataError: a field holds something else; it is named.
         """
-        question = self._read(record, "question", asked_in, "a text, or messages")
+        question = self._read(record, "question", asked_in, phrase("a text, or messages"))
         if question is None:
-            raise DataError("missing; a question is expected", field="question")
+            raise DataError(phrase("missing; a question is expected"), field="question")
         text, history = question
 
         def maybe(name: str, read: Callable[[Any], Any], expected: str) -> Any:
@@ -241,13 +248,13 @@ class Logs:
 
         return LoggedQuestion(
             text,
-            self._read(record, "history", _turns, "a list of earlier turns") or history,
-            maybe("time", _time, "a time as 2026-01-31T09:30 or 1769851800"),
-            maybe("retrieved", _documents, "a list of documents or ids"),
+            self._read(record, "history", _turns, phrase("a list of earlier turns")) or history,
+            maybe("time", _time, phrase("a time as 2026-01-31T09:30 or 1769851800")),
+            maybe("retrieved", _documents, phrase("a list of documents or ids")),
             self._read(record, "answer", answer_in, ""),
-            maybe("thumbs", self._thumb, "up or down, 1 or -1, true or false"),
-            maybe("click", _ids, "an id, or a list of ids") or (),
-            self._read(record, "session", str, "an id"),
+            maybe("thumbs", self._thumb, phrase("up or down, 1 or -1, true or false")),
+            maybe("click", _ids, phrase("an id, or a list of ids")) or (),
+            self._read(record, "session", str, ""),
             record,
         )
 
@@ -288,7 +295,7 @@ class Logs:
         with inside(path):
             result = read(value)
             if result is None and expected:
-                raise DataError(f"{expected} is expected, not {shorten(value)}")
+                raise _unexpected(expected, value)
         return result
 
 
@@ -342,6 +349,12 @@ def logged_value(record: Mapping[str, Any], path: str) -> Any:
     return value_at(opened, path) if value is None else value
 
 
+def _unexpected(expected: str, value: Any) -> DataError:
+    return DataError(
+        phrase("{expected} is expected, not {value}", expected=expected, value=shorten(value))
+    )
+
+
 def _time(value: Any) -> float | None:
     """A moment; what lies before any log, as a duration would, is none."""
     time = moment(value)
@@ -362,7 +375,7 @@ def _documents(value: Any) -> tuple[Doc, ...]:
         return tuple(Doc(str(part)) if are_ids else Doc(text=str(part)) for part in value)
     documents = documents_in(value)
     if documents is None and not isinstance(value, list):
-        raise DataError(f"a list of documents or ids is expected, not {shorten(value)}")
+        raise _unexpected(phrase("a list of documents or ids"), value)
     return as_docs(value, Mender(), strings=False) if documents is None else documents
 
 

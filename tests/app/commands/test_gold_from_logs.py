@@ -120,3 +120,17 @@ def test_korean(kragx, jsonl, here, monkeypatch):
         assert code == 0
         assert "실제 질문" in out
         assert not {"asks", "drawn", "numbers", "biased", "phone"} & {*re.findall("[a-z]+", out)}
+
+
+def test_korean_errors(kragx, jsonl, here, monkeypatch):
+    """What is wrong in a log is said in Korean too, with what to do."""
+    log = jsonl({"question": "Q", "time": "soon"}, {"question": 3}, {"question": None})
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    code, _, problem = kragx("gold", "from-logs", log)
+    assert code == 3
+    assert "question: 있어야 할 값: 텍스트 또는 메시지 목록. 실제 값: 3" in problem
+    assert "--skip-broken으로 그런 줄을 제외하세요" in problem
+    _, out, _ = kragx("gold", "from-logs", log, "--skip-broken")
+    assert "시각. 실제 값: 'soon'" in out
+    _, _, problem = kragx("gold", "from-logs", log, "--skip-broken", "--keep", "x")
+    assert "--keep: 어느 줄에도 'x' 필드가 없습니다" in problem
