@@ -247,7 +247,11 @@ def gold_from_logs(
         check_whole("-n", n)
     keep = [*dict.fromkeys([*keep, *([by] if by else [])])]
     logs = Logs(
-        [paths] if isinstance(paths, (str, Path)) else paths, columns or {}, encoding, skip_broken
+        [paths] if isinstance(paths, (str, Path)) else paths,
+        columns or {},
+        encoding,
+        skip_broken,
+        replace(masker).text,  # it counts apart
     )
     asks = gathered(logs.questions(), masker, keep, by)
     if logs.has_ratings:

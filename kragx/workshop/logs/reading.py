@@ -69,13 +69,15 @@ class Logs:
         columns: where fields (`FIELDS`) stand, if not under a usual name: names, or paths such as
             ``input.question``; an empty one is not read.
         encoding: of CSV; None for UTF-8, else cp949.
-        skip_broken: leave out lines and values that cannot be read, and count them.
+        skip_broken: leave out lines that cannot be read, and count them.
+        mask: masks the values that are quoted where they cannot be read.
     """
 
     paths: Sequence[str | Path]
     columns: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     skip_broken: bool = False
+    mask: Callable[[str], str] = str
 
     def __post_init__(self) -> None:
         counts = Counter(Path(path).resolve() for path in self.paths)
@@ -295,7 +297,11 @@ class Logs:
         with inside(path):
             result = read(value)
             if result is None and expected:
-                raise _unexpected(expected, value)
+                quoted = self.mask(shorten(value))
+                problem = phrase(
+                    "{expected} is expected, not {value}", expected=expected, value=quoted
+                )
+                raise DataError(problem)
         return result
 
 
@@ -349,12 +355,6 @@ def logged_value(record: Mapping[str, Any], path: str) -> Any:
     return value_at(opened, path) if value is None else value
 
 
-def _unexpected(expected: str, value: Any) -> DataError:
-    return DataError(
-        phrase("{expected} is expected, not {value}", expected=expected, value=shorten(value))
-    )
-
-
 def _time(value: Any) -> float | None:
     """A moment; what lies before any log, as a duration would, is none."""
     time = moment(value)
@@ -365,8 +365,8 @@ def _turns(value: Any) -> tuple[Turn, ...]:
     return as_turns(as_json(value), Mender())
 
 
-def _documents(value: Any) -> tuple[Doc, ...]:
-    """Documents: mappings, texts, or ids, which are strings without white space."""
+def _documents(value: Any) -> tuple[Doc, ...] | None:
+    """Documents: mappings, texts, or ids, which are strings without white space; None for none."""
     value = as_json(value)
     if isinstance(value, str):
         value = [part for part in map(str.strip, _SEPARATORS.split(value)) if part]
@@ -375,7 +375,7 @@ def _documents(value: Any) -> tuple[Doc, ...]:
         return tuple(Doc(str(part)) if are_ids else Doc(text=str(part)) for part in value)
     documents = documents_in(value)
     if documents is None and not isinstance(value, list):
-        raise _unexpected(phrase("a list of documents or ids"), value)
+        return None
     return as_docs(value, Mender(), strings=False) if documents is None else documents
 
 

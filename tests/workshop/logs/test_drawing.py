@@ -100,6 +100,14 @@ def test_masked_everywhere(tmp_path):
     )
 
 
+def test_quoted(tmp_path):
+    """A value that is quoted, as it is not understood, is masked."""
+    row = {"question": "Where?", "feedback": "mail a@b.kr"}
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", row), read_masks())
+    assert "not 'mail [email 1]'" in made.cautions[0]
+    assert made.masked == {}
+
+
 def test_not_masked(tmp_path):
     """Ids, keys and numbers stay, as documents are known by them; that they do is said."""
     metadata = {"who@b.kr": 1, "cards": [4111111111111111, 3], "from": "c@d.kr"}
