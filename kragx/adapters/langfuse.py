@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb, thumb
+from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb
 from kragx.evaluation.calls.tool_answers import as_json
 
 __all__: list[str] = []
@@ -59,7 +59,7 @@ def _span(row: Record, place: Place) -> LoggedSpan:
     )
 
 
-def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, int]]:
+def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, object]]:
     """What people said, by the place of what they said it of.
 
     Args:
@@ -80,9 +80,9 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, int]]:
             for part in _parts(as_json(value))
         ]
     for score in listed:
-        mark = thumb(_of(score, "stringValue", "string_value", "value"))
-        if is_thumb(score.get("name"), name) and mark is not None:
-            yield (trace, str(_of(score, "observationId", "observation_id") or observation)), mark
+        if is_thumb(score.get("name"), name):
+            place = trace, str(_of(score, "observationId", "observation_id") or observation)
+            yield place, _of(score, "stringValue", "string_value", "value")
 
 
 def _parts(value: Any) -> Iterable[Any]:

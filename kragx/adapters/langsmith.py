@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kragx.data import GoldDataset, Run
 from kragx.data.objects import examples_gold
 from kragx.errors import DataError, UsageError
-from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb, thumb
+from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb
 from kragx.evaluation.calls.tool_answers import as_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import plain
@@ -197,7 +197,7 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
     )
 
 
-def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Place, int]]:
+def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Place, object]]:
     """What people said of a run; of several the mean, down below a half.
 
     Args:
@@ -214,8 +214,8 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Pla
         mean = value.get("avg") if isinstance(value, Mapping) else None
         if isinstance(mean, float) and 0 < mean < 1:
             mean = 1 if mean >= 0.5 else -1
-        if is_thumb(key, name) and (mark := thumb(mean)) is not None:
-            yield (str(record.get("trace_id") or run), run), mark
+        if is_thumb(key, name):
+            yield (str(record.get("trace_id") or run), run), mean
 
 
 def _is_feedback(record: Mapping[str, Any]) -> bool:

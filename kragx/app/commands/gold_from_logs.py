@@ -41,7 +41,7 @@ def from_logs(
         typer.Option(
             "--column",
             help="Where a field stands: question=input.text; also time, retrieved, answer, thumbs, "
-            "click, session, history. Repeat.",
+            "click, session, history; session= for none. Repeat.",
         ),
     ] = None,
     keep: Annotated[
@@ -129,7 +129,7 @@ def from_logs(
     made = gold_from_logs(
         [*logs],
         read_masks(masks) if mask else Masker(()),
-        columns=opt.columns(column or []),
+        columns=opt.columns(column or [], may_be_none=True),
         encoding=encoding,
         skip_broken=skip_broken,
         keep=keep or (),
@@ -143,6 +143,9 @@ def from_logs(
     )
     if out is not None:
         write_records((question_record(*question) for question in made.questions()), out)
+    elif workshop is None:
+        for _ in made.questions():  # what is masked in answers and passages counts as well
+            pass
     started = None if workshop is None else open_workshop(made, workshop, corpus=corpus)
     show(format, made.describe, made.to_dict)
     if out is not None:

@@ -373,11 +373,11 @@ def limits(
     return named | given_options(per=per)
 
 
-def columns(options: list[str]) -> dict[str, str]:
-    """For each field the column that a command line names."""
+def columns(options: list[str], *, may_be_none: bool = False) -> dict[str, str]:
+    """For each field the column that a command line names; an empty one, if that is allowed."""
     named = [option.partition("=") for option in options]
     for field, equals, column in named:
-        if not (field and column):
+        if not (field and (column or (equals and may_be_none))):
             raise UsageError(f"--column {field}{equals}{column}: write field=column")
     return {field: column for field, _, column in named}
 

@@ -74,7 +74,9 @@ def read_csv(
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            problems.add(line, None, f"not valid CSV: {error}")
+            n_lines = reader.line_num - line + 1
+            quote = f"; a quote that opens here takes {n_lines} lines" if n_lines > 1 else ""
+            problems.add(line, None, f"not valid CSV: {error}{quote}")
             if not header:
                 problems.refuse()  # nothing else can be told
             continue

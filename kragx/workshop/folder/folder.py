@@ -27,7 +27,7 @@ from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import Incoming, incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of
 from kragx.workshop.folder.settings import Language, WorkshopSettings, settings_of
-from kragx.workshop.state.records import Judgement, Person, Question
+from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument
 from kragx.workshop.state.store import RecordStore
 
 FILE, GUIDELINES, SECRET = "workshop.yaml", "guidelines.md", ".secret"
@@ -194,6 +194,7 @@ def start(
     sample: str | Path | None = None,
     gold: str | Path | GoldDataset | None = None,
     questions: str | Path | GoldDataset | None = None,
+    suggested: Iterable[SuggestedDocument] = (),
     name: str | None = None,
     language: Language | None = None,
     database: str | None = None,
@@ -208,6 +209,7 @@ def start(
         sample: instead of a corpus, a sample of `kragx judge label`, whose pairs are judged.
         gold: a gold set of any format; its grades are taken as judgements of a file.
         questions: another, of which the questions alone are taken.
+        suggested: documents for these questions; what the corpus lacks is left out.
         name: of the gold set; default: the folder's.
         language: default: Korean if the corpus begins with Hangul.
         database: the URL of a PostgreSQL database; ``${NAME}`` in it is an environment variable.
@@ -269,7 +271,7 @@ def start(
         if next(store.after({}), None) is not None:
             remedy = "name another with --schema, or copy the folder of the one that uses it"
             raise UsageError("holds a workshop already", field=str(address), remedy=remedy)
-        store.add([*people, *records])
+        store.add([*people, *records, *(row for row in suggested if row.document in documents)])
     _ = workshop.secret
     for file, own_text in (
         (GUIDELINES, _sample(language)),

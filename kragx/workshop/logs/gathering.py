@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import to_json
+from kragx.errors import DataError, nearest
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.printing import phrase
 from kragx.workshop.logs.folding import Keys, key_of
 from kragx.workshop.logs.masks import Masker
+from kragx.workshop.logs.reading import logged_value
 from kragx.workshop.logs.wording import exact
+
+N_TURNS = 10
+"""So many questions before one in its session are its history."""
+
+_LONGEST = 1_000
+"""Asks of a session; what has more is hardly one person's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +42,7 @@ class Asks:
         slices: (n) its value of the field of slices, a number for each.
         clicks: by ask, the ids that were opened.
         before: by ask, the one before it in its session; none where the log has a history.
+        cautions: what a reader should know of the log.
     """
 
     texts: Sequence[str]
@@ -44,6 +54,7 @@ class Asks:
     slices: Ints
     clicks: dict[int, tuple[str, ...]]
     before: dict[int, int]
+    cautions: list[str]
 
     def __len__(self) -> int:
         return len(self.of_text)
@@ -59,18 +70,26 @@ def gathered(
         masker: masks them.
         keep: fields that rules and slices read: what differs in one is another question.
         by: the one of slices.
+
+    Raises:
+        DataError: no question has one of these fields.
     """
     numbers: dict[str, int] = {}
     values: dict[str, int] = {}
     sessions: dict[str, int] = {}
     of_text, of_slice, of_session = array("q"), array("q"), array("q")
     around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
+    names = array("Q")
+    met: set[str] = set()
+    known: Mapping[str, Any] = {}
     clicks: dict[int, tuple[str, ...]] = {}
     for ask, question in enumerate(questions):
         of_text.append(numbers.setdefault(masker.text(question.text), len(numbers)))
-        beside = [turn.to_dict() for turn in question.history], fields_of(question.record, keep)
+        fields = fields_of(question.record, keep)
+        met.update(fields)
+        beside = [turn.to_dict() for turn in question.history], fields
         around.append(key_of(to_json(beside)) if any(beside) else 0)
-        value = "" if by is None else to_json(value_at(question.record, by))
+        value = "" if by is None else to_json(fields.get(_name(by)))
         of_slice.append(values.setdefault(value, len(values)))
         is_alone = question.session is None or bool(question.history)
         name = question.session or ""
@@ -78,28 +97,64 @@ def gathered(
         times.append(np.nan if question.time is None else question.time)
         thumbs.append(2 if question.thumbs is None else question.thumbs)
         lists.append(question.retrieved is not None)
+        if question.time is not None and (line_id := question.record.get("id")) is not None:
+            names.append(key_of(to_json([line_id, question.time, question.text])))
         if question.clicks:
             clicks[ask] = question.clicks
-    texts = [*numbers]
+        known = question.record
+    for path in (path for path in keep if len(of_text) and _name(path) not in met):
+        option = "--slice" if path == by else "--keep"
+        problem = phrase("no line has {path!r}", path=path)
+        raise DataError(problem, field=option, remedy=nearest(path, known))
+    texts, text_rows = _in_order(numbers, of_text)
     asks = Asks(
         texts,
-        np.array(of_text, np.int64),
+        text_rows,
         np.array(around, np.uint64),
         np.array(times, np.float64),
         _thumbs(np.array(thumbs, np.int8)),
         np.array(lists, bool),
-        np.array(of_slice, np.int64),
+        _in_order(values, of_slice)[1],
         clicks,
         {},
+        [],
     )
+    n_repeated = len(names) - len(np.unique(np.array(names, np.uint64)))
+    if n_repeated:
+        asks.cautions.append(
+            phrase(
+                "asks logged more than once, with the same id, time and question: {n}; all count",
+                n=n_repeated,
+            )
+        )
+    if bool(((asks.thumbs == -1) & (np.array(thumbs) == 0)).any()):
+        asks.cautions.append(
+            phrase(
+                "a 0 is taken as a thumb down, as none is -1; if it means none, leave thumbs out "
+                "with --column thumbs="
+            )
+        )
     _put_sessions(asks, np.array(of_session, np.int64))
     return asks
 
 
 def fields_of(record: Any, keep: Sequence[str]) -> dict[str, Any]:
     """The fields that are kept of a record; those that it lacks are left out."""
-    values = {name: value_at(record, name) for name in keep}
+    values = {_name(path): logged_value(record, path) for path in keep}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _name(path: str) -> str:
+    """What a field is called in the metadata of the question."""
+    return path.removeprefix("metadata.")
+
+
+def _in_order(numbers: dict[str, int], rows: array[int]) -> tuple[list[str], Ints]:
+    """Texts sorted, and the new number of each row: no order of lines decides between them."""
+    texts = sorted(numbers)
+    places = np.empty(len(texts), np.int64)
+    places[[numbers[text] for text in texts]] = np.arange(len(texts))
+    return texts, places[np.array(rows, np.int64)]
 
 
 def _thumbs(marks: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -112,13 +167,24 @@ def _put_sessions(asks: Asks, sessions: Ints) -> None:
     """Note what was asked before in each session, as what stands around a question."""
     within = np.flatnonzero(sessions >= 0)
     order = within[np.lexsort((within, asks.times[within], sessions[within]))]
-    last, before, key = -1, -1, 0
+    last, before = -1, -1
+    turns: deque[str] = deque(maxlen=N_TURNS)
     for ask in order.tolist():
         session = int(sessions[ask])
         if session == last:
             asks.before[ask] = before
-            asks.around[ask] ^= np.uint64(key)
+            asks.around[ask] ^= np.uint64(key_of(to_json([*turns])))
         else:
-            last, key = session, 0
+            last = session
+            turns.clear()
         before = ask
-        key = key_of(f"{key} {exact(asks.texts[asks.of_text[ask]])}")
+        turns.append(exact(asks.texts[asks.of_text[ask]]))
+    longest = int(np.bincount(sessions[within]).max()) if len(within) else 0
+    if longest > _LONGEST:
+        asks.cautions.append(
+            phrase(
+                "a session has {n} asks, and is hardly one conversation; name what tells "
+                "conversations apart with --column session=...",
+                n=longest,
+            )
+        )

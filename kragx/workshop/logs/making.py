@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +23,7 @@ from kragx.metrics.match_table import Floats, Ints
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
 from kragx.workshop.logs.folding import Folded, fold
-from kragx.workshop.logs.gathering import Asks, fields_of, gathered
+from kragx.workshop.logs.gathering import N_TURNS, Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -54,6 +54,7 @@ class LoggedGold(Result):
             as questions are read.
         design: how questions were drawn; empty where all were taken.
         gold_from: what gold was made of; None for none.
+        cautions: what a reader should know of the logs.
     """
 
     n_asks: int
@@ -70,17 +71,27 @@ class LoggedGold(Result):
     masked: Mapping[str, int]
     design: Mapping[str, Any]
     gold_from: GoldFrom | None
+    cautions: Sequence[str]
     _source: _Source = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
         biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
-        return {**plain(named), "scope": str(self.scope), **biased}
+        unmasked = {"n_unmasked": self.n_unmasked}
+        return {**plain(named), **unmasked, "scope": str(self.scope), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
         return self._source.questions()
+
+    @property
+    def n_unmasked(self) -> int:
+        """How many ids, keys and numbers look like what is masked: they stay.
+
+        As far as questions were read.
+        """
+        return self._source.n_unmasked
 
     @property
     def scope(self) -> str:
@@ -98,12 +109,21 @@ class LoggedGold(Result):
                 n=n,
                 period=period,
             )
+        share = percent(n / max(self.n_asks, 1))
+        if self.gold_from == "clicks":
+            return phrase(
+                "numbers will be of {n} asks {period}, those of questions for which people clicked "
+                "a document ({share} of all), and not of the others",
+                n=n,
+                period=period,
+                share=share,
+            )
         return phrase(
-            "numbers will be of {n} asks {period}, those of questions that people clicked or rated "
-            "({share} of all), and not of the others",
+            "numbers will be of {n} asks {period}, those of questions that people rated up and "
+            "whose documents are logged ({share} of all), and not of the others",
             n=n,
             period=period,
-            share=percent(n / max(self.n_asks, 1)),
+            share=share,
         )
 
     def describe(self) -> Iterator[Part]:
@@ -130,11 +150,21 @@ class LoggedGold(Result):
                     or phrase("nothing, as nothing is known of them"),
                 )
             )
-        counts = [joined(" ", (name, str(n))) for name, n in sorted(self.masked.items())]
+        finds = sorted(self.masked.items())
+        counts = [joined(" ", (_KINDS.get(name, name), str(n))) for name, n in finds]
         yield Line(phrase("masked: {finds}", finds=joined(", ", counts) or phrase("nothing")))
+        if self.n_unmasked:
+            yield warning(
+                phrase(
+                    "not masked, as documents and fields are known by them, or they are numbers: "
+                    "{n} ids, keys and values that look like personal data",
+                    n=self.n_unmasked,
+                )
+            )
         yield Line(self.scope)
         if self.gold_from is not None:
             yield warning(_BIASED[self.gold_from])
+        yield from map(warning, self.cautions)
         if self.n_silent:
             yield Line(phrase("traces without a question, left out: {n}", n=self.n_silent))
         if self.n_broken:
@@ -151,6 +181,13 @@ _TOWARDS = {
     "complaints": phrase("complaints"),
     "disagreement": phrase("questions whose lists differ"),
     "doubt": phrase("questions of which the judge is unsure"),
+}
+_KINDS = {
+    "email": phrase("email"),
+    "phone": phrase("phone"),
+    "resident": phrase("resident"),
+    "card": phrase("card"),
+    "ssn": phrase("ssn"),
 }
 _BIASED: Mapping[GoldFrom, str] = {
     "clicks": phrase(
@@ -210,24 +247,28 @@ def gold_from_logs(
         check_whole("-n", n)
     keep = [*dict.fromkeys([*keep, *([by] if by else [])])]
     logs = Logs(
-        [paths] if isinstance(paths, (str, Path)) else paths, columns or {}, encoding, skip_broken
+        [paths] if isinstance(paths, (str, Path)) else paths,
+        columns or {},
+        encoding,
+        skip_broken,
+        replace(masker).text,  # it counts apart
     )
     asks = gathered(logs.questions(), masker, keep, by)
+    if logs.has_ratings:
+        asks = replace(asks, thumbs=np.zeros_like(asks.thumbs))
     if not len(asks):
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
     folded, of_ask = _folded(asks)
     source = _Source(logs, masker, asks, folded, of_ask, keep, gold_from)
     rows = np.flatnonzero(source.has_gold)
     if not len(rows):
-        raise DataError(
-            f"no {gold_from} in the logs", path=str(logs.paths[0]), field=gold_from or ""
-        )
+        raise _no_gold(asks, gold_from, str(logs.paths[0]))
     design: dict[str, Any] = {}
     if n is not None and n < len(rows):
         scores = {
             "complaints": _complaints(of_ask[asks.thumbs < 0], len(folded.keys)),
-            "disagreement": _disagreement(folded, results),
-            "doubt": _doubt(folded, store),
+            "disagreement": _disagreement(folded, results, asks.cautions),
+            "doubt": _doubt(folded, store, asks.cautions),
         }
         sizes = _sizes(folded.asks, scores, random_share, source.slices if by else None)[rows]
         strata = source.slices[rows].tolist() if by else None
@@ -255,8 +296,21 @@ def gold_from_logs(
         masked=masker.counts,
         design=design,
         gold_from=gold_from,
+        cautions=[*logs.cautions, *asks.cautions],
         _source=source,
     )
+
+
+def _no_gold(asks: Asks, gold_from: GoldFrom | None, path: str) -> DataError:
+    problem = phrase("no {gold_from} in the logs", gold_from=gold_from)
+    remedy = phrase("name the field with --column")
+    if gold_from == "thumbs" and (asks.thumbs > 0).any():
+        problem = phrase("the asks that were rated up do not say what was retrieved")
+        remedy = phrase("name the field with --column retrieved=...")
+    elif gold_from == "thumbs" and asks.thumbs.any():
+        problem = phrase("no thumb in the logs is up")
+        remedy = phrase("have a sample judged by people")
+    return DataError(problem, path=path, field=gold_from or "", remedy=remedy)
 
 
 def _folded(asks: Asks) -> tuple[Folded, Ints]:
@@ -292,31 +346,56 @@ def _complaints(rows: Ints, n: int) -> Floats:
     return (np.bincount(rows, minlength=n) > 0).astype(np.float64)
 
 
-def _disagreement(folded: Folded, results: Sequence[str | Path]) -> Floats:
+def _disagreement(folded: Folded, results: Sequence[str | Path], cautions: list[str]) -> Floats:
     """How much lists differ: 1 - Jaccard of their documents, the mean over pairs."""
     if len(results) == 1:
         raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     runs = [read_run(path).results for path in results]
-    values = np.zeros(len(folded.keys))
+    values, n_known = np.zeros(len(folded.keys)), 0
     for row, key in enumerate(folded.keys.tolist() if runs else ()):
         lists = [
             {doc.identity for doc in run[query_id(key)].documents[:_DEPTH]}
             for run in runs
             if query_id(key) in run
         ]
+        n_known += len(lists) > 1
         pairs = [1 - len(a & b) / max(len(a | b), 1) for a, b in combinations(lists, 2) if a or b]
         values[row] = sum(pairs) / len(pairs) if pairs else 0.0
+    if runs:
+        _check_known("--results", n_known, len(values), cautions)
     return values
 
 
-def _doubt(folded: Folded, store: str | Path | None) -> Floats:
+def _check_known(field: str, n: int, of: int, cautions: list[str]) -> None:
+    """Refuse what knows no question, and say how many it knows where these are not all."""
+    if n == 0:
+        problem = phrase("knows none of the {n} questions of the logs", n=of)
+        remedy = phrase(
+            "questions are known by their ids, as --out writes them with the same options"
+        )
+        raise DataError(problem, field=field, remedy=remedy)
+    if n < of:
+        cautions.append(
+            phrase(
+                "{option} knows {n} of {of} questions, and says nothing of the others",
+                option=field,
+                n=n,
+                of=of,
+            )
+        )
+
+
+def _doubt(folded: Folded, store: str | Path | None, cautions: list[str]) -> Floats:
     """The share of a question's grades that one step more, or less, would turn."""
     grades: dict[str, list[float]] = defaultdict(list)
     for pair in from_store(store, asks="relevance") if store is not None else ():
         if pair.grade is not None:
             grades[pair.query_id].append(pair.grade)
     shares = {name: sum(g in _UNSURE for g in given) / len(given) for name, given in grades.items()}
-    return np.array([shares.get(query_id(key), 0.0) for key in folded.keys.tolist()])
+    known = [shares.get(query_id(key)) for key in folded.keys.tolist()]
+    if store is not None:
+        _check_known("--store", sum(share is not None for share in known), len(known), cautions)
+    return np.array([share or 0.0 for share in known])
 
 
 def _day(time: float) -> str:
@@ -338,6 +417,9 @@ class _Source:
     def __post_init__(self) -> None:
         n = len(self.folded.keys)
         self.inclusion = np.ones(n)
+        self.n_unmasked = 0
+        self._counts = self.masker.counts.copy()
+        self._lookout = replace(self.masker)  # it counts apart
         self.slices: Ints = np.zeros(n, np.int64)
         self.slices[self.of_ask] = self.asks.slices
         self._clicks: dict[int, dict[str, None]] = defaultdict(dict)
@@ -362,6 +444,9 @@ class _Source:
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions, in the order in which each was last asked."""
+        self.n_unmasked = 0
+        self.masker.counts.clear()  # the texts of answers may be read again
+        self.masker.counts.update(self._counts)
         rated: dict[int, dict[object, Gold]] = defaultdict(dict)
         waiting: dict[int, LoggedQuestion] = {}
         for ask, question in enumerate(self.logs.questions()):
@@ -386,7 +471,9 @@ class _Source:
         self, row: int, ask: int, question: LoggedQuestion, gold: Sequence[Gold]
     ) -> tuple[Query, Retrieved | None]:
         text = self.asks.texts[int(self.folded.wordings[row])]
-        metadata = self.masker.within(fields_of(question.record, self.keep))
+        fields = fields_of(question.record, self.keep)
+        self.n_unmasked += self._unmasked(fields) + sum(self._is_seen(item.id) for item in gold)
+        metadata = self.masker.within(fields)
         query_type = metadata.pop("query_type", None)
         if question.answer is not None:
             metadata["logged_answer"] = self.masker.text(question.answer)
@@ -409,11 +496,24 @@ class _Source:
     def _history(self, ask: int, question: LoggedQuestion) -> tuple[Turn, ...]:
         turns = (Turn(turn.role, self.masker.text(turn.content)) for turn in question.history)
         earlier: list[Turn] = []
-        while (before := self.asks.before.get(ask)) is not None:
+        while len(earlier) < N_TURNS and (before := self.asks.before.get(ask)) is not None:
             earlier.append(Turn("user", self.asks.texts[int(self.asks.of_text[before])]))
             ask = before
         return (*turns, *earlier[::-1])
 
     def _masked(self, doc: Doc) -> Doc:
+        self.n_unmasked += self._is_seen(doc.id) + self._unmasked(doc.metadata)
         text = None if doc.text is None else self.masker.text(doc.text)
         return Doc(doc.id, text, self.masker.within(doc.metadata), doc.score)
+
+    def _unmasked(self, value: Any) -> int:
+        """How many keys and whole numbers within a value look like what is masked."""
+        if isinstance(value, Mapping):
+            return sum(self._is_seen(key) + self._unmasked(inner) for key, inner in value.items())
+        if isinstance(value, (list, tuple)):
+            return sum(map(self._unmasked, value))
+        return isinstance(value, int) and self._is_seen(value)
+
+    def _is_seen(self, value: object) -> bool:
+        text = str(value)
+        return value is not None and self._lookout.text(text) != text

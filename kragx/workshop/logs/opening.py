@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from kragx.data import Doc, GoldDataset
 from kragx.data.documents import doc_record
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.errors import UsageError
-from kragx.workshop.folder.folder import FILE, Started, Workshop, start
+from kragx.printing import phrase
+from kragx.workshop.folder.folder import FILE, Started, start
 from kragx.workshop.folder.settings import Language
 from kragx.workshop.logs.making import LoggedGold
 from kragx.workshop.state.records import SuggestedDocument
@@ -52,21 +54,33 @@ def open_workshop(
                     question=query.id, document=doc_id, origin="source", detail="log", rank=rank
                 )
             )
-    if corpus is None:
-        if not documents:
-            problem = "the logs have no texts of documents, and there is nothing to judge"
-            raise UsageError(problem, field="--corpus", remedy="name the corpus")
-        make_folder(folder)
-        corpus = folder / _CORPUS
-        write_records(map(doc_record, documents.values()), corpus)
+    if corpus is None and not documents:
+        problem = phrase("the logs have no texts of documents, and there is nothing to judge")
+        raise UsageError(problem, field="--corpus", remedy=phrase("name the corpus"))
     dataset = GoldDataset(tuple(query for query, _ in questions), name="logs")
     gold, alone = (None, dataset) if made.gold_from is None else (dataset, None)
-    started = start(folder, corpus=corpus, language=language, gold=gold, questions=alone)
-    workshop = Workshop.open(folder)
-    known: Mapping[str, Doc] = workshop.documents
-    with workshop.store() as store:
-        store.add([row for row in rows if row.document in known])
-    return started
+    with _whole_or_none(folder):
+        if corpus is None:
+            make_folder(folder)
+            corpus = folder / _CORPUS
+            write_records(map(doc_record, documents.values()), corpus)
+        return start(
+            folder, corpus=corpus, language=language, gold=gold, questions=alone, suggested=rows
+        )
+
+
+@contextmanager
+def _whole_or_none(folder: Path) -> Iterator[None]:
+    """Around what makes a folder: where it ends early, what it has made is removed."""
+    before = {*folder.iterdir()} if folder.is_dir() else None
+    try:
+        yield
+    except BaseException:  # Ctrl-C too: half a workshop can be neither opened nor made anew
+        for file in {*folder.iterdir()} - (before or set()) if folder.is_dir() else ():
+            file.unlink()
+        if before is None and folder.is_dir():
+            folder.rmdir()
+        raise
 
 
 def _name(doc: Doc) -> str:

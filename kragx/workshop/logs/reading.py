@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.tabular import READERS, filled
 from kragx.data.problems import Problems
+from kragx.data.text import read_number
 from kragx.data.turns import Turn, as_turns
 from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.evaluation.calls.logged import (
@@ -30,7 +32,7 @@ from kragx.evaluation.calls.logged import (
     thumb,
 )
 from kragx.evaluation.calls.tool_answers import as_json, documents_in
-from kragx.printing import joined
+from kragx.printing import joined, phrase
 
 Record = dict[str, Any]
 
@@ -65,20 +67,28 @@ class Logs:
     Attributes:
         paths: the files.
         columns: where fields (`FIELDS`) stand, if not under a usual name: names, or paths such as
-            ``input.question``.
+            ``input.question``; an empty one is not read.
         encoding: of CSV; None for UTF-8, else cp949.
-        skip_broken: leave out lines and values that cannot be read, and count them.
+        skip_broken: leave out lines that cannot be read, and count them.
+        mask: masks the values that are quoted where they cannot be read.
     """
 
     paths: Sequence[str | Path]
     columns: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     skip_broken: bool = False
+    mask: Callable[[str], str] = str
 
     def __post_init__(self) -> None:
+        counts = Counter(Path(path).resolve() for path in self.paths)
+        for path in (path for path, n in counts.items() if n > 1):
+            problem = phrase("{path} is named twice, and would count twice", path=path)
+            raise UsageError(problem, field="LOGS")
         for name in self.columns.keys() - FIELDS.keys():
-            problem = f"--column {name}={self.columns[name]}: unknown field"
-            raise UsageError(f"{problem}; {nearest(name, FIELDS)}")
+            option = f"--column {name}={self.columns[name]}"
+            raise UsageError(phrase("unknown field"), field=option, remedy=nearest(name, FIELDS))
+        if not self.columns.get("question", "question"):
+            raise UsageError("--column question=: write question=column")
 
     @cached_property
     def broken(self) -> list[DataError]:
@@ -89,6 +99,43 @@ class Logs:
     def silent(self) -> list[str]:
         """Traces that say no question."""
         return []
+
+    @cached_property
+    def _unread(self) -> dict[str, tuple[int, DataError]]:
+        """By field how many values are not understood, and the first of them."""
+        return {}
+
+    @cached_property
+    def _ratings(self) -> list[object]:
+        """Thumbs that are numbers of some other scale."""
+        return []
+
+    @property
+    def has_ratings(self) -> bool:
+        """Whether thumbs are ratings, of which 1 is likely the worst."""
+        return bool(self._ratings)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What was not understood in the files, as far as they were read."""
+        told: list[str] = [
+            phrase(
+                "{field}: not understood in {n} lines, and taken as not said; the first: {problem}",
+                field=name,
+                n=n,
+                problem=str(error),
+            )
+            for name, (n, error) in self._unread.items()
+        ]
+        if self._ratings:
+            told.append(
+                phrase(
+                    "there are ratings among the thumbs, as {value}, so that a 1 may be the worst: "
+                    "no thumb is counted",
+                    value=shorten(self._ratings[0]),
+                )
+            )
+        return told
 
     @cached_property
     def _met(self) -> set[str]:
@@ -106,22 +153,29 @@ class Logs:
         spans: list[LoggedSpan] = []
         thumbs: dict[Place, int] = {}
         self._met.clear()
+        self._unread.clear()
+        self._ratings.clear()
         for path in self.paths:
             yield from self._of_file(path, spans, thumbs)
         if self.broken and not self.skip_broken:
             first, n_more = self.broken[0], len(self.broken) - 1
+            more = phrase("{problem} (and {n} more)", problem=first.problem, n=n_more)
             raise DataError(
-                f"{first.problem}" + (f" (and {n_more} more)" if n_more else ""),
+                more if n_more else first.problem,
                 path=first.path,
                 field=first.field,
-                remedy="mend the line, or leave such lines out with --skip-broken",
+                remedy=phrase("mend the line, or leave such lines out with --skip-broken"),
             )
         of_traces = [*questions_of(spans, thumbs)]
         self.silent[:] = {span.place[0] for span in spans} - {trace for trace, _ in of_traces}
         yield from (question for _, question in of_traces)
         for name in self.columns.keys() - self._met - ({"thumbs"} if spans else set()):
-            problem = f"no line has {self.columns[name]!r}"
-            remedy = "look how the log calls it; of an object within another write outer.inner"
+            if not self.columns[name]:
+                continue
+            problem = phrase("no line has {path!r}", path=self.columns[name])
+            remedy = phrase(
+                "look how the log calls it; of an object within another write outer.inner"
+            )
             raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
 
     def _of_file(
@@ -141,52 +195,77 @@ class Logs:
                     self._check_question(record, f"{path}:{line}")
             if tool is not None:
                 spans += tool.spans_of(self._as_told(record, tool))
-                thumbs.update(tool.thumbs_of(record, self.columns.get("thumbs")))
+                if self.columns.get("thumbs") != "":
+                    for place, value in tool.thumbs_of(record, self.columns.get("thumbs")):
+                        if (mark := self._thumb(value)) is not None:
+                            thumbs[place] = mark
                 continue
             try:
-                yield self._question(record)
+                yield self._question(record, f"{path}:{line}")
             except DataError as error:
                 problems.add(line, error.field, joined("; ", [error.problem, error.remedy]))
         self.broken.extend(
             problem.error() for problem in problems.found if problem.level == "error"
         )
         if first is None and not problems.found:
-            raise DataError("the file holds no record", path=str(path))
+            raise DataError(phrase("the file holds no record"), path=str(path))
 
     def _check_question(self, record: Record, place: str) -> None:
         """Refuse a log whose first record has no question."""
         path = self.columns.get("question")
         if path is not None and self._named(record, "question") is None:
-            problem = f"there is no {path!r}; {nearest(path, record)}"
-            raise DataError(problem, path=place, field="question")
+            problem = phrase("there is no {path!r}", path=path)
+            raise DataError(problem, path=place, field="question", remedy=nearest(path, record))
         if "question" not in self.columns and not any(
             name in record for name in FIELDS["question"]
         ):
-            problem = f"no field has a usual name of the question; there are {', '.join(record)}"
-            remedy = "name it with --column question=..."
+            problem = phrase(
+                "no field has a usual name of the question; there are {names}",
+                names=", ".join(record),
+            )
+            remedy = phrase("name it with --column question=...")
             raise DataError(problem, path=place, field="question", remedy=remedy)
 
-    def _question(self, record: Record) -> LoggedQuestion:
-        """A record of a log.
+    def _question(self, record: Record, place: str) -> LoggedQuestion:
+        """A record of a log; what else it says and cannot be read, it does not say.
 
         Raises:
             DataError: a field holds something else; it is named.
         """
-        question = self._read(record, "question", asked_in, "a text, or messages")
+        question = self._read(record, "question", asked_in, phrase("a text, or messages"))
         if question is None:
-            raise DataError("missing; a question is expected", field="question")
+            raise DataError(phrase("missing; a question is expected"), field="question")
         text, history = question
+
+        def maybe(name: str, read: Callable[[Any], Any], expected: str) -> Any:
+            try:
+                return self._read(record, name, read, expected)
+            except DataError as error:
+                if name in self.columns:  # somebody said that it stands there
+                    raise
+                field = re.split(r"[\[.]", error.field)[0]
+                n, first = self._unread.get(field, (0, error.within(path=place)))
+                self._unread[field] = n + 1, first
+                return None
+
         return LoggedQuestion(
             text,
-            self._read(record, "history", _turns, "a list of earlier turns") or history,
-            self._read(record, "time", moment, "a time as 2026-01-31T09:30 or 1769851800"),
-            self._read(record, "retrieved", _documents, "a list of documents or ids"),
+            self._read(record, "history", _turns, phrase("a list of earlier turns")) or history,
+            maybe("time", _time, phrase("a time as 2026-01-31T09:30 or 1769851800")),
+            maybe("retrieved", _documents, phrase("a list of documents or ids")),
             self._read(record, "answer", answer_in, ""),
-            self._read(record, "thumbs", thumb, "up or down, 1 or -1, true or false"),
-            self._read(record, "click", _ids, "an id, or a list of ids") or (),
-            self._read(record, "session", str, "an id"),
+            maybe("thumbs", self._thumb, phrase("up or down, 1 or -1, true or false")),
+            maybe("click", _ids, phrase("an id, or a list of ids")) or (),
+            self._read(record, "session", str, ""),
             record,
         )
+
+    def _thumb(self, value: Any) -> int | None:
+        mark = thumb(value)
+        if mark is None and not self._ratings:
+            number = read_number(str(value).strip())
+            self._ratings.extend([value] if number is not None and abs(number) > 1 else [])
+        return mark
 
     def _as_told(self, record: Record, tool: ModuleType) -> Record:
         """A record of a tool with question and answer from where they are said to stand."""
@@ -200,7 +279,7 @@ class Logs:
     def _named(self, record: Record, name: str) -> Any:
         """What stands where a field is said to stand."""
         path = self.columns[name]
-        value = record[path] if path in record else value_at(_opened(record), path)
+        value = logged_value(record, path)
         if value is not None:
             self._met.add(name)
         return value
@@ -212,17 +291,22 @@ class Logs:
             path = next(names, None)
             value = None if path is None else record[path]
         else:
-            value = self._named(record, name)
+            value = self._named(record, name) if path else None
         if path is None or value in _NOTHING:
             return None
         with inside(path):
             result = read(value)
             if result is None and expected:
-                raise DataError(f"{expected} is expected, not {shorten(value)}")
+                quoted = self.mask(shorten(value))
+                problem = phrase(
+                    "{expected} is expected, not {value}", expected=expected, value=quoted
+                )
+                raise DataError(problem)
         return result
 
 
 _NOTHING = (None, "")
+_EARLIEST = 1e8  # the year 1973
 _SEPARATORS = re.compile(r"[|;,\n]")
 _LISTS = ("data", "runs", "traces", "observations", "scores", "logs", "records", "items")
 """What the list of records of a whole file is called."""
@@ -259,17 +343,30 @@ def _records(
             problems.add(line, None, f"a JSON object is expected, not {shorten(record)}")
 
 
-def _opened(record: Record) -> Record:
-    """A record with what stands in it as a text of JSON."""
-    return {key: as_json(value) for key, value in record.items()}
+def logged_value(record: Mapping[str, Any], path: str) -> Any:
+    """The value at a path of a record, in texts of JSON too; None if absent.
+
+    A log may itself have a field ``metadata``, or its fields may be called metadata's.
+    """
+    if path in record:
+        return record[path]
+    opened = {key: as_json(value) for key, value in record.items()}
+    value = value_at({"record": opened}, f"record.{path}")
+    return value_at(opened, path) if value is None else value
+
+
+def _time(value: Any) -> float | None:
+    """A moment; what lies before any log, as a duration would, is none."""
+    time = moment(value)
+    return None if time is None or time < _EARLIEST else time
 
 
 def _turns(value: Any) -> tuple[Turn, ...]:
     return as_turns(as_json(value), Mender())
 
 
-def _documents(value: Any) -> tuple[Doc, ...]:
-    """Documents: mappings, texts, or ids, which are strings without white space."""
+def _documents(value: Any) -> tuple[Doc, ...] | None:
+    """Documents: mappings, texts, or ids, which are strings without white space; None for none."""
     value = as_json(value)
     if isinstance(value, str):
         value = [part for part in map(str.strip, _SEPARATORS.split(value)) if part]
@@ -278,7 +375,7 @@ def _documents(value: Any) -> tuple[Doc, ...]:
         return tuple(Doc(str(part)) if are_ids else Doc(text=str(part)) for part in value)
     documents = documents_in(value)
     if documents is None and not isinstance(value, list):
-        raise DataError(f"a list of documents or ids is expected, not {shorten(value)}")
+        return None
     return as_docs(value, Mender(), strings=False) if documents is None else documents
 
 

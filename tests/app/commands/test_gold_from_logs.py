@@ -57,6 +57,9 @@ def test_counted(kragx, jsonl, here):
         "seed": 0,
     }
     assert plain["scope"].startswith("numbers will be of 3 asks")
+    log = jsonl({"question": "Who?", "retrieved": [{"id": "d", "text": "a@b.kr"}]})
+    _, out, _ = kragx("gold", "from-logs", log)
+    assert "masked: email 1" in out
 
 
 def test_broken(kragx, jsonl, here):
@@ -70,6 +73,12 @@ def test_broken(kragx, jsonl, here):
     code, out, _ = kragx("gold", "from-logs", log, "--skip-broken")
     assert code == 0
     assert "left out, as they cannot be read: 1 lines, the first" in out
+
+
+def test_no_column(kragx, jsonl, here):
+    """A field can be left unread."""
+    code, out, _ = kragx("gold", "from-logs", jsonl(*LOG), "--column", "thumbs=")
+    assert (code, "thumbs" in out) == (0, False)
 
 
 def test_masks(kragx, jsonl, here):
@@ -102,7 +111,7 @@ def test_refused(kragx, jsonl, here, options, said):
 def test_korean(kragx, jsonl, here, monkeypatch):
     """Every sentence is said in Korean."""
     monkeypatch.setenv("KRAGX_LANG", "ko")
-    log = jsonl(*LOG, *({"question": f"질문 {k}"} for k in range(5)))
+    log = jsonl(*LOG, *({"question": f"질문 {k}", "lang": "ko"} for k in range(5)))
     log.write_text(log.read_text() + "{")
     options = ("-n", "3", "--slice", "lang", "--skip-broken")
     for more in ((), ("--gold-from", "clicks"), ("--gold-from", "thumbs")):
@@ -110,4 +119,18 @@ def test_korean(kragx, jsonl, here, monkeypatch):
         code, out, _ = kragx("gold", "from-logs", log, *options, *more)
         assert code == 0
         assert "실제 질문" in out
-        assert not {"asks", "drawn", "numbers", "biased"} & {*re.findall("[a-z]+", out)}
+        assert not {"asks", "drawn", "numbers", "biased", "phone"} & {*re.findall("[a-z]+", out)}
+
+
+def test_korean_errors(kragx, jsonl, here, monkeypatch):
+    """What is wrong in a log is said in Korean too, with what to do."""
+    log = jsonl({"question": "Q", "time": "soon"}, {"question": 3}, {"question": None})
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    code, _, problem = kragx("gold", "from-logs", log)
+    assert code == 3
+    assert "question: 있어야 할 값: 텍스트 또는 메시지 목록. 실제 값: 3" in problem
+    assert "--skip-broken으로 그런 줄을 제외하세요" in problem
+    _, out, _ = kragx("gold", "from-logs", log, "--skip-broken")
+    assert "시각. 실제 값: 'soon'" in out
+    _, _, problem = kragx("gold", "from-logs", log, "--skip-broken", "--keep", "x")
+    assert "--keep: 어느 줄에도 'x' 필드가 없습니다" in problem

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 
 import pytest
 
 from kragx import evaluate, read_dataset
+from kragx.data.databases import database
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.records import question_record
 from kragx.errors import DataError, UsageError
@@ -31,19 +33,26 @@ def _doc(name, text="text"):
     return {"id": name, "text": text}
 
 
+T = 1_700_000_000
+
 LOG = (
     {
         "question": "How do I reset my password?",
-        "time": 1,
+        "time": T + 1,
         "retrieved": [_doc("d1", "mail a@b.kr")],
     },
     {
         "question": "how can I reset the password",
-        "time": 3,
+        "time": T + 3,
         "retrieved": [_doc("d2")],
         "thumbs": "up",
     },
-    {"question": "How do I reset my password?", "time": 2, "answer": "ask a@b.kr", "click": "d9"},
+    {
+        "question": "How do I reset my password?",
+        "time": T + 2,
+        "answer": "ask a@b.kr",
+        "click": "d9",
+    },
     {"question": "환불 되나요?", "thumbs": "down", "lang": "ko", "retrieved": [_doc("d3")]},
     {"question": "환불 되나요?", "lang": "en", "retrieved": []},
 )
@@ -59,7 +68,7 @@ def test_by_hand(tmp_path):
     assert (query.text, query.weight, query.inclusion, query.gold) == (LOG[0]["question"], 3, 1, ())
     assert [doc.id for doc in answer.documents] == ["d2"]
     assert (refund[0].weight, refund[1].documents) == (2, ())
-    assert "5 asks from 1970-01-01 to 1970-01-01" in made.scope
+    assert "5 asks from 2023-11-14 to 2023-11-14" in made.scope
     again = gold_from_logs(tmp_path / "a.jsonl", Masker(()))
     assert [query.id for query, _ in again.questions()] == [
         query.id for query, _ in made.questions()
@@ -84,6 +93,34 @@ def test_masked_everywhere(tmp_path):
     assert sorted(masks) == ["[email 2]", "[email 3]"]
     assert made.masked == {"email": 6}
     assert "@" not in json.dumps(question_record(query, answer))
+    assert ([*made.questions()], made.masked, made.n_unmasked) == (
+        [(query, answer)],
+        {"email": 6},
+        0,
+    )
+
+
+def test_quoted(tmp_path):
+    """A value that is quoted, as it is not understood, is masked."""
+    row = {"question": "Where?", "feedback": "mail a@b.kr"}
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", row), read_masks())
+    assert "not 'mail [email 1]'" in made.cautions[0]
+    assert made.masked == {}
+
+
+def test_not_masked(tmp_path):
+    """Ids, keys and numbers stay, as documents are known by them; that they do is said."""
+    metadata = {"who@b.kr": 1, "cards": [4111111111111111, 3], "from": "c@d.kr"}
+    record = {
+        "question": "Where?",
+        "retrieved": [{"id": "a@b.kr", "text": "T", "metadata": metadata}],
+        "click": "a@b.kr",
+    }
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", record), read_masks(), gold_from="clicks")
+    ((query, answer),) = made.questions()
+    assert answer.documents[0].id == query.gold[0].id == "a@b.kr"
+    assert (made.n_unmasked, made.to_dict()["n_unmasked"], made.masked) == (4, 4, {"email": 1})
+    assert "4 ids, keys and values that look like personal data" in made.to_text()
 
 
 def test_kept_fields(tmp_path):
@@ -101,23 +138,110 @@ def test_kept_fields(tmp_path):
 def test_sessions(tmp_path):
     """What was asked before in a session is history, in order of time, and parts questions."""
     rows = [
-        {"question": "And how much?", "session": "a", "time": 2},
-        {"question": "What is A?", "session": "a", "time": 1},
-        {"question": "What is B?", "session": "b", "time": 1},
-        {"question": "And how much?", "session": "b", "time": 2},
-        {"question": "What is A", "session": "c", "time": 5},
-        {"question": "and how much", "session": "c", "time": 6},
+        {"question": "And how much?", "session": "a", "time": T + 2},
+        {"question": "What is A?", "session": "a", "time": T + 1},
+        {"question": "What is B?", "session": "b", "time": T + 1},
+        {"question": "And how much?", "session": "b", "time": T + 2},
+        {"question": "What is A", "session": "c", "time": T + 5},
+        {"question": "and how much", "session": "c", "time": T + 6},
     ]
     made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
     found = {
         (q.text, tuple(turn.content for turn in q.history)): q.weight for q, _ in made.questions()
     }
     assert found == {
-        ("What is A?", ()): 2,
+        ("What is A", ()): 2,
         ("What is B?", ()): 1,
         ("And how much?", ("What is A",)): 2,
         ("And how much?", ("What is B?",)): 1,
     }
+
+
+def test_paths(tmp_path):
+    """A kept field may stand in metadata, and in a cell of JSON; the question has it as its own."""
+    rows = [
+        {"question": "Where?", "metadata": {"tier": tier}, "env": json.dumps({"os": system})}
+        for tier, system in (("free", "mac"), ("free", "mac"), ("paid", "mac"), ("paid", "linux"))
+    ]
+    path = _log(tmp_path / "a.jsonl", *rows)
+    made = gold_from_logs(path, Masker(()), keep=["metadata.tier", "env.os"])
+    queries = [query for query, _ in made.questions()]
+    kept = {(query.metadata["tier"], query.metadata["env.os"]): query.weight for query in queries}
+    assert kept == {("free", "mac"): 2, ("paid", "mac"): 1, ("paid", "linux"): 1}
+    made = gold_from_logs(path, Masker(()), n=1, by="metadata.tier")
+    assert (made.n_questions, made.design["by"]) == (2, "metadata.tier")
+
+
+def test_no_such_field(tmp_path):
+    """A field that no line has is refused, with the ones that there are."""
+    path = _log(tmp_path / "a.jsonl", {"question": "Where?", "tier": "free"})
+    with pytest.raises(DataError, match=r"--keep: no line has 'teir'; perhaps you meant 'tier'"):
+        gold_from_logs(path, Masker(()), keep=["tier", "teir"])
+    with pytest.raises(DataError, match=r"--slice: no line has 'lang'; valid: question, tier"):
+        gold_from_logs(path, Masker(()), n=1, by="lang")
+
+
+def test_no_order_of_lines(tmp_path):
+    """Lines in another order give the same wordings, and the same draw with slices."""
+    rows = [
+        {"question": text, "lang": ["ko", "en", "ja"][k % 3], "time": T + k}
+        for k in range(60)
+        for text in (f"How do I cook {k} eggs?", f"how can I cook {k} eggs")
+    ]
+
+    def drawn(name, rows, **options):
+        made = gold_from_logs(_log(tmp_path / name, *rows), Masker(()), keep=["lang"], **options)
+        return sorted((q.id, q.text, q.inclusion) for q, _ in made.questions())
+
+    for seed, options in enumerate(({}, {"n": 12, "by": "lang"}, {"n": 12})):
+        mixed = random.Random(seed).sample(rows, len(rows))
+        assert drawn("a.jsonl", rows, **options) == drawn("b.jsonl", mixed, **options)
+
+
+def test_long_sessions(tmp_path):
+    """The ten questions before are history, and no more; a session of thousands is warned of."""
+    rows = [
+        {"question": f"Is {k} a prime?", "session": "web", "time": T + k} for k in range(1, 1002)
+    ]
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
+    histories = {query.text: [t.content for t in query.history] for query, _ in made.questions()}
+    assert histories["Is 900 a prime?"] == [f"Is {k} a prime?" for k in range(890, 900)]
+    assert histories["Is 3 a prime?"] == ["Is 1 a prime?", "Is 2 a prime?"]
+    assert "a session has 1001 asks, and is hardly one conversation" in made.to_text()
+    assert made.to_dict()["cautions"] == [*made.cautions]
+    made = gold_from_logs(_log(tmp_path / "b.jsonl", *rows[:1000]), Masker(()))
+    assert not made.cautions
+
+
+def test_ratings(tmp_path):
+    """A 1 of a scale to 5 is no thumb up; a 0 is down where none is -1, and that is said."""
+    rows = [{"question": f"question {k}", "vote": k % 5 + 1} for k in range(10)]
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
+    assert (made.n_up, made.n_down) == (0, 0)
+    assert (
+        "there are ratings among the thumbs, as 2, so that a 1 may be the worst" in made.to_text()
+    )
+    with pytest.raises(DataError, match="no thumbs"):
+        gold_from_logs(tmp_path / "a.jsonl", Masker(()), gold_from="thumbs")
+    rows = [{"question": f"question {k}", "vote": k % 2} for k in range(10)]
+    made = gold_from_logs(_log(tmp_path / "b.jsonl", *rows), Masker(()))
+    assert (made.n_up, made.n_down) == (5, 5)
+    assert "a 0 is taken as a thumb down, as none is -1" in made.cautions[0]
+    rows.append({"question": "another", "vote": -1})
+    made = gold_from_logs(_log(tmp_path / "c.jsonl", *rows), Masker(()))
+    assert (made.n_up, made.n_down, made.cautions) == (5, 1, [])
+
+
+def test_logged_twice(tmp_path):
+    """A file that is named twice is refused; asks of one id, time and question are counted."""
+    row = {"id": "r1", "time": T, "question": "Where?"}
+    path = _log(tmp_path / "a.jsonl", row, {**row, "time": T + 1}, {**row, "id": "r2"})
+    assert not gold_from_logs(path, Masker(())).cautions
+    with pytest.raises(UsageError, match=r"a\.jsonl is named twice, and would count twice"):
+        gold_from_logs([path, tmp_path / "b" / ".." / "a.jsonl"], Masker(()))
+    again = _log(tmp_path / "c.jsonl", row, {"question": "Where?", "time": T})
+    (caution,) = gold_from_logs([path, again], Masker(())).cautions
+    assert "with the same id, time and question: 1; all count" in caution
 
 
 def _many(tmp_path, n=60):
@@ -182,6 +306,13 @@ def test_lists_that_differ(tmp_path):
     chances = {query.text: query.inclusion for query, _ in made.questions()}
     assert chances.pop("question 20") == 1
     assert [*chances.values()] == pytest.approx([9 / 49] * 9)
+    assert not made.cautions
+    short = _log(tmp_path / "short.jsonl", *rows[:20])
+    made = gold_from_logs(path, Masker(()), n=10, results=[files[0], short])
+    assert "--results knows 20 of 50 questions, and says nothing of" in made.cautions[0]
+    strange = _log(tmp_path / "d.jsonl", {**rows[0], "query_id": "q1"})
+    with pytest.raises(DataError, match="--results: knows none of the 50 questions of the logs"):
+        gold_from_logs(path, Masker(()), n=10, results=[files[0], strange])
     with pytest.raises(UsageError, match="name two or more"):
         gold_from_logs(path, Masker(()), n=10, results=files[:1])
 
@@ -201,6 +332,10 @@ def test_doubt(tmp_path):
     made = gold_from_logs(path, Masker(()), n=10, store=store)
     assert made.design["towards"] == ["doubt"]
     assert {query.text: query.inclusion for query, _ in made.questions()}["question 1"] == 1
+    assert "--store knows 3 of 50 questions" in made.cautions[0]
+    other = _log(tmp_path / "b.jsonl", *({"question": f"other {k}"} for k in range(50)))
+    with pytest.raises(DataError, match="--store: knows none of the 50 questions"):
+        gold_from_logs(other, Masker(()), n=10, store=store)
 
 
 def test_biased_gold(tmp_path):
@@ -217,6 +352,11 @@ def test_biased_gold(tmp_path):
         assert "people" in made.to_dict()["biased"]
         assert "3 asks" in made.scope
         assert "and not of the others" in made.scope
+    assert "that people rated up and whose documents are logged" in rated.scope
+    rows = [{"question": "A?", "thumbs": "up"}, {"question": "B?", "thumbs": "down"}]
+    for n, problem in enumerate(("rated up do not say what was retrieved", "no thumb .* is up")):
+        with pytest.raises(DataError, match=f"thumbs: .*{problem}"):
+            gold_from_logs(_log(tmp_path / "c.jsonl", *rows[n:]), Masker(()), gold_from="thumbs")
     with pytest.raises(DataError, match="clicks: no clicks in the logs"):
         gold_from_logs(_log(tmp_path / "b.jsonl", LOG[3]), Masker(()), gold_from="clicks")
 
@@ -238,8 +378,11 @@ def test_a_gold_file(tmp_path):
 
 def test_a_workshop(tmp_path):
     """A workshop has the documents of the logs, masked; questions keep weight, chance, history."""
-    rows = [*LOG, {"question": "And?", "session": "s", "retrieved": [{"text": "no id"}], "time": 9}]
-    rows.append({"question": "First?", "session": "s", "time": 8})
+    rows = [
+        *LOG,
+        {"question": "And?", "session": "s", "retrieved": [{"text": "no id"}], "time": T + 9},
+    ]
+    rows.append({"question": "First?", "session": "s", "time": T + 8})
     made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), read_masks(), n=3)
     assert any(query.history for query, _ in made.questions())
     open_workshop(made, tmp_path / "shop")
@@ -265,6 +408,34 @@ def test_a_workshop(tmp_path):
     assert all("@" not in (doc.text or "") for doc in workshop.documents.values())
     with pytest.raises(UsageError, match="there is a workshop already"):
         open_workshop(made, tmp_path / "shop")
+
+
+@pytest.mark.parametrize("place", ["insert_rows", "secret"])
+def test_interrupted(tmp_path, monkeypatch, place):
+    """Ctrl-C while a workshop is made leaves nothing of it, and what was there; it can be made."""
+    made = gold_from_logs(_log(tmp_path / "a.jsonl", *LOG), Masker(()))
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "notes.txt").write_text("mine")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if place == "secret":
+            patch.setattr(Workshop, "secret", property(interrupt))
+        else:
+            patch.setattr(database, "insert_rows", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_workshop(made, shop)
+        with pytest.raises(KeyboardInterrupt):
+            open_workshop(made, tmp_path / "new")
+    assert [path.name for path in shop.iterdir()] == ["notes.txt"]
+    assert not (tmp_path / "new").exists()
+    open_workshop(made, shop)
+    with Workshop.open(shop).store() as store:
+        suggested = [row for row in store.after({}) if isinstance(row, SuggestedDocument)]
+    assert {row.document for row in suggested} == {"d2"}
 
 
 def test_no_documents(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 
 import pytest
 
@@ -116,16 +117,7 @@ GOOD = json.dumps({"question": "Where?"})
             ('{"frage": "x"}',),
             r"a\.jsonl:1: question: no field has a usual name .* there are frage",
         ),
-        ((GOOD, '{"question": "x", "time": "soon"}'), r"a\.jsonl:2: time: a time as .* not 'soon'"),
-        ((GOOD, '{"question": "x", "vote": "maybe"}'), r"a\.jsonl:2: vote: up or down"),
-        (
-            (GOOD, '{"question": "x", "retrieved": 3}'),
-            r"a\.jsonl:2: retrieved: a list of documents",
-        ),
-        (
-            (GOOD, '{"question": "x", "retrieved": [{"score": 1}]}', "{"),
-            r"a\.jsonl:2: retrieved\[0\].*neither \(and 1 more\)",
-        ),
+        ((GOOD, '{"question": "x", "history": 3}', "{"), r"a\.jsonl:2: history.*\(and 1 more\)"),
         (
             (GOOD, '{"question": 3}'),
             r"a\.jsonl:2: question: a text, or messages is expected, not 3",
@@ -138,6 +130,39 @@ def test_broken(tmp_path, lines, said):
     """What is wrong is said by line and field, with what to do."""
     with pytest.raises(DataError, match=said):
         _asked(_write(tmp_path / "a.jsonl", *lines))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("time", "01/31/2026 9:30", "time: a time as .* not '01/31/2026 9:30'"),
+        ("time", 0.53, "time: a time as .* not 0.53"),
+        ("feedback", "틀렸어요", "feedback: up or down, 1 or -1, true or false is expected"),
+        ("retrieved", 3, "retrieved: a list of documents or ids is expected, not 3"),
+        ("retrieved", [{"score": 1}], r"retrieved\[0\].*neither"),
+    ],
+)
+def test_not_understood(tmp_path, field, value, said):
+    """An ask stays whose time, thumb or list is not understood; how many is said, and the first."""
+    row = json.dumps({"question": "x", field: value})
+    logs = Logs([_write(tmp_path / "a.jsonl", GOOD, row, row, GOOD)])
+    for _ in range(2):  # read again it is the same
+        asked = [*logs.questions()]
+        assert len(asked) == 4
+        assert (asked[1].time, asked[1].thumbs, asked[1].retrieved) == (None, None, None)
+        (caution,) = logs.cautions
+        assert re.search(rf"not understood in 2 lines.*a\.jsonl:2: {said}", caution)
+
+
+def test_not_understood_where_it_is_named(tmp_path):
+    """A field that somebody names must be understood; one that is named empty is not read."""
+    path = _write(tmp_path / "a.jsonl", json.dumps({"question": "x", "vote": "maybe"}))
+    with pytest.raises(DataError, match=r"a\.jsonl:1: vote: up or down"):
+        _asked(path, columns={"thumbs": "vote"})
+    logs = Logs([path], {"thumbs": "", "session": ""})
+    assert ([question.thumbs for question in logs.questions()], logs.cautions) == ([None], [])
+    with pytest.raises(UsageError, match="--column question=: write question=column"):
+        Logs([path], {"question": ""})
 
 
 def test_encoding(tmp_path):
@@ -168,6 +193,22 @@ def test_rows_of_tables(tmp_path):
         _asked(_write(tmp_path / "a.csv", *rows))
     with pytest.raises(DataError, match=r"a\.csv:2: question: .* there are frage, zeit"):
         _asked(_write(tmp_path / "a.csv", "frage,zeit", "Wo?,1"))
+
+
+def test_unclosed_quotes(tmp_path):
+    """How many lines a quote takes that is closed far below, or never, is said."""
+    rows = ["question,time", '"Where?",', '"How?,', *(f"Q{k}?," for k in range(100))]
+    path = _write(tmp_path / "a.csv", *rows)
+    with pytest.raises(DataError, match=r"a\.csv:3: not valid CSV.*takes 101 lines"):
+        _asked(path)
+    logs = Logs([path], skip_broken=True)
+    texts = [question.text for question in logs.questions()]
+    assert texts == ["Where?"]
+    assert "takes 101 lines" in str(logs.broken[0])
+    path = _write(tmp_path / "b.csv", *rows, '"Why?",', "Who?,")
+    logs = Logs([path], skip_broken=True)
+    assert [question.text for question in logs.questions()] == ["Where?", "Who?"]
+    assert "takes 102 lines" in str(logs.broken[0])
 
 
 def test_left_out(tmp_path):
