@@ -26,6 +26,8 @@ from kragx import (
 )
 from kragx.data.formats.gold import write_goldset
 from kragx.data.gold_diff import diff_gold
+from kragx.data.problems import DataWarning
+from kragx.data.reading import read_run
 from kragx.data.source import Reading
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 
@@ -202,6 +204,21 @@ def test_other_tools_and_beir(tmp_path: Path) -> None:
     queries.write_text('\n{"_id": "q1", "text": "one?", "weight": -1}')
     with pytest.raises(DataError, match=r"queries\.jsonl:2: weight: must be how often"):
         read_dataset(str(tmp_path))
+
+
+def test_results_beside_gold(tmp_path: Path) -> None:
+    """Weights of results count by the gold set alone: said where it has none, else the same."""
+    results = tmp_path / "results.jsonl"
+    write_results(DATASET, RUN, results)
+    plain = GoldDataset(tuple(Query(query.id, query.text, GOLD) for query in DATASET), "plain")
+    with pytest.warns(DataWarning, match="results: its questions stand for .*: plain has no"):
+        read_run(str(results), plain)
+    assert read_run(str(results), DATASET).results.keys() == RUN.results.keys()
+    other = GoldDataset((Query("q1", "one?", GOLD, weight=5), *DATASET.queries[1:]), "other")
+    with pytest.raises(DataError, match="query 'q1' has weight 5 in other and 3 in results; quest"):
+        evaluate(other, str(results), match="id")
+    write_results(plain, RUN, results)
+    assert evaluate(other, str(results), match="id", metrics=["mrr@5"])["mrr@5"] == 1.0
 
 
 def test_too_much(tmp_path: Path) -> None:
