@@ -47,8 +47,8 @@ class Beir:
         """
         problems.file = str(self.qrels)
         judged = [(line, *row.values()) for line, row in qrels_records(self.qrels, problems)]
-        asked = {query_id for _, query_id, _ in judged}
-        queries = _some(self.queries, asked, _query)
+        query_ids = {query_id for _, query_id, _ in judged}
+        queries = _some(self.queries, query_ids, _query)
         ids = {name for *_, grades in judged for name in grades}
         corpus = _some(_file(self.folder, "corpus"), ids)
         for line, query_id, grades in judged:
