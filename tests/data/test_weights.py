@@ -124,7 +124,9 @@ def test_a_cell_that_is_no_weight(tmp_path: Path) -> None:
     """Of a table the row is named; an empty cell says nothing."""
     path = tmp_path / "gold.csv"
     path.write_text("query_id,query,gold,weight\nq1,one?,[],2\nq2,two?,[],\nq3,three?,[],many\n")
-    with pytest.raises(DataError, match=r"gold\.csv:4: weight: must be a number, not 'many'"):
+    with pytest.raises(
+        DataError, match=r"gold\.csv:4: weight: must be a number, not 'many'; write how"
+    ):
         read_dataset(str(path))
     path.write_text("query_id,query,gold,asked\nq1,one?,[],2\nq2,two?,[],\n")
     dataset = read_dataset(str(path), columns={"weight": "asked"})
