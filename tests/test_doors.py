@@ -738,10 +738,13 @@ def document_rows(cell: Cell, folder: Path) -> Values:
         for rank, doc in reversed([*enumerate(documents, start=1)]):
             number = {"grade": doc.grade} if isinstance(doc, Gold) else {"rank": rank}
             metadata = {f"metadata.{name}": value for name, value in doc.metadata.items()}
-            of_query = {"Query ID": query.id, "query": query.text}
-            yield {**of_query, "doc_id": doc.id, "text": doc.text, **metadata, **number}
+            yield {**of_query(query), "doc_id": doc.id, "text": doc.text, **metadata, **number}
         if not documents:
-            yield {"Query ID": query.id, "query": query.text}
+            yield of_query(query)
+
+    def of_query(query: Query) -> dict[str, Any]:
+        asks = {"Weight": query.weight, "Inclusion": query.inclusion}
+        return {"Query ID": query.id, "query": query.text, **asks}
 
     def frame(documents: Callable[[Query], Sequence[Gold | Doc]]) -> Any:
         return pandas.DataFrame(
@@ -822,7 +825,7 @@ _TREC = frozenset(
         "weights",
     }
 )
-_ROWS = frozenset({"alternatives", "facts", "weights"})
+_ROWS = frozenset({"alternatives", "facts"})
 _OF_IDS = _TREC | {"texts"}
 _OTHERS = frozenset({f"match: {name}" for name in MATCHES if name not in RAG_METHODS})
 

@@ -1,6 +1,7 @@
 """The one way in for data: a file, table or Python value as a gold set, a run, or both."""
 
 import unicodedata
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,16 +12,19 @@ from kragx.data.corpus import as_corpus
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.document_rows import Role
+from kragx.data.formats.format import STANDS_FOR
 from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.objects import gold_of, results_of, shape_of
 from kragx.data.objects.shape import BOTH
+from kragx.data.problems import DataWarning
 from kragx.data.released import release_of
 from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
 from kragx.errors import DataError, UsageError, shorten
 from kragx.printing import phrase
+from kragx.warned import outside
 
 _SIGNS = " ?!.,;:…\"'“”‘’「」"
 
@@ -188,10 +192,14 @@ def read_run(
         role: the same.
 
     Raises:
-        DataError: the source has mistakes, or holds no retrieved lists.
+        DataError: the source has mistakes, or holds no retrieved lists; or it says that a question
+            stands for other asks than `dataset` does.
         UsageError: it is no run, or has not one list for each query of `dataset`.
     """
-    return read_run_rows(source, dataset, columns, role=role)[1]
+    rows, run = read_run_rows(source, dataset, columns, role=role)
+    if dataset is not None and dataset.weights is not None and rows is not None:
+        _check_asks(dataset, rows)
+    return run
 
 
 def read_run_rows(
@@ -262,12 +270,36 @@ def _rows_and_run(
     run = replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
     if dataset is None:
         return rows, run
+    if rows.weights is not None and dataset.weights is None:
+        message = phrase(
+            "{results}: its questions stand for different numbers of asks, which count only where "
+            "the gold set says them: {gold} has no weight and inclusion",
+            results=rows.name,
+            gold=dataset.name,
+        )
+        warnings.warn(message, DataWarning, stacklevel=outside())
     texts = {query.id: query.text for query in rows if query.text is not None}
     if reading.problems.n_numbered == len(rows):
         by_question = _by_question(rows, run, dataset)
         if by_question is not run:  # the rows' numbers are ids of nothing then
             return None, _with_ids_of(dataset, by_question, texts)
     return rows, _with_ids_of(dataset, run, texts)
+
+
+def _check_asks(dataset: GoldDataset, rows: GoldDataset) -> None:
+    """Questions stand for the same asks in gold and results, where both say for how many."""
+    if all(query.weight == query.inclusion == 1 for query in rows):
+        return
+    for query in rows:
+        for name in STANDS_FOR if query.id in dataset else ():
+            wanted, here = getattr(dataset[query.id], name), getattr(query, name)
+            if wanted != here:
+                raise DataError(
+                    f"query {query.id!r} has {name} {wanted:g} in {dataset.name} and {here:g} in "
+                    f"{rows.name}",
+                    remedy="questions stand for the same asks in both: correct one of them, or "
+                    "leave weight and inclusion out of the results",
+                )
 
 
 def _is_whole(value: object) -> bool:

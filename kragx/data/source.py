@@ -16,7 +16,7 @@ from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.document_columns import fields_of, hint
 from kragx.data.formats.document_rows import DocumentRows, Role
-from kragx.data.formats.format import Fields
+from kragx.data.formats.format import STANDS_FOR, Fields
 from kragx.data.formats.jsonl import (
     Place,
     ending,
@@ -37,7 +37,6 @@ from kragx.data.rules import RULES_EXAMPLE, RuleSet
 from kragx.data.rules_read import names_any, names_forbidden, names_searches, rules_before
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
-from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import phrase
 
@@ -156,10 +155,10 @@ class Reading:
     @cached_property
     def may_weigh(self) -> bool:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
-        names = (WEIGHT, INCLUSION)
-        return any(
-            name in self.columns or names_any(self.source, self.path, names, name) is not False
-            for name in names
+        names = tuple(form(name) for name in STANDS_FOR for form in (str, str.title, str.upper))
+        read = (self.source, self.path) if self.beir is None else (self.beir.queries,) * 2
+        return not self.columns.keys().isdisjoint(STANDS_FOR) or any(
+            names_any(*read, names, name) is not False for name in names
         )
 
     @property

@@ -199,7 +199,7 @@ def validate(
     try:
         unequal(weights_of(queries), reading.name)
     except DataError as error:
-        problems.add(None, error.field, error.problem)
+        problems.add(None, error.field, f"{error.problem}; {error.remedy}")
     compared = {
         name: _compared(summary[name], shares, len(queries))
         for name, shares in (targets or {}).items()

@@ -14,6 +14,15 @@ from kragx.errors import DataError, shorten
 WEIGHT, INCLUSION = "weight", "inclusion"
 """The fields of a question."""
 
+MOST = 1e50
+"""The largest weight; weight over inclusion is at most its square, which can be squared in turn."""
+
+REMEDIES = {
+    WEIGHT: "write how many asks it stands for, or leave it out, which is 1",
+    INCLUSION: "write a share such as 0.25, or leave it out where all were taken",
+}
+"""What to write instead of what is none."""
+
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
@@ -35,12 +44,15 @@ def clean_weight(value: object) -> float:
     """How many asks a question stands for; 1 where nobody says.
 
     Raises:
-        DataError: it is no finite number, or below 0.
+        DataError: it is no finite number, below 0, or above `MOST`.
     """
-    weight = clean_number(value, WEIGHT)
+    weight = _number(value, WEIGHT)
     if weight is not None and weight < 0:
         problem = f"must be how often the question is asked, 0 or more, not {shorten(value)}"
-        raise DataError(problem, field=WEIGHT)
+        raise DataError(problem, field=WEIGHT, remedy=REMEDIES[WEIGHT])
+    if weight is not None and weight > MOST:
+        problem = f"must be at most {MOST:g}, not {shorten(value)}"
+        raise DataError(problem, field=WEIGHT, remedy=REMEDIES[WEIGHT])
     return 1.0 if weight is None else weight
 
 
@@ -48,16 +60,26 @@ def clean_inclusion(value: object) -> float:
     """The chance with which a question was drawn; 1 where nobody says.
 
     Raises:
-        DataError: it is no number above 0 and at most 1.
+        DataError: it is no number above 0 and at most 1, or below 1 / `MOST`.
     """
-    inclusion = clean_number(value, INCLUSION)
+    inclusion = _number(value, INCLUSION)
+    if inclusion is not None and 0 < inclusion < 1 / MOST:
+        problem = f"must be at least {1 / MOST:g}, not {shorten(value)}"
+        raise DataError(problem, field=INCLUSION, remedy=REMEDIES[INCLUSION])
     if inclusion is not None and not 0 < inclusion <= 1:
         problem = (
             "must be the chance with which the question was drawn, above 0 and at most 1, not "
             f"{shorten(value)}"
         )
-        raise DataError(problem, field=INCLUSION)
+        raise DataError(problem, field=INCLUSION, remedy=REMEDIES[INCLUSION])
     return 1.0 if inclusion is None else inclusion
+
+
+def _number(value: object, field: str) -> float | None:
+    try:
+        return clean_number(value, field)
+    except DataError as error:
+        raise DataError(error.problem, field=field, remedy=REMEDIES[field]) from None
 
 
 def weights_said(asks: ArrayLike, inclusion: ArrayLike) -> Floats | None:

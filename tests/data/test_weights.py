@@ -26,6 +26,8 @@ from kragx import (
 )
 from kragx.data.formats.gold import write_goldset
 from kragx.data.gold_diff import diff_gold
+from kragx.data.problems import DataWarning
+from kragx.data.reading import read_run
 from kragx.data.source import Reading
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 
@@ -122,11 +124,123 @@ def test_a_cell_that_is_no_weight(tmp_path: Path) -> None:
     """Of a table the row is named; an empty cell says nothing."""
     path = tmp_path / "gold.csv"
     path.write_text("query_id,query,gold,weight\nq1,one?,[],2\nq2,two?,[],\nq3,three?,[],many\n")
-    with pytest.raises(DataError, match=r"gold\.csv:4: weight: must be a number, not 'many'"):
+    with pytest.raises(
+        DataError, match=r"gold\.csv:4: weight: must be a number, not 'many'; write how"
+    ):
         read_dataset(str(path))
     path.write_text("query_id,query,gold,asked\nq1,one?,[],2\nq2,two?,[],\n")
     dataset = read_dataset(str(path), columns={"weight": "asked"})
     assert [query.weight for query in dataset] == [2.0, 1.0]
+
+
+TABLE = """query_id,question,doc_id,grade,rank,weight,inclusion
+q1,one?,a,1,1,5,1
+q1,one?,b,,2,,1.0
+q2,two?,a,1,2,2,0.5
+q2,two?,c,,1,,
+q3,three?,,,,1,
+"""
+
+
+def test_a_row_a_document(tmp_path: Path) -> None:
+    """A table's columns weigh its questions, as gold and as results, and are no metadata."""
+    path = tmp_path / "both.csv"
+    path.write_text(TABLE)
+    dataset, _ = read_results(str(path))
+    for gold in (dataset, read_dataset(str(path))):
+        assert [(query.weight, query.inclusion) for query in gold] == [(5, 1), (2, 0.5), (1, 1)]
+        assert not any(item.metadata for query in gold for item in query.gold)
+    assert evaluate(str(path), match="id", metrics=["mrr@5"])["mrr@5"] == pytest.approx(7 / 9)
+    path.write_text(TABLE.replace("weight", "asks").replace("inclusion", "chance"))
+    columns = {"weight": "asks", "inclusion": "chance"}
+    assert read_dataset(str(path), columns=columns).weights is not None
+    (row, *_) = TABLE.replace("weight", "Weight").splitlines()
+    path.write_text(TABLE.replace(TABLE.splitlines()[0], row))
+    assert Reading(str(path)).may_weigh
+    assert read_dataset(str(path)).queries == dataset.queries
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "b,,2,,1.0",
+            "b,,2,4,1.0",
+            "3: weight: 4 here, and 5 on line 2; a question has one weight",
+        ),
+        ("b,,2,,1.0", "b,,2,,0.5", "3: inclusion: 0.5 here, and 1 on line 2; a question has one"),
+        ("2,2,0.5", "2,-1,0.5", "4: weight: must be how often the question is asked.*-1.*; write"),
+        ("2,2,0.5", "2,abc,0.5", "4: weight: must be a.*'abc'.*; write how many asks"),
+        ("2,2,0.5", "2,nan,0.5", "4: weight: must be a.*'nan'.*; write how many asks"),
+        ("2,2,0.5", "2,2,1.5", "4: inclusion: must be the chance.*1.5; write a share"),
+    ],
+)
+def test_a_row_a_document_that_is_wrong(
+    tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    """What is no weight, and rows of one question that disagree, are refused by line."""
+    path = tmp_path / "both.csv"
+    path.write_text(TABLE.replace(before, after))
+    with pytest.raises(DataError, match=message):
+        read_dataset(str(path))
+
+
+def test_other_tools_and_beir(tmp_path: Path) -> None:
+    """Samples of ragas, AutoRAG and DeepEval and queries of BEIR weigh, too."""
+    asks = {"weight": 5, "inclusion": 0.5}
+    for row in (
+        {"user_input": "one?", "reference_contexts": ["a"]},
+        {"qid": "q1", "query": "one?", "retrieval_gt": ["a"]},
+        {"input": "one?", "context": ["a"], "retrieval_context": ["a"]},
+    ):
+        (query,) = read_dataset([row | asks])
+        assert (query.weight, query.inclusion, dict(query.metadata)) == (5, 0.5, {})
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta\t1\n")
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "A"}')
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text(json.dumps({"_id": "q1", "text": "one?", **asks}))
+    (query,) = read_dataset(str(tmp_path))
+    assert (query.weight, query.inclusion) == (5, 0.5)
+    assert Reading(str(tmp_path)).may_weigh
+    queries.write_text('\n{"_id": "q1", "text": "one?", "weight": -1}')
+    with pytest.raises(DataError, match=r"queries\.jsonl:2: weight: must be how often"):
+        read_dataset(str(tmp_path))
+
+
+def test_results_beside_gold(tmp_path: Path) -> None:
+    """Weights of results count by the gold set alone: said where it has none, else the same."""
+    results = tmp_path / "results.jsonl"
+    write_results(DATASET, RUN, results)
+    plain = GoldDataset(tuple(Query(query.id, query.text, GOLD) for query in DATASET), "plain")
+    with pytest.warns(DataWarning, match="results: its questions stand for .*: plain has no"):
+        read_run(str(results), plain)
+    assert read_run(str(results), DATASET).results.keys() == RUN.results.keys()
+    other = GoldDataset((Query("q1", "one?", GOLD, weight=5), *DATASET.queries[1:]), "other")
+    with pytest.raises(DataError, match="query 'q1' has weight 5 in other and 3 in results; quest"):
+        evaluate(other, str(results), match="id")
+    write_results(plain, RUN, results)
+    assert evaluate(other, str(results), match="id", metrics=["mrr@5"])["mrr@5"] == 1.0
+
+
+def test_too_much(tmp_path: Path) -> None:
+    """What squares of weights would not hold is refused by line, with a remedy, not a crash."""
+    path = tmp_path / "gold.jsonl"
+    row = {"query_id": "q1", "query": "one?", "gold": [{"id": "d1"}]}
+    for field, value, message in (
+        ("weight", 1e155, r"must be at most 1e\+50, not 1e\+155; write how many asks"),
+        ("weight", 1e308, r"must be at most 1e\+50"),
+        ("inclusion", 1e-320, "must be at least 1e-50, not 1e-320; write a share"),
+    ):
+        path.write_text(json.dumps(row | {field: value}))
+        (problem,) = [entry for entry in validate(str(path)).problems if entry.level == "error"]
+        assert (problem.line, problem.field) == (1, field)
+        with pytest.raises(DataError, match=rf"gold\.jsonl:1: {field}: {message}"):
+            read_dataset(str(path))
+    most = GoldDataset(
+        (Query("q1", "one?", GOLD, weight=1e50, inclusion=1e-50), DATASET.queries[1])
+    )
+    assert evaluate(most, RUN, match="id", metrics=["mrr@5"])["mrr@5"] == 1.0
 
 
 def test_all_0(tmp_path: Path) -> None:
@@ -145,7 +259,8 @@ def test_all_0(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=message):
             read()
-    assert any(message in problem.message for problem in validate(str(path)).problems)
+    (problem,) = [entry for entry in validate(str(path)).problems if message in entry.message]
+    assert problem.message.endswith("; say how often each is asked, or leave the field out")
 
 
 def test_records_read_fast_and_slowly_weigh_alike(tmp_path: Path) -> None:

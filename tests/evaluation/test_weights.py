@@ -26,6 +26,7 @@ from kragx import (
 )
 from kragx.app import config
 from kragx.app.pipeline import run as run_config
+from kragx.data.problems import DataWarning
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 from kragx.evaluation.parts import part
@@ -348,4 +349,6 @@ def test_a_report_has_them_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "numbers of" in str(report)
     plain = GoldDataset(tuple(replace(query, weight=1) for query in report.dataset))
     write_gold(plain, "gold.jsonl")
-    assert "weights" not in run_config(config.load(Path("kragx.yaml")), progress=False).to_dict()
+    with pytest.warns(DataWarning, match="results: .*: gold has no weight and inclusion"):
+        report = run_config(config.load(Path("kragx.yaml")), progress=False)
+    assert "weights" not in report.to_dict()

@@ -1,6 +1,6 @@
 """BEIR's folders: ``corpus.jsonl``, ``queries.jsonl`` and a file of qrels for each split."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,11 @@ from typing import Any
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import qrels_records
 from kragx.data.problems import Problems
-from kragx.errors import DataError
+from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
+from kragx.errors import DataError, inside
 
 _DEFAULT = "test"
+_Check = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Beir:
         """Of folder and split: ``scifact-test``."""
         return f"{self.folder.absolute().name}-{self.qrels.stem}"
 
+    @property
+    def queries(self) -> Path:
+        """The file of the questions."""
+        return _file(self.folder, "queries")
+
     def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
         """A record of the format `gold` for each query that has qrels, with its line there.
 
@@ -40,12 +47,13 @@ class Beir:
         """
         problems.file = str(self.qrels)
         judged = [(line, *row.values()) for line, row in qrels_records(self.qrels, problems)]
-        queries = _some(_file(self.folder, "queries"), {query_id for _, query_id, _ in judged})
+        query_ids = {query_id for _, query_id, _ in judged}
+        queries = _some(self.queries, query_ids, _query)
         ids = {name for *_, grades in judged for name in grades}
         corpus = _some(_file(self.folder, "corpus"), ids)
         for line, query_id, grades in judged:
             if query_id not in queries:
-                message = f"{query_id!r} is not in {_file(self.folder, 'queries')}"
+                message = f"{query_id!r} is not in {self.queries}"
                 problems.add(line, "query-id", message, query_id=query_id)
                 continue
             query = queries[query_id]
@@ -54,6 +62,7 @@ class Beir:
                 for name, grade in grades.items()
             ]
             about = {"query": query.get("text"), "metadata": query.get("metadata")}
+            about |= {name: query[name] for name in (WEIGHT, INCLUSION) if name in query}
             yield line, {"query_id": query_id, **about, "gold": gold}
 
 
@@ -122,9 +131,23 @@ def _file(folder: Path, name: str) -> Path:
     return packed if packed.is_file() else folder / f"{name}.jsonl"
 
 
-def _some(path: Path, ids: set[str]) -> dict[str, Mapping[str, Any]]:
+def _as_it_is(_: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    return record
+
+
+def _some(path: Path, ids: set[str], check: _Check = _as_it_is) -> dict[str, Mapping[str, Any]]:
     """The records of a file that have these ids."""
     records = read_records(path, Problems(str(path), strict=True))
     return {
-        str(record["_id"]): record for _, record in records if str(record.get("_id", "")) in ids
+        str(record["_id"]): check(f"{path}:{line}", record)
+        for line, record in records
+        if str(record.get("_id", "")) in ids
     }
+
+
+def _query(place: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A query, which says nothing impossible of what it stands for."""
+    with inside(path=place):
+        clean_weight(record.get(WEIGHT))
+        clean_inclusion(record.get(INCLUSION))
+    return record

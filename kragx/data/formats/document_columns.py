@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Collection, Mapping
 
 from kragx.data.formats.passages import column_like, in_yaml
+from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.printing import phrase
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -20,6 +21,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("grade", "rating", "label", "relevance", "relevance_grade", "rel", "gain"),
         *("judgement", "judgment", "등급", "평점"),
     ),
+    WEIGHT: (WEIGHT,),
+    INCLUSION: (INCLUSION,),
 }
 """What a column may be called that holds it; spaces, hyphens and capitals make no difference."""
 
@@ -39,7 +42,10 @@ ORDERS = ("rank", "score", "distance")
 """What says in which order documents stand, the likeliest first."""
 
 NUMBERS = (*ORDERS, "grade")
-"""Those of them that hold numbers."""
+"""Those of them that hold numbers of documents."""
+
+OF_QUESTIONS = ("query_id", "query", WEIGHT, INCLUSION)
+"""Those of them that say something of the question alone."""
 
 
 def fields_of(

@@ -5,7 +5,7 @@ A question to which there is no document has a row in which nothing else stands.
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, Literal, NamedTuple
@@ -16,6 +16,7 @@ from kragx.data.formats.document_columns import (
     ANSWERS,
     NAMES,
     NUMBERS,
+    OF_QUESTIONS,
     ORDERS,
     fields_of,
     hint,
@@ -25,12 +26,19 @@ from kragx.data.formats.document_columns import (
 from kragx.data.formats.passages import column_like, in_yaml
 from kragx.data.problems import DataWarning, Problems
 from kragx.data.text import read_number
+from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.errors import DataError, nearest, shorten
 from kragx.printing import phrase
 from kragx.warned import outside
 
 Role = Literal["gold", "results"]
 """What a table with a row for each document may hold."""
+
+_STANDS_FOR: Mapping[str, Callable[[object], float]] = {
+    WEIGHT: clean_weight,
+    INCLUSION: clean_inclusion,
+}
+"""What a question stands for, and what takes it."""
 
 _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": "doc_id"}
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
@@ -48,10 +56,11 @@ class _Row(NamedTuple):
 
 @dataclass
 class _Question:
-    """What rows say of a question: its first line and text, its gold and documents with lines."""
+    """What rows say of a question: its first line and text, asks, gold and documents with lines."""
 
     line: int | None
     text: str | None = None
+    asks: dict[str, tuple[int | None, float]] = field(default_factory=dict)
     gold: dict[object, tuple[int | None, dict[str, Any]]] = field(default_factory=dict)
     retrieved: list[tuple[float, int | None, dict[str, Any]]] = field(default_factory=list)
 
@@ -97,7 +106,7 @@ class DocumentRows:
             if fields.keys() & {*NUMBERS} and (lacking := hint(header, columns)):
                 raise DataError(lacking, path=problems.file)
             return None
-        unused = {"gold": ORDERS, "results": ("grade",), None: ()}[expected]
+        unused = {"gold": ORDERS, "results": ("grade", *_STANDS_FOR), None: ()}[expected]
         for name, column in columns.items():
             stands_in = {name, _INSTEAD.get(name)} & fields.keys()
             if column not in header and name in NAMES and name not in unused and not stands_in:
@@ -132,6 +141,7 @@ class DocumentRows:
             record: dict[str, Any] = {"query_id": query_id}
             if question.text is not None:
                 record["query"] = question.text
+            record |= {name: number for name, (_, number) in question.asks.items()}
             if "gold" in holds:
                 record["gold"] = [item for _, item in question.gold.values()]
             if "results" in holds:
@@ -172,6 +182,13 @@ class DocumentRows:
                     self.problems.add(line, self.fields[name], _no_number(cells[name]))
                     return None
                 cells[name] = number
+        for name in filter(cells.__contains__, _STANDS_FOR):
+            try:
+                cells[name] = _stands_for(name, cells[name])
+            except DataError as error:
+                problem = "; ".join(filter(None, (error.problem, error.remedy)))
+                self.problems.add(line, self.fields[name], problem)
+                return None
         columns = {*self.fields.values()}
         beside = {
             str(name).removeprefix("metadata."): cell
@@ -251,7 +268,8 @@ class DocumentRows:
             )
             self._report(row, "query", problem)
         question.text = question.text or text or None
-        if cells.keys() <= {"query_id", "query"}:
+        self._add_asks(row, question)
+        if cells.keys() <= {*OF_QUESTIONS}:
             return
         doc_id = cells.get("doc_id")
         document = present(
@@ -268,6 +286,22 @@ class DocumentRows:
             self._judge(row, document, holds["gold"], question)
         if "results" in holds:
             self._rank(row, document, holds["results"], question)
+
+    def _add_asks(self, row: _Row, question: _Question) -> None:
+        """Add what a row says that the question stands for, of which all its rows say the same."""
+        for name in filter(row.cells.__contains__, _STANDS_FOR):
+            number = row.cells[name]
+            line, before = question.asks.setdefault(name, (row.line, number))
+            if number != before:
+                problem = phrase(
+                    "{number} here, and {other} on line {line}; a question has one {name}: keep "
+                    "one, or give the column another name if it is of documents",
+                    number=f"{number:g}",
+                    other=f"{before:g}",
+                    line=line,
+                    name=name,
+                )
+                self._report(row, name, problem)
 
     def _judge(
         self, row: _Row, document: Mapping[str, Any], number: str, question: _Question
@@ -359,6 +393,12 @@ class DocumentRows:
         query_id = row.cells.get(self._key)
         named = None if query_id is None else str(query_id)
         self.problems.add(row.line, self.fields.get(name), problem, query_id=named)
+
+
+def _stands_for(name: str, cell: object) -> float | None:
+    """What a cell says that a question stands for; None where it says nothing."""
+    number = None if cell is None else read_number(str(cell).strip())
+    return None if cell is None else _STANDS_FOR[name](cell if number is None else number)
 
 
 def _no_number(cell: object) -> str:

@@ -54,6 +54,9 @@ Kind = Literal[
 ]
 """What a field holds, so that the cells of tables can be read."""
 
+STANDS_FOR: Mapping[str, Kind] = {WEIGHT: "number", INCLUSION: "number"}
+"""The fields that say what a question stands for."""
+
 
 @dataclass(frozen=True)
 class Format:
@@ -138,9 +141,14 @@ class Fields:
             metadata=self.metadata(),
             history=self._cleaned("history", as_turns, history, self.mender) or (),
             forbidden=self.forbidden(),
-            weight=self._cleaned("", clean_weight, self.record.get(WEIGHT)) or 0.0,
-            inclusion=self._cleaned("", clean_inclusion, self.record.get(INCLUSION)) or 1.0,
+            **self.stands_for(),
         )
+
+    def stands_for(self) -> dict[str, Any]:
+        """How many asks the question stands for, and its chance of having been drawn."""
+        weight = self._cleaned("", clean_weight, self.record.get(WEIGHT))
+        inclusion = self._cleaned("", clean_inclusion, self.record.get(INCLUSION))
+        return {WEIGHT: 1.0 if weight is None else weight, INCLUSION: inclusion or 1.0}
 
     def rest(self) -> dict[str, Any]:
         """What a record holds besides the format's fields."""

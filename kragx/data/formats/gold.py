@@ -35,7 +35,15 @@ from typing import Any
 
 from kragx.data.documents import Doc, doc_record, present
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.formats.format import FORBIDDEN_IDS, Fields, Format, Kind, Question, Read
+from kragx.data.formats.format import (
+    FORBIDDEN_IDS,
+    STANDS_FOR,
+    Fields,
+    Format,
+    Kind,
+    Question,
+    Read,
+)
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_parquet
 from kragx.data.formats.parquet_written import write_questions
@@ -43,7 +51,7 @@ from kragx.data.formats.records import query_record, question_record, rules_reco
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
 from kragx.data.search_records import SEARCHES
-from kragx.data.weights import INCLUSION, WEIGHT, weights_of
+from kragx.data.weights import weights_of
 from kragx.errors import UsageError
 
 _QUERY: Mapping[str, Kind] = {
@@ -58,8 +66,7 @@ _QUERY: Mapping[str, Kind] = {
     "gold": "json",
     FORBIDDEN: "json",
     FORBIDDEN_IDS: "gold ids",
-    WEIGHT: "number",
-    INCLUSION: "number",
+    **STANDS_FOR,
 }
 _RESULT: Mapping[str, Kind] = {
     "retrieved": "json",

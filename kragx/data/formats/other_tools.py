@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.data.formats.format import Fields, Format, Read
+from kragx.data.formats.format import STANDS_FOR, Fields, Format, Read
 from kragx.data.formats.jsonl import file_name, read_records
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
@@ -44,6 +44,7 @@ def _autorag(fields: Fields) -> Read:
         answerable=fields.flag("answerable"),
         reference=answers[0] if answers else None,
         metadata=fields.metadata(**fields.rest(), other_references=answers[1:]),
+        **fields.stands_for(),
     )
     yield query, None
 
@@ -57,6 +58,7 @@ AUTORAG = Format(
         "generation_gt": "texts",
         "answerable": "flag",
         "metadata": "json",
+        **STANDS_FOR,
     },
     marks=("retrieval_gt", "qid"),
     read=_autorag,
@@ -125,6 +127,7 @@ def _sample(fields: Fields, names: Mapping[str, str]) -> Read:
         answerable=fields.flag("answerable"),
         reference=fields.text(reference),
         metadata=fields.metadata(**fields.rest(), response=fields.text(response)),
+        **fields.stands_for(),
     )
     lists = [fields.record.get(name) for name in (found, "retrieved_context_ids")]
     docs = starmap(Doc, _contexts(fields, found, "retrieved_context_ids"))
@@ -153,6 +156,7 @@ RAGAS = Format(
         "answerable": "flag",
         "query_id": "word",
         "metadata": "json",
+        **STANDS_FOR,
         "question": "text",
         "ground_truth_contexts": "gold texts",
         "contexts": "texts",
@@ -176,6 +180,7 @@ DEEPEVAL = Format(
         "actual_output": "text",
         "query_id": "word",
         "metadata": "json",
+        **STANDS_FOR,
     },
     marks=("retrieval_context",),
     read=_deepeval,

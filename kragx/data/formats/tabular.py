@@ -23,6 +23,7 @@ from kragx.data.formats.jsonl import ending, json_value, open_bytes, unique_keys
 from kragx.data.formats.parquet import Table
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.text import Mender, read_number
+from kragx.data.weights import REMEDIES
 from kragx.errors import DataError, UsageError, inside, nearest, shorten
 
 Row = tuple[int, dict[str, Any]]
@@ -252,7 +253,8 @@ def named(
         try:
             record = _record(row, fields)
         except DataError as error:
-            problems.add(line, error.field, error.problem)
+            remedy = f"; {error.remedy}" if error.remedy else ""
+            problems.add(line, error.field, error.problem + remedy)
         else:
             yield line, record
     required = (*_QUESTIONS, *(reader.key for reader in FORMATS.values()))
@@ -280,7 +282,11 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
             if kind in ("gold ids", "gold texts"):
                 record[name] = []
             continue
-        value = _value(cell, kind, column)
+        try:
+            value = _value(cell, kind, column)
+        except DataError as error:
+            error.remedy = error.remedy or REMEDIES.get(name, "")
+            raise
         if name == "metadata" and isinstance(value, dict):
             parts = value
         elif name.startswith("metadata."):
