@@ -25,8 +25,11 @@ class Asks:
 
     Attributes:
         texts: (t) distinct questions, masked.
+        alone: (t) the same, the masks of each counted from 1, as they are in every log.
+        values: (t) a number for what is masked in each; 0 for nothing.
         of_text: (n) which of them each ask is.
         around: (n) a number for what stands around it: history and kept fields; 0 for nothing.
+        around_masked: (n) the same of what is masked, for ids.
         times: (n) NaN where the log does not say.
         thumbs: (n) 1 up, -1 down, 0 none.
         has_list: (n) whether the log says what was retrieved.
@@ -36,8 +39,11 @@ class Asks:
     """
 
     texts: Sequence[str]
+    alone: Sequence[str]
+    values: Keys
     of_text: Ints
     around: Keys
+    around_masked: Keys
     times: Floats
     thumbs: NDArray[np.int8]
     has_list: Bools
@@ -64,12 +70,18 @@ def gathered(
     values: dict[str, int] = {}
     sessions: dict[str, int] = {}
     of_text, of_slice, of_session = array("q"), array("q"), array("q")
-    around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
+    around, masked, times = array("Q"), array("Q"), array("d")
+    thumbs, lists = array("b"), array("b")
+    alone: list[tuple[str, int]] = []
     clicks: dict[int, tuple[str, ...]] = {}
     for ask, question in enumerate(questions):
-        of_text.append(numbers.setdefault(masker.text(question.text), len(numbers)))
+        text = masker.text(question.text)
+        of_text.append(numbers.setdefault(text, len(numbers)))
+        if len(alone) < len(numbers):
+            alone.append((text, 0) if text == question.text else _alone(question.text, masker))
         beside = [turn.to_dict() for turn in question.history], fields_of(question.record, keep)
         around.append(key_of(to_json(beside)) if any(beside) else 0)
+        masked.append(key_of(to_json(masker.anew().within(beside))) if any(beside) else 0)
         value = "" if by is None else to_json(value_at(question.record, by))
         of_slice.append(values.setdefault(value, len(values)))
         is_alone = question.session is None or bool(question.history)
@@ -80,11 +92,13 @@ def gathered(
         lists.append(question.retrieved is not None)
         if question.clicks:
             clicks[ask] = question.clicks
-    texts = [*numbers]
     asks = Asks(
-        texts,
+        [*numbers],
+        [text for text, _ in alone],
+        np.array([values for _, values in alone], np.uint64),
         np.array(of_text, np.int64),
         np.array(around, np.uint64),
+        np.array(masked, np.uint64),
         np.array(times, np.float64),
         _thumbs(np.array(thumbs, np.int8)),
         np.array(lists, bool),
@@ -94,6 +108,12 @@ def gathered(
     )
     _put_sessions(asks, np.array(of_session, np.int64))
     return asks
+
+
+def _alone(text: str, masker: Masker) -> tuple[str, int]:
+    """A text as it is masked by itself, and a number for what is masked in it."""
+    masker = masker.anew()
+    return masker.text(text), key_of(repr(masker.values))
 
 
 def fields_of(record: Any, keep: Sequence[str]) -> dict[str, Any]:
@@ -112,13 +132,16 @@ def _put_sessions(asks: Asks, sessions: Ints) -> None:
     """Note what was asked before in each session, as what stands around a question."""
     within = np.flatnonzero(sessions >= 0)
     order = within[np.lexsort((within, asks.times[within], sessions[within]))]
-    last, before, key = -1, -1, 0
+    last, before, key, masked = -1, -1, 0, 0
     for ask in order.tolist():
         session = int(sessions[ask])
         if session == last:
             asks.before[ask] = before
             asks.around[ask] ^= np.uint64(key)
+            asks.around_masked[ask] ^= np.uint64(masked)
         else:
-            last, key = session, 0
-        before = ask
-        key = key_of(f"{key} {exact(asks.texts[asks.of_text[ask]])}")
+            last, key, masked = session, 0, 0
+        before, text = ask, asks.of_text[ask]
+        written = exact(asks.alone[text])
+        key = key_of(f"{key} {asks.values[text]} {written}")
+        masked = key_of(f"{masked} {written}")

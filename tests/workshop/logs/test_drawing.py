@@ -38,7 +38,7 @@ LOG = (
         "retrieved": [_doc("d1", "mail a@b.kr")],
     },
     {
-        "question": "how can I reset the password",
+        "question": "how can I reset my password",
         "time": 3,
         "retrieved": [_doc("d2")],
         "thumbs": "up",
@@ -86,6 +86,29 @@ def test_masked_everywhere(tmp_path):
     assert "@" not in json.dumps(question_record(query, answer))
 
 
+def test_ids_and_masks(tmp_path):
+    """Ids are those of any order and any log: what is masked parts questions, and names none."""
+    first, second = "010-1234-5678", "010-8765-4321"
+    rows = [
+        {"question": f"whose is {first}?"},
+        {"question": f"Whose is {first}"},
+        {"question": f"whose is {second}?"},
+        {"question": "and mine?", "history": [{"role": "user", "content": f"I am {first}"}]},
+        {"question": f"call {second}", "session": "a", "time": 1},
+        {"question": "and then?", "session": "a", "time": 2},
+    ]
+
+    def ids(*rows):
+        made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), read_masks())
+        return sorted((query.id, query.weight) for query, _ in made.questions())
+
+    assert [weight for _, weight in ids(*rows)].count(2) == 1
+    assert len(ids(*rows)) == 5
+    assert ids(*rows) == ids(*rows[::-1])
+    swapped = json.dumps(rows).replace(first, "010-5555-5555")
+    assert [name for name, _ in ids(*json.loads(swapped))] == [name for name, _ in ids(*rows)]
+
+
 def test_kept_fields(tmp_path):
     """What differs in a kept field is another question; `query_type` is the query's own."""
     path = _log(tmp_path / "a.jsonl", *LOG)
@@ -113,7 +136,7 @@ def test_sessions(tmp_path):
         (q.text, tuple(turn.content for turn in q.history)): q.weight for q, _ in made.questions()
     }
     assert found == {
-        ("What is A?", ()): 2,
+        ("What is A", ()): 2,
         ("What is B?", ()): 1,
         ("And how much?", ("What is A",)): 2,
         ("And how much?", ("What is B?",)): 1,
