@@ -148,16 +148,16 @@ def _plain(name: str, text: str) -> str:
     digits = re.sub(r"\D", "", text)
     if len(digits) < 7 or re.search(r"[^\W\d_]", text):
         return re.sub(r"\s", "", text)
-    return _TRUNK.sub(r"\1", digits) if name == "phone" else digits
+    return _CODE_1.sub("", digits) if name == "phone" else digits
 
 
 _AT = re.compile(r"\s?[(\[{<]\s?(?:at|a|@)\s?[)\]}>]\s?|%40|@|\s?[(\[]?골뱅이[)\]]?\s?|\sat\s")
 _DOT = re.compile(r"\s?[(\[{<]\s?(?:dot|\.)\s?[)\]}>]\s?|\sdot\s|\s?[점닷]\s?")
 _SPELT = str.maketrans("공영일이삼사오육칠팔구", "00123456789")
-_NOT_SAID = re.compile(r"^\(?(?:(?:\+|00)\s?(?:82|44)|82(?=[\s.)-]))")
-"""The codes of countries in which numbers begin with a 0 at home."""
-
-_TRUNK = re.compile(r"^0?(0[1-9]\d+)$|^(?:00)?1(?=[2-9]\d{9}$)")
+_NOT_SAID = re.compile(
+    r"^\(?(?:(?:\+|00)\s?(?:82|44)|82(?=[\s.)-]))\)?[\s.-]*\(?0?\)?"  # 0 is said within the country
+)
+_CODE_1 = re.compile(r"^(?:00)?1(?=[2-9]\d{9}$)")
 
 
 def read_masks(path: Path | None = None) -> Masker:
@@ -206,7 +206,7 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
     if any(not match[0] for match in compiled.finditer(_PROBE)):
         problems.append(f"{name}.pattern: it finds nothing at all, too; write x+ for x*")
         return None
-    wrong = [key for key in _LISTS if not isinstance(options.get(key) or [], list)]
+    wrong = [key for key in _LISTS if not _is_list(options.get(key))]
     problems += [
         f"{name}.{key}: a list of words is expected, not {shorten(options[key])}; write "
         f"{key}: [{shorten(options[key])}]"
@@ -223,6 +223,12 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
         _words(options.get("not_after"), _BETWEEN),
         _words(options.get("not_near"), ""),
     )
+
+
+def _is_list(words: object) -> bool:
+    if words is None:
+        return True
+    return isinstance(words, list) and all(isinstance(word, (str, int)) for word in words)
 
 
 def _words(words: Sequence[object] | None, end: str) -> re.Pattern[str] | None:

@@ -3,7 +3,7 @@
 Left out are case, punctuation that stands beside no digit, and spaces beside Hangul; greetings
 before a comma, requests to be told, ``the``, thanks; in Korean polite endings, the particle of an
 object before the last word or what asks, and those of topic and subject where the last word can
-have no object (되나요, 얼마예요) — each only as the text's single particle. All else stays in its
+have no object (되나요, 얼마예요), each only as the single particle of a text. All else stays in its
 place: numbers, signs (``-5``, ``%``, ``≥``), negations, pronouns, ``a`` (a letter, too), what tells
 who, when, where, or from what to what.
 """
@@ -16,17 +16,15 @@ import unicodedata
 # -- Characters ------------------------------------------------------------------------------------
 
 _UNSEEN = re.compile("[\x00\u00ad\u200b-\u200f\u2060\ufeff\ufe00-\ufe0f]")
-_SMALL = re.compile("[¹²³¼-¾⁰-₉⅐-ⅿ↉①-⓿❶-➓㉈-㉟㊀-㊿]")
-"""Digits that NFKC would make plain ones: ``5²`` is not 52, ``1½`` not 11/2."""
+_SMALL = re.compile("[ª²³¹º¼-¾ʰ-ˣ\u2070-\u209c⅐-ⅿ↉①-⓿❶-➓㉈-㉟㊀-㊿]")
+"""What NFKC would make plain digits and letters: ``5²`` is not 52, ``1½`` not 11/2."""
 
-_DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-") | {
-    0x2018: "'",
-    0x2019: "'",
-    0x201C: '"',
-    0x201D: '"',
-}
+_SAME = str.maketrans("‐‑‒–—―−‘’“”", "-------''\"\"")
+_OPENS = re.compile(r"(?:^|(?<=[\s(\[{]))[!.](?=\w)")
+"""Before a word these are signs: ``!ready``, ``.NET``."""
+
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,]|\.\d{3})")
-_PLAIN = r""",:;.?!"()\[\]{}…·ㆍ、。「」『』'"""
+_PLAIN = r""",:;.?!"()\[\]{}…·、。「」『』'"""
 _MARKS = re.compile(
     rf"(?<![^\s\w{_PLAIN}])(?<!\d)[{_PLAIN}]++(?![^\s\w]|\d)|(?<=\d)[,:;.…、。](?=\s|$)|[?.]+$"
     r"|(?<=[a-z]{2})-(?=[a-z]{2})|(?<=[가-힣])-(?=[가-힣])|(?<=[요까])~+(?=\s|$)"
@@ -83,14 +81,14 @@ _WHAT = re.compile(
 # By letters (NFD), as an ending melts into the syllable before it: 합니까 is 하 and ㅂ니까.
 _POLITE = re.compile(
     "(?:"
-    + unicodedata.normalize("NFD", "습니까|나요|는가요|은가요|어요|아요|여요|에요|지요|죠")
+    + unicodedata.normalize("NFD", "습니까|나요|는가요|은가요|어요|아요|에요|지요|죠")
     + "|\u11b8\u1102\u1175\u1101\u1161|\u11ab\u1100\u1161\u110b\u116d)$"
 )
 _MELTED = {"해요": "하", "돼요": "되", "되요": "되", "하니": "하", "되니": "되", "있니": "있"}
 _MELTED |= {"없니": "없", "예요": "이"}
 _NUMERAL = re.compile("[일이삼사오육칠팔구십백천만억조영공제]+")
 _ASKS = re.compile("언제|어떻게|왜|얼마|무엇|어디|며칠|몇|안$|못$")
-_HAS_NO_OBJECT = re.compile("되|얼마|무엇|언제|어디|며칠|있$|없$|가능하|필요하|걸리|남")
+_HAS_NO_OBJECT = re.compile("(?:되|있|없|가능하|필요하|걸리|남|남았)$|얼마|무엇|언제|어디|며칠")
 _PARTICLES = {"은": True, "을": True, "이": True, "는": False, "를": False, "가": False}
 """Each with whether it stands behind a consonant."""
 
@@ -119,7 +117,8 @@ def _folded(text: str) -> str:
     text = _SMALL.sub(" \x00\\g<0>\x00 ", _UNSEEN.sub("", text))
     parts = text.split("\x00")  # every second is a small digit, and stays as it is
     parts[::2] = [unicodedata.normalize("NFKC", part).casefold() for part in parts[::2]]
-    whole = " ".join("".join(parts).translate(_DASHES).split())
+    whole = " ".join("".join(parts).translate(_SAME).split())
+    whole = _OPENS.sub(r"\\\g<0>\\", whole)
     return _THOUSANDS.sub(lambda match: match[0].replace(",", ""), whole)
 
 
