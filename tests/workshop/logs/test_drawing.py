@@ -94,8 +94,8 @@ def test_ids_and_masks(tmp_path):
         {"question": f"Whose is {first}"},
         {"question": f"whose is {second}?"},
         {"question": "and mine?", "history": [{"role": "user", "content": f"I am {first}"}]},
-        {"question": f"call {second}", "session": "a", "time": 1},
-        {"question": "and then?", "session": "a", "time": 2},
+        {"question": f"call {second}", "session": "a", "time": "2026-01-31"},
+        {"question": "and then?", "session": "a", "time": "2026-02-01"},
     ]
 
     def ids(*rows):
