@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ def gathered(
             alone.append((text, 0) if text == question.text else _alone(question.text, masker))
         beside = [turn.to_dict() for turn in question.history], fields_of(question.record, keep)
         around.append(key_of(to_json(beside)) if any(beside) else 0)
-        masked.append(key_of(to_json(masker.anew().within(beside))) if any(beside) else 0)
+        masked.append(key_of(to_json(replace(masker).within(beside))) if any(beside) else 0)
         value = "" if by is None else to_json(value_at(question.record, by))
         of_slice.append(values.setdefault(value, len(values)))
         is_alone = question.session is None or bool(question.history)
@@ -112,7 +112,7 @@ def gathered(
 
 def _alone(text: str, masker: Masker) -> tuple[str, int]:
     """A text as it is masked by itself, and a number for what is masked in it."""
-    masker = masker.anew()
+    masker = replace(masker)  # that knows nothing yet
     return masker.text(text), key_of(repr(masker.values))
 
 

@@ -108,10 +108,6 @@ class Masker:
                 before, masked = masked, mask.pattern.sub(partial(self._masked, mask), masked)
         return text if masked == plain else masked
 
-    def anew(self) -> Masker:
-        """The same masks, of which nothing is known yet."""
-        return Masker(self.masks, self.is_own)
-
     @property
     def values(self) -> list[tuple[str, str]]:
         """What was masked, each value once, as it is compared."""
