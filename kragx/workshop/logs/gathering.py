@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,11 @@ class Asks:
 
     Attributes:
         texts: (t) distinct questions, masked.
+        alone: (t) the same, the masks of each counted from 1, as they are in every log.
+        values: (t) a number for what is masked in each; 0 for nothing.
         of_text: (n) which of them each ask is.
         around: (n) a number for what stands around it: history and kept fields; 0 for nothing.
+        around_masked: (n) the same of what is masked, for ids.
         times: (n) NaN where the log does not say.
         thumbs: (n) 1 up, -1 down, 0 none.
         has_list: (n) whether the log says what was retrieved.
@@ -46,8 +49,11 @@ class Asks:
     """
 
     texts: Sequence[str]
+    alone: Sequence[str]
+    values: Keys
     of_text: Ints
     around: Keys
+    around_masked: Keys
     times: Floats
     thumbs: NDArray[np.int8]
     has_list: Bools
@@ -78,17 +84,23 @@ def gathered(
     values: dict[str, int] = {}
     sessions: dict[str, int] = {}
     of_text, of_slice, of_session = array("q"), array("q"), array("q")
-    around, times, thumbs, lists = array("Q"), array("d"), array("b"), array("b")
+    around, masked, times = array("Q"), array("Q"), array("d")
+    thumbs, lists = array("b"), array("b")
     names = array("Q")
     met: set[str] = set()
     known: Mapping[str, Any] = {}
+    alone: dict[str, tuple[str, int]] = {}
     clicks: dict[int, tuple[str, ...]] = {}
     for ask, question in enumerate(questions):
-        of_text.append(numbers.setdefault(masker.text(question.text), len(numbers)))
+        text = masker.text(question.text)
+        of_text.append(numbers.setdefault(text, len(numbers)))
+        if text != question.text and text not in alone:
+            alone[text] = _alone(question.text, masker)
         fields = fields_of(question.record, keep)
         met.update(fields)
         beside = [turn.to_dict() for turn in question.history], fields
         around.append(key_of(to_json(beside)) if any(beside) else 0)
+        masked.append(key_of(to_json(replace(masker).within(beside))) if any(beside) else 0)
         value = "" if by is None else to_json(fields.get(_name(by)))
         of_slice.append(values.setdefault(value, len(values)))
         is_alone = question.session is None or bool(question.history)
@@ -109,8 +121,11 @@ def gathered(
     texts, text_rows = _in_order(numbers, of_text)
     asks = Asks(
         texts,
+        [alone.get(text, (text, 0))[0] for text in texts],
+        np.array([alone.get(text, (text, 0))[1] for text in texts], np.uint64),
         text_rows,
         np.array(around, np.uint64),
+        np.array(masked, np.uint64),
         np.array(times, np.float64),
         _thumbs(np.array(thumbs, np.int8)),
         np.array(lists, bool),
@@ -136,6 +151,12 @@ def gathered(
         )
     _put_sessions(asks, np.array(of_session, np.int64))
     return asks
+
+
+def _alone(text: str, masker: Masker) -> tuple[str, int]:
+    """A text as it is masked by itself, and a number for what is masked in it."""
+    masker = replace(masker)  # that knows nothing yet
+    return masker.text(text), key_of(repr(masker.values))
 
 
 def fields_of(record: Any, keep: Sequence[str]) -> dict[str, Any]:
@@ -168,17 +189,18 @@ def _put_sessions(asks: Asks, sessions: Ints) -> None:
     within = np.flatnonzero(sessions >= 0)
     order = within[np.lexsort((within, asks.times[within], sessions[within]))]
     last, before = -1, -1
-    turns: deque[str] = deque(maxlen=N_TURNS)
+    turns: deque[tuple[str, int]] = deque(maxlen=N_TURNS)
     for ask in order.tolist():
         session = int(sessions[ask])
         if session == last:
             asks.before[ask] = before
             asks.around[ask] ^= np.uint64(key_of(to_json([*turns])))
+            asks.around_masked[ask] ^= np.uint64(key_of(to_json([text for text, _ in turns])))
         else:
             last = session
             turns.clear()
-        before = ask
-        turns.append(exact(asks.texts[asks.of_text[ask]]))
+        before, text = ask, asks.of_text[ask]
+        turns.append((exact(asks.alone[text]), int(asks.values[text])))
     longest = int(np.bincount(sessions[within]).max()) if len(within) else 0
     if longest > _LONGEST:
         asks.cautions.append(

@@ -22,7 +22,7 @@ from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.metrics.match_table import Floats, Ints
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
-from kragx.workshop.logs.folding import Folded, fold
+from kragx.workshop.logs.folding import Folded, Forms, fold
 from kragx.workshop.logs.gathering import N_TURNS, Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
@@ -315,16 +315,18 @@ def _no_gold(asks: Asks, gold_from: GoldFrom | None, path: str) -> DataError:
 
 def _folded(asks: Asks) -> tuple[Folded, Ints]:
     """The questions, and which of them each ask is."""
-    pairs = np.stack([asks.of_text.astype(np.uint64), asks.around], axis=1)
+    rows = np.stack([asks.of_text.astype(np.uint64), asks.around], axis=1)
     _, firsts, forms, counts = np.unique(
-        pairs, axis=0, return_index=True, return_inverse=True, return_counts=True
+        rows, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
-    folded = fold(asks.texts, asks.of_text[firsts], asks.around[firsts], counts)
+    of_text, around, masked = asks.of_text, asks.around, asks.around_masked
+    distinct = Forms(of_text[firsts], around[firsts], masked[firsts], counts, asks.values)
+    folded = fold(asks.alone, distinct)
     return folded, folded.groups[forms.reshape(-1)]
 
 
 def query_id(key: int) -> str:
-    """The id of a question: the same in every log."""
+    """The id of a question: the same in every log, and of nothing that is masked."""
     return f"q-{key:016x}"
 
 

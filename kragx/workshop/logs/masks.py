@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import yaml
 
 from kragx.data.formats.jsonl import open_text, read_text
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import ConfigError, nearest
+from kragx.errors import ConfigError, nearest, shorten
 
 _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\s?일", re.IGNORECASE)
 """What every text has that holds something to mask by kragx's own patterns."""
@@ -24,6 +25,8 @@ _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\
 _FULL_WIDTH = {0xFF01 + place: 0x21 + place for place in range(94)} | {0x3000: " "}
 
 _KEYS = {"pattern", "check", "context", "near", "not_after", "not_near", "as"}
+_LISTS = ("context", "near", "not_after", "not_near")
+_PROBE = "a1 @."
 _BEFORE, _AFTER = 40, 25
 """So many characters before and behind a find are close to it."""
 
@@ -95,12 +98,20 @@ class Masker:
 
     def text(self, text: str) -> str:
         """A text without what is masked."""
-        if not self.masks or (not self.is_own and not _MAYBE.search(text)):
+        plain = unicodedata.normalize("NFC", text).translate(_FULL_WIDTH)
+        if not self.masks or (not self.is_own and not _MAYBE.search(plain)):
             return text
-        masked = plain = text.translate(_FULL_WIDTH)
+        masked = plain
         for mask in self.masks:
-            masked = mask.pattern.sub(partial(self._masked, mask), masked)
+            before = None
+            while masked != before:  # what stood behind a find may be one itself
+                before, masked = masked, mask.pattern.sub(partial(self._masked, mask), masked)
         return text if masked == plain else masked
+
+    @property
+    def values(self) -> list[tuple[str, str]]:
+        """What was masked, each value once, as it is compared."""
+        return [*self._numbers]
 
     def within(self, value: Any) -> Any:
         """A value whose texts are masked, in mappings and lists."""
@@ -113,15 +124,36 @@ class Masker:
     def _masked(self, mask: Mask, match: re.Match[str]) -> str:
         if not mask.is_meant(match):
             return match[0]
-        digits = re.sub(r"\D", "", match[0])
-        is_number = len(digits) > 6 and not re.search(r"[^\W\d_]", match[0])
-        digits = f"0{digits[2:].lstrip('0')}" if digits[:2] == "82" else digits
-        value = mask.name, digits if is_number else re.sub(r"\s", "", match[0].casefold())
+        value = mask.name, _plain(mask.name, match[0])
         if value not in self._numbers:
             self._last[mask.name] += 1
             self._numbers[value] = self._last[mask.name]
         self.counts[mask.name] += 1
         return f"[{mask.name} {self._numbers[value]}]"
+
+
+def _plain(name: str, text: str) -> str:
+    """What is the same however it is written."""
+    text = text.casefold()
+    if name == "email":
+        name, host = _AT.split(text, maxsplit=1) if _AT.search(text) else (text, "")
+        host = _DOT.sub(".", host).replace(".컴", ".com").replace(".넷", ".net")
+        return re.sub(r"\s", "", f"{name}@{host}")
+    if name == "phone":
+        text = _NOT_SAID.sub("0", text.translate(_SPELT))
+    digits = re.sub(r"\D", "", text)
+    if len(digits) < 7 or re.search(r"[^\W\d_]", text):
+        return re.sub(r"\s", "", text)
+    return _CODE_1.sub("", digits) if name == "phone" else digits
+
+
+_AT = re.compile(r"\s?[(\[{<]\s?(?:at|a|@)\s?[)\]}>]\s?|%40|@|\s?[(\[]?골뱅이[)\]]?\s?|\sat\s")
+_DOT = re.compile(r"\s?[(\[{<]\s?(?:dot|\.)\s?[)\]}>]\s?|\sdot\s|\s?[점닷]\s?")
+_SPELT = str.maketrans("공영일이삼사오육칠팔구", "00123456789")
+_NOT_SAID = re.compile(
+    r"^\(?(?:(?:\+|00)\s?(?:82|44)|82(?=[\s.)-]))\)?[\s.-]*\(?0?\)?"  # 0 is said within the country
+)
+_CODE_1 = re.compile(r"^(?:00)?1(?=[2-9]\d{9}$)")
 
 
 def read_masks(path: Path | None = None) -> Masker:
@@ -167,6 +199,17 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
     except re.error as error:
         problems.append(f"{name}.pattern: no regular expression: {error}")
         return None
+    if any(not match[0] for match in compiled.finditer(_PROBE)):
+        problems.append(f"{name}.pattern: it finds nothing at all, too; write x+ for x*")
+        return None
+    wrong = [key for key in _LISTS if not _is_list(options.get(key))]
+    problems += [
+        f"{name}.{key}: a list of words is expected, not {shorten(options[key])}; write "
+        f"{key}: [{shorten(options[key])}]"
+        for key in wrong
+    ]
+    if wrong:
+        return None
     return Mask(
         str(options.get("as") or name),
         compiled,
@@ -176,6 +219,12 @@ def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
         _words(options.get("not_after"), _BETWEEN),
         _words(options.get("not_near"), ""),
     )
+
+
+def _is_list(words: object) -> bool:
+    if words is None:
+        return True
+    return isinstance(words, list) and all(isinstance(word, (str, int)) for word in words)
 
 
 def _words(words: Sequence[object] | None, end: str) -> re.Pattern[str] | None:
@@ -231,6 +280,8 @@ def _is_ssn(text: str, before: str) -> bool:
 def _is_phone(text: str, before: str) -> bool:
     code = re.search(r"(?<![A-Za-z])([A-Z]{2,6})\d*[-_#/]$", before)
     if code is not None and code[1] not in _LABELS:
+        return False
+    if re.search(r"\d[A-Z]$", before):  # within a code: 1Z843A9A0433824048
         return False
     return 7 <= len(re.sub(r"\D", "", text)) <= 15
 

@@ -42,7 +42,7 @@ LOG = (
         "retrieved": [_doc("d1", "mail a@b.kr")],
     },
     {
-        "question": "how can I reset the password",
+        "question": "how can I reset my password",
         "time": T + 3,
         "retrieved": [_doc("d2")],
         "thumbs": "up",
@@ -121,6 +121,29 @@ def test_not_masked(tmp_path):
     assert answer.documents[0].id == query.gold[0].id == "a@b.kr"
     assert (made.n_unmasked, made.to_dict()["n_unmasked"], made.masked) == (4, 4, {"email": 1})
     assert "4 ids, keys and values that look like personal data" in made.to_text()
+
+
+def test_ids_and_masks(tmp_path):
+    """Ids are those of any order and any log: what is masked parts questions, and names none."""
+    first, second = "010-1234-5678", "010-8765-4321"
+    rows = [
+        {"question": f"whose is {first}?"},
+        {"question": f"Whose is {first}"},
+        {"question": f"whose is {second}?"},
+        {"question": "and mine?", "history": [{"role": "user", "content": f"I am {first}"}]},
+        {"question": f"call {second}", "session": "a", "time": "2026-01-31"},
+        {"question": "and then?", "session": "a", "time": "2026-02-01"},
+    ]
+
+    def ids(*rows):
+        made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), read_masks())
+        return sorted((query.id, query.weight) for query, _ in made.questions())
+
+    assert [weight for _, weight in ids(*rows)].count(2) == 1
+    assert len(ids(*rows)) == 5
+    assert ids(*rows) == ids(*rows[::-1])
+    swapped = json.dumps(rows).replace(first, "010-5555-5555")
+    assert [name for name, _ in ids(*json.loads(swapped))] == [name for name, _ in ids(*rows)]
 
 
 def test_kept_fields(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 
 import pytest
 
@@ -48,6 +49,7 @@ CLEAN = (
     *("order #113-1234567-1234567", "주문번호는 2024031512345678입니다", "ORD-01012345678"),
     *("version 1.2.3.4567", "python 3.11.12", "kernel 5.15.0-1053-azure", "react@18.2.0"),
     *("2024-03-15 12:30:45", "2024.03.15 ~ 2024.04.15", "192.168.10.200", "127.0.0.1:8080"),
+    *("아이콘 cart@2x.webp로", "1Z843A9A0433824048 hasn't moved"),
     *("serial 1234-5678-9012-3456", "송장번호 6123-4567-8901", "tracking 1Z999AA10123456784"),
     *("1,234,567,890원", "250 300 4500원", "우편번호 06236", "사업자번호 123-45-67890"),
     "1588-1234",
@@ -111,6 +113,42 @@ def test_the_same_value():
     assert masker.counts == {"phone": 4, "email": 2}
 
 
+SAME = (
+    ("212-555-0100", "+1 (212) 555-0100", "(212) 555-0100", "1-212-555-0100"),
+    ("020 7946 0958", "+44 20 7946 0958", "0044 20 7946 0958", "02079460958"),
+    ("010-1234-5678", "공일공 일이삼사 오육칠팔", "+82 (0)10-1234-5678", "82-10-1234-5678"),
+    ("02-123-4567", "+82 2 123 4567", "02)123-4567"),
+    ("kim@example.com", "kim (at) example (dot) com", "kim%40example.com", "KIM @ example . com"),
+    ("kim@gmail.com", "kim at gmail dot com", "kim at gmail.com", "kim골뱅이gmail.com"),
+)
+
+
+@pytest.mark.parametrize("forms", SAME, ids="={0[0]}".format)
+def test_however_it_is_written(forms):
+    """The forms of one value have one mask, and another value has another."""
+    masker = read_masks()
+    first = masker.text(f"call {forms[0]}")
+    assert {masker.text(f"call {form}") for form in forms} == {first}
+    assert masker.text("call 822-123-4567, mail lee@example.com") == (
+        f"call [phone {2 - ('@' in forms[0])}], mail [email {1 + ('@' in forms[0])}]"
+    )
+
+
+def test_side_by_side():
+    """Numbers that a slash or comma joins are masked each; so is one behind that of a list."""
+    masker = read_masks()
+    for mark in "/,":
+        joined = f"010-1234-5678{mark}010-2345-6789{mark}010-1234-5678"
+        assert masker.text(joined) == f"[phone 1]{mark}[phone 2]{mark}[phone 1]"
+    assert masker.text("3.010-1234-5678") == "3.[phone 1]"
+
+
+def test_decomposed():
+    """Hangul by its letters, as file names of macOS have it, is read as that of syllables."""
+    text = unicodedata.normalize("NFD", "전화번호 0212345678, kim골뱅이naver.com")
+    assert read_masks().text(text) == "전화번호 [phone 1], [email 1]"
+
+
 def test_resident_numbers():
     """13 digits with a day of birth that was, but for barcodes and moments, which have one, too."""
     masker = read_masks()
@@ -141,11 +179,13 @@ def test_mistakes(tmp_path):
     path = tmp_path / "masks.yaml"
     path.write_text(
         "a: {pattern: '('}\nb: {patern: x}\nc: {pattern: x, check: crd}\n"
-        "d: {pattern: x, contxt: [y]}"
+        "d: {pattern: x, contxt: [y]}\ne: {pattern: x, not_after: 5}\n"
+        "f: {pattern: x, context: abc}\ng: {pattern: x*}"
     )
     with pytest.raises(ConfigError) as raised:
         read_masks(path)
     assert [problem.partition(":")[0] for problem in raised.value.problems] == [
         *("a.pattern", "b", "c.check", "d.contxt"),
+        *("e.not_after", "f.context", "g.pattern"),
     ]
     assert "perhaps you meant 'card'?" in str(raised.value)
