@@ -11,14 +11,14 @@ from kragx.comparison.lists.list_diff import (
     remarks as remarks,
 )
 from kragx.comparison.lists.measures import jaccard, rank_biased_overlap
-from kragx.comparison.lists.question_diff import Move, QuestionDiff
+from kragx.comparison.lists.question_diff import QuestionDiff, RankMove
 from kragx.comparison.lists.side_by_side import diff_lists
 
 __all__ = [
     "Identity",
     "ListDiff",
-    "Move",
     "QuestionDiff",
+    "RankMove",
     "SliceDiff",
     "diff_lists",
     "jaccard",

@@ -13,7 +13,7 @@ Numbers = tuple[tuple[int, ...], tuple[int, ...]]
 """The documents of the old and of the new list; the same number is the same document."""
 
 
-class Move(NamedTuple):
+class RankMove(NamedTuple):
     """A document's ranks, from 1; None where its list has it not."""
 
     old: int | None
@@ -65,7 +65,7 @@ class QuestionDiff:
         old, new = (side[:k] for side in self.numbers)
         return jaccard(old, new)
 
-    def moves(self, k: int | None = None) -> tuple[Move, ...]:
+    def moves(self, k: int | None = None) -> tuple[RankMove, ...]:
         """The documents of the first k of either list that do not stand where they stood.
 
         A document that came has its rank in the old list where it stood there below k, and one
@@ -74,7 +74,7 @@ class QuestionDiff:
         old, new = (
             {item: rank for rank, item in enumerate(_distinct(side), 1)} for side in self.numbers
         )
-        pairs = (Move(old.get(item), new.get(item)) for item in {**new, **old})
+        pairs = (RankMove(old.get(item), new.get(item)) for item in {**new, **old})
         return tuple(
             move
             for move in pairs

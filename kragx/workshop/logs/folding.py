@@ -51,7 +51,7 @@ class Folded:
 
 
 @dataclass(frozen=True, eq=False)
-class Forms:
+class Wordings:
     """Wordings of questions, by what is masked and by what is not.
 
     Attributes:
@@ -69,15 +69,15 @@ class Forms:
     values: Keys
 
 
-def fold(texts: Sequence[str], forms: Forms) -> Folded:
+def fold(texts: Sequence[str], wordings: Wordings) -> Folded:
     """Fold wordings of questions.
 
     Args:
         texts: (t) texts, the masks of each counted from 1.
-        forms: the wordings of these.
+        wordings: the wordings of these.
     """
-    of_text, asks = forms.of_text, forms.asks
-    beside = forms.around * _AROUND ^ forms.values[of_text] * _VALUES
+    of_text, asks = wordings.of_text, wordings.asks
+    beside = wordings.around * _AROUND ^ wordings.values[of_text] * _VALUES
     gists = _keys([joined(gist(text)) for text in texts])[of_text]
     distinct, firsts, groups = np.unique(gists ^ beside, return_index=True, return_inverse=True)
     by_text = np.empty(len(texts), np.int64)
@@ -86,7 +86,7 @@ def fold(texts: Sequence[str], forms: Forms) -> Folded:
     most = order[np.unique(groups[order], return_index=True)[1]]
     return Folded(
         groups,
-        _apart((gists ^ forms.around_masked * _AROUND)[firsts], distinct),
+        _apart((gists ^ wordings.around_masked * _AROUND)[firsts], distinct),
         np.bincount(groups, asks, len(distinct)).astype(np.int64),
         of_text[most],
         len(np.unique(_keys([*map(exact, texts)])[of_text] ^ beside)),

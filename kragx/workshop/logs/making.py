@@ -22,7 +22,7 @@ from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.metrics.match_table import Floats, Ints
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
-from kragx.workshop.logs.folding import Folded, Forms, fold
+from kragx.workshop.logs.folding import Folded, Wordings, fold
 from kragx.workshop.logs.gathering import N_TURNS, Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
@@ -320,7 +320,7 @@ def _folded(asks: Asks) -> tuple[Folded, Ints]:
         rows, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     of_text, around, masked = asks.of_text, asks.around, asks.around_masked
-    distinct = Forms(of_text[firsts], around[firsts], masked[firsts], counts, asks.values)
+    distinct = Wordings(of_text[firsts], around[firsts], masked[firsts], counts, asks.values)
     folded = fold(asks.alone, distinct)
     return folded, folded.groups[forms.reshape(-1)]
 

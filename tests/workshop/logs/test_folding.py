@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.workshop.logs.folding import Forms, fold, key_of
+from kragx.workshop.logs.folding import Wordings, fold, key_of
 from kragx.workshop.logs.wording import exact, gist, joined
 
 ALIKE = (
@@ -111,7 +111,7 @@ SPELT = (
 
 
 def _forms(of_text, around, asks, n_texts, values=None, masked=None):
-    return Forms(
+    return Wordings(
         np.array(of_text, np.int64),
         np.array(around, np.uint64),
         np.array(around if masked is None else masked, np.uint64),
@@ -239,7 +239,7 @@ def test_reference(rows):
 _AT_SCALE = """
 import random, resource, time
 import numpy as np
-from kragx.workshop.logs.folding import Forms, fold
+from kragx.workshop.logs.folding import Wordings, fold
 rng = random.Random(1)
 about, done = "환불 배송 교환 결제 계정 쿠폰".split(), "신청 조회 변경 취소 규정".split()
 nouns = [a + b for a in about for b in done]
@@ -250,7 +250,7 @@ texts = list(dict.fromkeys(
 began = time.process_time()
 n = len(texts)
 none = np.zeros(n, np.uint64)
-folded = fold(texts, Forms(np.arange(n), none, none, np.ones(n, np.int64), none))
+folded = fold(texts, Wordings(np.arange(n), none, none, np.ones(n, np.int64), none))
 megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(time.process_time() - began, megabytes, n, len(folded.keys))
 """
