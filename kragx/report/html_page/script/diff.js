@@ -82,7 +82,7 @@ function diffQuestion(question) {
   };
   return el("details.changed", { ontoggle: fill },
     el("summary", {}, el("span.words", {}, shown(question.text || question.id)),
-      el("span.tags", {}, el("span.tag", {}, name(question.id)), data.weighted ? el("span.tag", {}, t("diffStands", asWritten(question.weight))) : null,
+      el("span.tags", {}, el("span.tag", {}, name(question.id)), data.weighted ? el("span.tag", {}, t(question.weight === 1 ? "asks1" : "asks", asWritten(question.weight))) : null,
         el("span.tag", {}, `rbo ${number(question.rbo)}`), came ? el("span.chip.ok", {}, t("diffCameN", came)) : null, went ? el("span.chip.nothing", {}, t("diffWentN", went)) : null,
         !came && !went ? el("span.chip.late", {}, t("diffOrder")) : null)),
     body);

@@ -153,7 +153,7 @@ function questionHead(query) {
       el("button", { id: "next", "aria-label": t("next"), disabled: position < 0 || position >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
       el("button", { id: "close", onclick: closeQuestion, "aria-label": t("close") }, "✕")),
     el("h2", { id: "detail-title", dir: "auto", tabindex: -1, autofocus: true }, text ? shown(text) : name(id)),
-    el("div.tags", {}, data.queries.weights ? el("span.tag", {}, t("asks", String(data.queries.weights[query]))) : null, slices().filter((slice) => slice.value !== null && slice.rows.includes(query)).map((slice) => el("span.tag", {}, `${plain(fieldName(slice.field))}: `, name(slice.value)))));
+    el("div.tags", {}, data.queries.weights ? el("span.tag", {}, nAsks(String(data.queries.weights[query]))) : null, slices().filter((slice) => slice.value !== null && slice.rows.includes(query)).map((slice) => el("span.tag", {}, `${plain(fieldName(slice.field))}: `, name(slice.value)))));
 }
 
 const ownColour = (retriever) => ({ vars: { "--own": colour(retriever) } });

@@ -138,7 +138,7 @@ function questionRow(query, position) {
   const selected = position === state.selected;
   return el("tr", { "data-at": position, tabindex: selected ? 0 : -1, "aria-rowindex": position + 2, class: selected ? "selected" : null,
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
-    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, el("span.id", {}, name(data.queries.ids[query])), data.queries.weights ? ` · ${t("asks", asWritten(data.queries.weights[query]))}` : null, " ", chip())),
+    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, el("span.id", {}, name(data.queries.ids[query])), data.queries.weights ? ` · ${nAsks(asWritten(data.queries.weights[query]))}` : null, " ", chip())),
     tableColumns.map((retriever) => {
       if (hasFailed(retriever, query)) return el("td.lost", { class: columnClass(retriever) }, valueText(retriever, query));
       const own = value(retriever, query), share = own !== null && metric().unit;

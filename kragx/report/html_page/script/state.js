@@ -17,11 +17,13 @@ const size = () => data.queries.ids.length;
 const total = () => data.queries.sample?.n ?? size();
 const questions = () => data.queries.ids.keys();
 const isUnanswerable = (query) => (data.marked ??= new Set(data.queries.unanswerable)).has(query);
+/** So many asks, as they are written. */
+const nAsks = (n) => t(n === "1" ? "asks1" : "asks", n);
 /** Of how many asks the numbers are; empty where all questions weigh alike. */
 function asksText() {
   const asks = standing()?.n_asks;
   if (!asks) return "";
-  return ` · ${asks < standing().n_queries ? t("weightsSum", asWritten(asks)) : t("asks", grouped(asks))}`; // shares are no asks
+  return ` · ${asks < standing().n_queries ? t("weightsSum", asWritten(asks)) : nAsks(grouped(asks))}`; // shares are no asks
 }
 const asksOf = (queries) => queries.reduce((sum, query) => sum + data.queries.weights[query], 0);
 /** Which share of the asks of some questions others of them stand for; empty likewise. */

@@ -121,7 +121,7 @@ const WORDS = {
     search: "question or id", searchLabel: "Search", compare: "Compare", with: "with", outcome: "Show", all: "all questions",
     aWins: "where {0} is better", bWins: "where {0} is better", ties: "where they are equal", differ: "where they differ",
     failed: "Result", anyResult: "any result", failedBy: "where {0} finds no gold", failedBoth: "where neither finds gold", foundBy: "where {0} finds gold",
-    slice: "Slice", allSlices: "all", why: "Reason", anyWhy: "any", reset: "Reset", shownOf: "{0} of {1} questions", asks: "{0} asks", asksSort: "Asks", weightsSum: "weights sum to {0}", asksShare: "{0} % of asks", asksNote: "A question counts as often as it is asked.", asksStatistics: "Tests flip the signs of weighted differences; counts are of questions.",
+    slice: "Slice", allSlices: "all", why: "Reason", anyWhy: "any", reset: "Reset", shownOf: "{0} of {1} questions", asks: "{0} asks", asks1: "1 ask", asksSort: "Asks", weightsSum: "weights sum to {0}", asksShare: "{0} % of asks", asksNote: "A question counts as often as it is asked.", asksStatistics: "Tests flip the signs of weighted differences; counts are of questions.",
     question: "Question", difference: "Lead", and: " and ", rank: "rank {0}", sortBy: "Sort by {0}",
     none: "No question fits these filters.", hint: "↑ ↓ or j k move, Enter opens, Esc closes, / searches",
     close: "Close", previous: "Previous", next: "Next", of: "{0} of {1}",
@@ -180,7 +180,7 @@ const WORDS = {
     diffHeadSame: "{0} of lists are the same to depth {1}.", diffHeadSets: "{0} of lists hold the same documents to depth {1}, in any order.", diffHeadAlike: "{0} of lists are alike to depth {1}.", diffOverlap: "Rank-biased overlap of the whole lists is {0} (p = .9).", diffWeighted: "Shares are of asks, documents are of questions.",
     diffNext: "Whether it got better, kragx compare says where there is gold.", diffDepth: "Depth", diffDocuments: "documents of the new lists", diffCame: "came", diffWent: "went", diffMoved: "moved",
     diffAsks: "share of asks", diffMost: "What changed most", diffChanged: "{0} questions changed", diffHeld: "the {0} that changed most of {1}; --format json has more", diffNone: "nothing changed", diffMore: "Show more ({0})",
-    diffStands: "{0} asks", diffCameN: "{0} came", diffWentN: "{0} went", diffOrder: "order alone", diffIsCame: "came", diffIsWent: "went", diffWas: "was {0}", diffNow: "now {0}", diffCut: "depth {0} ends here", diffEmpty: "An empty list.",
+    diffCameN: "{0} came", diffWentN: "{0} went", diffOrder: "order alone", diffIsCame: "came", diffIsWent: "went", diffWas: "was {0}", diffNow: "now {0}", diffCut: "depth {0} ends here", diffEmpty: "An empty list.",
   },
   ko: {
     title: "검색기 보고서", questions: "질문", language: "English", languageHint: "Interface in English",
@@ -302,7 +302,7 @@ const WORDS = {
     search: "질문 또는 id 검색", searchLabel: "검색", compare: "비교", with: "비교 대상", outcome: "표시할 질문", all: "모든 질문",
     aWins: "{0} 쪽이 앞선 질문", bWins: "{0} 쪽이 앞선 질문", ties: "값이 같은 질문", differ: "값이 다른 질문",
     failed: "결과", anyResult: "모든 결과", failedBy: "{0}: 정답을 못 찾은 질문", failedBoth: "둘 다 정답을 못 찾은 질문", foundBy: "{0}: 정답을 찾은 질문",
-    slice: "슬라이스", allSlices: "전체", why: "이유", anyWhy: "전체", reset: "초기화", shownOf: "질문 {1}개 중 {0}개", asks: "실제 질문 {0}건", asksSort: "실제 질문 수", weightsSum: "가중치 합 {0}", asksShare: "실제 질문의 {0}%", asksNote: "질문마다 실제로 물은 횟수만큼 셉니다.", asksStatistics: "검정은 가중한 차이의 부호를 뒤집으며, 개수는 질문 수입니다.",
+    slice: "슬라이스", allSlices: "전체", why: "이유", anyWhy: "전체", reset: "초기화", shownOf: "질문 {1}개 중 {0}개", asks: "실제 질문 {0}건", asks1: "실제 질문 1건", asksSort: "실제 질문 수", weightsSum: "가중치 합 {0}", asksShare: "실제 질문의 {0}%", asksNote: "질문마다 실제로 물은 횟수만큼 셉니다.", asksStatistics: "검정은 가중한 차이의 부호를 뒤집으며, 개수는 질문 수입니다.",
     question: "질문", difference: "차이", and: ", ", rank: "{0}위", sortBy: "{0} 기준 정렬",
     none: "조건에 맞는 질문이 없습니다.", hint: "↑ ↓ 또는 j k 이동, Enter 열기, Esc 닫기, / 검색",
     close: "닫기", previous: "이전", next: "다음", of: "{1}개 중 {0}번째",
@@ -361,7 +361,7 @@ const WORDS = {
     diffHeadSame: "상위 {1}개까지 목록의 {0}가 같습니다.", diffHeadSets: "상위 {1}개까지 목록의 {0}가 순서와 상관없이 같은 문서로 이루어져 있습니다.", diffHeadAlike: "상위 {1}개까지 목록의 {0}가 비슷합니다.", diffOverlap: "전체 목록의 순위 편향 중첩(RBO)은 {0}입니다(p = .9).", diffWeighted: "비율은 실제 질문 건수, 문서 수는 질문 수를 기준으로 합니다.",
     diffNext: "더 나아졌는지는 정답이 있을 때 kragx compare가 알려 줍니다.", diffDepth: "상위", diffDocuments: "새 목록의 문서", diffCame: "새로 들어옴", diffWent: "빠짐", diffMoved: "순위 변동",
     diffAsks: "실제 질문 비율", diffMost: "가장 많이 바뀐 질문", diffChanged: "바뀐 질문 {0}개", diffHeld: "바뀐 질문 {1}개 중 가장 많이 바뀐 {0}개. 나머지는 --format json에 있습니다", diffNone: "바뀐 것이 없음", diffMore: "더 보기({0}개)",
-    diffStands: "실제 질문 {0}건", diffCameN: "들어옴 {0}", diffWentN: "빠짐 {0}", diffOrder: "순서만 바뀜", diffIsCame: "새로 들어옴", diffIsWent: "빠짐", diffWas: "이전 {0}위", diffNow: "이제 {0}위", diffCut: "상위 {0}개는 여기까지", diffEmpty: "빈 목록입니다.",
+    diffCameN: "들어옴 {0}", diffWentN: "빠짐 {0}", diffOrder: "순서만 바뀜", diffIsCame: "새로 들어옴", diffIsWent: "빠짐", diffWas: "이전 {0}위", diffNow: "이제 {0}위", diffCut: "상위 {0}개는 여기까지", diffEmpty: "빈 목록입니다.",
   },
 };
 /** A sentence of kragx's own, `{en, ko}`; in English where there is no other. */
