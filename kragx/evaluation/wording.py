@@ -59,8 +59,9 @@ def asks_label(counts: Mapping[str, Any]) -> str | None:
         return None
     n, asks = counts["n_queries"], counts["n_asks"]
     if asks < n:
-        template = "numbers of {n:,} questions, by weights that sum to {total:g}"
-        return phrase(template, n=n, total=asks)
+        return phrase(
+            "numbers of {n:,} questions, by weights that sum to {total:g}", n=n, total=asks
+        )
     return phrase("numbers of {asks:,} asks, by {n:,} questions", asks=round(asks), n=n)
 
 
