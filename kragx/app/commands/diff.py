@@ -10,9 +10,9 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.comparison import failed
 from kragx.comparison.gates import gates_parts
-from kragx.comparison.lists import ListDiff
+from kragx.comparison.lists import ListDiff, left_out
 from kragx.errors import RetrieverError, UsageError
-from kragx.printing import Line, as_markdown, phrase
+from kragx.printing import Line, as_markdown, phrase, warning
 
 _LABELS = "Labels"
 
@@ -181,7 +181,8 @@ def diff(
         )
     parts = [*result.describe()]
     if labelled:
-        parts = [*labelled.describe(), *gates_parts(result.gates)]
+        cautions = map(warning, left_out(result))
+        parts = [*labelled.describe(), *cautions, *gates_parts(result.gates)]
     plain = {"labelled": labelled.to_dict()} if labelled else {}
     show(
         format,

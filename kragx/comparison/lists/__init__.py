@@ -8,6 +8,7 @@ from kragx.comparison.lists.list_diff import (
     ListDiff,
     SliceDiff,
     by_text as by_text,
+    left_out as left_out,
     remarks as remarks,
 )
 from kragx.comparison.lists.measures import jaccard, rank_biased_overlap

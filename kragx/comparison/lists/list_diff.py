@@ -207,7 +207,7 @@ def remarks(diff: ListDiff) -> Iterator[str]:
             n=identity.n_shared - identity.n_edited,
             texts=identity.n_renamed,
         )
-    yield from _left_out(diff)
+    yield from left_out(diff)
     for side, name in (("old", diff.old), ("new", diff.new)):
         if n := counts[f"n_missing_{side}"]:
             yield phrase(
@@ -223,7 +223,7 @@ def remarks(diff: ListDiff) -> Iterator[str]:
             yield joined(": ", [visible(name), text])
 
 
-def _left_out(diff: ListDiff) -> Iterator[str]:
+def left_out(diff: ListDiff) -> Iterator[str]:
     """The questions that stand in the results and are not compared."""
     if n_reworded := len(diff.reworded):
         yield phrase(

@@ -83,6 +83,15 @@ def test_only_looking_says_where_it_stands(files, tmp_path, kragx):
     assert "0 of the 20 questions whose lists need labels" in words
 
 
+def test_a_reworded_question_is_said_beside_the_labels(files, tmp_path, kragx):
+    """What is left out, as it has other words under its id, is no silent part of "all"."""
+    old, new = files
+    new.write_text(new.read_text().replace("what is 7?", "when is 7?"))
+    done = kragx("diff", old, new, "--workshop", tmp_path / "w", "--metric", "mrr@3", "--look")
+    assert done.code == 0, done.err
+    assert "1 question has other words under the same id, and is left out: q7" in done.out
+
+
 def test_who_failed_is_not_labelled(config, tmp_path, kragx):  # noqa: F811
     """A version that failed is not comparable, so no workshop is made; a tolerated failure is."""
     folder = tmp_path / "w"
