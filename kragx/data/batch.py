@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from math import isinf, isnan, nan
 from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
@@ -25,7 +25,7 @@ from kragx.data.entries import (
     numbered,
 )
 from kragx.data.forbidden import FORBIDDEN, Forbidden
-from kragx.data.gold import Query, plain_gold_json, plain_query_hash, query_hash
+from kragx.data.gold import Query, query_hash
 from kragx.data.known import known_texts
 from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
@@ -200,26 +200,7 @@ class Batch:
 
     def hashes(self) -> list[bytes]:
         """`query_hash` of each question."""
-        golds, kinds = self.golds, self.more.get("query_type", repeat(None))
-        beside = (golds.metadata, golds.alternatives)
-        plain = {"query_type", FORBIDDEN, "metadata", WEIGHT, INCLUSION}
-        if self.queries_made or beside != (None, None) or not self.more.keys() <= plain:
-            return [*map(query_hash, self.queries())]
-        items = iter(
-            [
-                plain_gold_json(gold_id, text, 1.0 if grade is None else grade)
-                for gold_id, text, grade, _ in golds.rows()
-            ]
-        )
-        n_golds = golds.texts.n_texts.tolist()
-        sure = repeat(1.0)
-        weighing = (self.more.get(name, sure) for name in (WEIGHT, INCLUSION))
-        further = zip(self.forbidden or repeat(None), self.metadata, *weighing)
-        fields = zip(self.query_ids, self.questions, kinds, n_golds, further)
-        return [
-            plain_query_hash(query_id, text, kind, islice(items, n), *rarer)
-            for query_id, text, kind, n, rarer in fields
-        ]
+        return [*map(query_hash, self.queries())]
 
 
 def _more(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:

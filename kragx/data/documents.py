@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, TypeGuard, TypeVar
 from uuid import UUID
 
-from kragx.data.columns import columns
 from kragx.data.foreign import foreign_fields
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError, nearest, shorten
@@ -104,7 +103,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
         case Doc():
             fields = {name: getattr(value, name) for name in ("id", "text", "score", "metadata")}
         case str() if strings:
-            return Doc(text=mender.mend(value))
+            return _of_text(value, mender)
         case str():
             raise DataError(
                 f"an object is expected, not the string {shorten(value)}",
@@ -141,23 +140,7 @@ def as_docs(
             return replace(as_doc(document, mender), score=clean_score(score))
         return as_doc(value, mender, strings)
 
-    docs = plain_docs(values, strings=strings)
-    return clean_each(values, ranked, place and f"{place}, rank") if docs is None else docs
-
-
-def plain_docs(values: object, *, strings: bool = True) -> tuple[Doc, ...] | None:
-    """The documents of a list that is plain (`columns`); a text that comes again is held once."""
-    fields = columns(values, "score", strings=strings, keep=_chunks)
-    if fields is None:
-        return None
-    if fields[:1] + fields[2:] == (None, None, None):
-        return tuple(fields.texts or ())
-    return tuple(
-        [
-            Doc(doc_id, None if chunk is None else chunk.text, metadata, score)
-            for doc_id, chunk, score, metadata in fields.rows
-        ]
-    )
+    return clean_each(values, ranked, place and f"{place}, rank")
 
 
 def _chunk(text: str) -> Doc:
@@ -166,11 +149,14 @@ def _chunk(text: str) -> Doc:
 
 
 chunk_of: Callable[[str], Doc] = Remembered(_chunk).__getitem__
-"""The document that is a text and nothing else."""
+"""The document that is a text and nothing else, one for all that have the same text."""
 
 
-def _chunks(texts: list[str]) -> list[Doc]:
-    return [*map(chunk_of, texts)]
+def _of_text(text: str, mender: Mender) -> Doc:
+    try:
+        return chunk_of(text)
+    except UnicodeEncodeError:
+        return Doc(text=mender.mend(text))
 
 
 def is_pair(value: object) -> TypeGuard[Sequence[Any]]:

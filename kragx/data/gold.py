@@ -13,7 +13,6 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
-from kragx.data.columns import by_list, columns, unmended
 from kragx.data.documents import (
     TEXT_FIELDS,
     Doc,
@@ -318,17 +317,17 @@ class GoldDataset(Shown):
                 "pass one for each"
             )
         texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
-        golds: Iterable[tuple[Gold, ...]] | None = by_list(
-            plain_golds, [items for _, items in by_id]
+        rows = tuple(
+            Query(
+                query_id,
+                text,
+                as_golds(items, mender, f"query {query_id!r}"),
+                answerable=False if query_id in unanswerable else None,
+            )
+            for (query_id, items), text in zip_longest(by_id, texts)
         )
-        if golds is None:
-            golds = (as_golds(items, mender, f"query {query_id!r}") for query_id, items in by_id)
-        own_queries = tuple(
-            Query(query_id, text, of_query, answerable=False if query_id in unanswerable else None)
-            for (query_id, _), text, of_query in zip_longest(by_id, texts, golds)
-        )
-        _check_unanswerable(own_queries, unanswerable)
-        return cls(own_queries, name=name, n_replaced_surrogates=mender.surrogates)
+        _check_unanswerable(rows, unanswerable)
+        return cls(rows, name=name, n_replaced_surrogates=mender.surrogates)
 
 
 def _check_unanswerable(queries: Sequence[Query], ids: Collection[str]) -> None:
@@ -363,35 +362,6 @@ def query_hash(query: Query) -> bytes:
     )
 
 
-def plain_query_hash(
-    query_id: str,
-    text: str | None,
-    query_type: str | None,
-    golds: Iterable[str],
-    forbidden: Sequence[Forbidden] | None = None,
-    metadata: Mapping[str, Any] = MappingProxyType({}),
-    weight: float = 1.0,
-    inclusion: float = 1.0,
-) -> bytes:
-    """The same of a query that has nothing else, its gold items as JSON (`plain_gold_json`)."""
-    about = _json(dict(metadata)) if metadata else "{}"
-    return _sha256(
-        f'{{"answerable":null,"expected_doc_types":[],{_forbidden_json(forbidden)}'
-        f'"gold":[{",".join(golds)}],"id":{encode_basestring(query_id)},'
-        f'{_weight_json(inclusion, INCLUSION, "{},")}"metadata":{about},'
-        f'"query_type":{_json(query_type)},"reference":null,"text":{_json(text)}'
-        f"{_weight_json(weight, WEIGHT, ',{}')}}}"
-    )
-
-
-def plain_gold_json(gold_id: str | None, text: str | None, grade: float) -> str:
-    """A gold item that has nothing else, in the JSON that is hashed."""
-    return (
-        f'{{"alternatives":[],"grade":{float(grade)!r},"id":{_json(gold_id)},'
-        f'"metadata":{{}},"text":{_json(text)}}}'
-    )
-
-
 def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
@@ -413,8 +383,6 @@ def _forbidden_json(items: Sequence[Forbidden] | None) -> str:
 
 
 def _gold_json(gold: Gold) -> str:
-    if not gold.alternatives and not gold.metadata:  # as a rule
-        return plain_gold_json(gold.id, gold.text, gold.grade)
     return (
         f'{{"alternatives":[{",".join(map(_doc_json, gold.alternatives))}],'
         f'"grade":{float(gold.grade)!r},"id":{_json(gold.id)},'
@@ -483,24 +451,8 @@ def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
             f"{place}: gold must be a list of documents, not {type(items).__name__}; "
             "put a single one into a list"
         )
-    golds = plain_golds(items)
-    if golds is not None:
-        return golds
     groups = clean_each(items, lambda item: gold_items(item, mender), f"{place}, gold")
     return tuple(chain.from_iterable(groups))
-
-
-def plain_golds(values: object, *, strings: bool = True) -> tuple[Gold, ...] | None:
-    """The gold items of a list that is plain (`columns`); None of any other."""
-    fields = columns(values, "grade", strings=strings, keep=unmended)
-    if fields is None:
-        return None
-    return tuple(
-        [
-            Gold(gold_id, text, 1.0 if grade is None else grade, (), metadata)
-            for gold_id, text, grade, metadata in fields.rows
-        ]
-    )
 
 
 _GOLD_FIELDS = dict.fromkeys(("id", *TEXT_FIELDS, "grade", "alternatives", "metadata")).keys()

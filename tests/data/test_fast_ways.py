@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -19,12 +18,12 @@ import pytest
 from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
 
-from kragx.data import Forbidden, GoldDataset, Reading, Run, documents, gold
+from kragx.data import Forbidden, Reading, documents, gold
 from kragx.data.documents import Doc, as_docs
 from kragx.data.formats import jsonl
 from kragx.data.formats.jsonl import json_value
 from kragx.data.gathering import Records
-from kragx.data.gold import Gold, Query, as_golds, query_hash
+from kragx.data.gold import Gold, Query, query_hash
 from kragx.data.problems import Problem
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError
@@ -108,108 +107,6 @@ def lists_of_records(draw: st.DrawFn, number: str) -> list[Any]:
         odd = st.fixed_dictionaries({}, optional=ODD) | TEXT | st.none() | st.lists(TEXT)
         values.insert(draw(st.integers(0, len(values))), draw(odd))
     return values
-
-
-def outcome(make: Callable[[Mender], object]) -> tuple[object, int]:
-    """What is made, or why it is not; and how much was mended."""
-    mender = Mender()
-    try:
-        return repr(make(mender)), mender.surrogates
-    except DataError as error:
-        return str(error), 0
-
-
-def carefully(make: Callable[[Mender], object]) -> tuple[object, int]:
-    """The same by the checks of one value after the other."""
-    with (
-        patch.object(documents, "columns", lambda *_, **__: None),
-        patch.object(gold, "columns", lambda *_, **__: None),
-    ):
-        return outcome(make)
-
-
-@examples(300)
-@given(values=lists_of_records("score"), strings=st.booleans())
-@example(values=[{"id": ""}], strings=False)
-@example(values=[{"id": " ", "text": "a"}], strings=True)
-@example(values=[{"text": "a"}, {"page_content": "b"}], strings=True)
-@example(values=[{"text": "a", "page_content": "b"}], strings=False)
-@example(values=["a", "b", "\ud800"], strings=True)
-@example(values=[{"text": "\ud800"}, {"text": "a"}], strings=True)
-@example(values=[{"text": "a", "metadata": {"\ud800": ["\udfff"]}}], strings=True)
-@example(values=[{"id": "\ud800"}, {"id": "a"}], strings=True)
-@example(values=[{"text": "a", "more": "b"}], strings=False)
-@example(values=[{"text": "a", "score": 10**400}], strings=False)
-@example(values=[{"text": "a", "score": True}], strings=False)
-def test_plain_documents_are_documents(values: list[Any], strings: bool) -> None:
-    """A list of documents read field by field is what the checks make of each, or say of it."""
-    given = repr(values)
-    by_field = outcome(lambda mender: as_docs(values, mender, "", strings))
-    assert by_field == carefully(lambda mender: as_docs(values, mender, "", strings))
-    assert by_field == outcome(lambda mender: as_docs(values, mender, "", strings))  # remembered
-    assert repr(values) == given
-
-
-@examples(200)
-@given(values=lists_of_records("grade"))
-@example(values=[{"text": "a", "grade": float("inf")}])
-@example(values=[{"id": "a", "alternatives": []}])
-def test_plain_gold_is_gold(values: list[Any]) -> None:
-    """So is gold, in Python."""
-    by_field = outcome(lambda mender: as_golds(values, mender, "query"))
-    assert by_field == carefully(lambda mender: as_golds(values, mender, "query"))
-
-
-class Shaped:
-    """Something document-shaped that is no LangChain document."""
-
-    def __init__(self, page_content: object, doc_id: object = None, metadata: object = None):
-        self.page_content, self.id = page_content, doc_id
-        if metadata is not None:
-            self.metadata = metadata
-
-
-LANGCHAIN = st.builds(
-    Document,
-    page_content=TEXT,
-    id=st.none() | st.text("ab ", max_size=2),
-    metadata=st.dictionaries(TEXT, VALUE, max_size=2),
-)
-SHAPED = st.builds(Shaped, TEXT | st.none() | st.integers(), ODD["id"], ODD["metadata"])
-
-
-@examples(200)
-@given(values=st.lists(LANGCHAIN, max_size=4) | st.lists(SHAPED | LANGCHAIN, max_size=3))
-@example(values=[Document("a", id=""), Document("b")])
-@example(values=[Document("a", metadata={"page": 1}), Document("\ud800")])
-def test_plain_langchain_documents_are_documents(values: list[Any]) -> None:
-    """LangChain documents too, and whatever looks like them, retrieved or gold."""
-    for make in (as_docs, as_golds):
-
-        def made(mender: Mender, make: Callable[..., object] = make) -> object:
-            return make(values, mender, "query 'q1'")
-
-        assert outcome(made) == carefully(made)
-
-
-@examples(100)
-@given(
-    lists=st.lists(
-        lists_of_records("score") | st.lists(LANGCHAIN, max_size=2) | st.none() | st.tuples(TEXT),
-        min_size=1,
-        max_size=3,
-    )
-)
-@example(lists=[[{"text": "a"}], [], ({"text": "b"}, {"text": "a"})])
-@example(lists=[[{"text": "a"}], [{"text": "b"}, {"text": 1}]])
-def test_lists_together_are_lists(lists: list[Any]) -> None:
-    """The lists of all queries, read at once, are each what it is alone; so are their errors."""
-    for make in (Run.from_documents, GoldDataset.from_documents):
-
-        def made(mender: Mender, make: Callable[..., object] = make) -> object:
-            return make(lists)
-
-        assert outcome(made) == carefully(made)
 
 
 @st.composite
