@@ -17,6 +17,7 @@ from kragx.data.documents import (
     needed_id,
     unknown_field,
 )
+from kragx.data.entries import Columns
 from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
 from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, gold_items
@@ -73,8 +74,6 @@ class Format:
         looks: what else tells a record of this format.
         common: fields whose names other tables use for other things: where columns are mapped, such
             a column is this field only if it is mapped to it.
-        is_gathered: whether records are gathered (`kragx.data.gathering`) as long as they are
-            plain; `read` reads the others one by one.
     """
 
     name: str
@@ -84,7 +83,6 @@ class Format:
     key: str = "query_id"
     looks: Callable[[Mapping[str, Any]], bool] = lambda record: False
     common: tuple[str, ...] = ()
-    is_gathered: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Whether a record is of this format, and of no other."""
@@ -118,9 +116,12 @@ class Fields:
         self.query_id = None if key is None else str(key)
         self.mender: Mender = self.problems.mender
 
-    def report(self, name: str, message: str, level: Level = "error") -> None:
-        """Report what is wrong with a field."""
-        self.problems.add(self.line, name, message, level, self.query_id)
+    def report(
+        self, name: str, message: str, level: Level = "error", *, of: Query | None = None
+    ) -> None:
+        """Report what is wrong with a field, of one of the record's questions if it has several."""
+        query_id = self.query_id if of is None else of.id
+        self.problems.add(self.line, name, message, level, query_id)
 
     def only(self) -> None:
         """Report every field that is not the format's."""
@@ -215,6 +216,8 @@ class Fields:
     def golds(self) -> list[tuple[int, Gold]]:
         """Gold items as in a gold file, with their positions; the broken ones are reported."""
         entries = self._list("gold", "gold items", null=False)
+        if (plain := Columns.of_records(entries, "grade")) is not None:
+            return [*enumerate(plain.golds())]
         read = self._each("gold", partial(gold_items, strings=False), entries)
         return [(position, gold) for position, golds in read for gold in golds]
 
@@ -242,7 +245,11 @@ class Fields:
                 return None if is_unsaid else self._answer(None, seconds)
             return self._answer(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
         values = self._list("retrieved", "documents", null=False)
-        docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False)
+        docs: tuple[Doc, ...] | None
+        if (plain := Columns.of_records(values, "score")) is not None:
+            docs = tuple(plain.documents())
+        else:
+            docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False)
         has_ids = docs is not None and "retrieved_chunk_ids" in lists
         if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs or ()]:
             message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
