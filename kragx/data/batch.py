@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from types import NoneType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from kragx.data.known import known_texts
 from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
 from kragx.data.search_lists import SearchLists
+from kragx.data.searches import Search
 from kragx.data.stages import Stage
 from kragx.data.weights import INCLUSION, WEIGHT, weights_said
 from kragx.errors import DataError
@@ -146,7 +147,8 @@ class Batch:
 
     def answers(self) -> Sequence[Retrieved | None]:
         """What was retrieved for each question; None where nothing says so."""
-        searches, has_list = repeat(()), repeat(True)
+        searches: Iterable[tuple[Search, ...]] = repeat(())
+        has_list: Iterable[bool] = repeat(True)
         if self.searches is not None:
             searches, has_list = self.searches.of_answers, self.searches.has_list.tolist()
         columns = zip(self.docs.documents(), self.statuses, self.seconds, searches, has_list)
@@ -307,7 +309,7 @@ def _agree(golds: Columns) -> bool:
     grades = {1.0 if grade is None else grade for grade in golds.numbers or ()}
     ids = golds.ids or ()
     are_apart = len(grades) < 2 or (None not in ids and len({*ids}) == golds.n)
-    return are_apart and all(map(str.strip, golds.texts or ()))
+    return are_apart and all(text is None or text.strip() for text in golds.texts or ())
 
 
 def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:

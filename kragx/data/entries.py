@@ -71,25 +71,26 @@ class Columns(NamedTuple):
         if type(values) is not list or not {*map(type, values)} <= {dict}:
             return None
         fields = {name: [value.get(name) for value in values] for name in set().union(*values)}
-        kinds = {**_KINDS, number: {float, int, NoneType}}
-        if any({*map(type, fields[name])} - kinds.get(name, set()) for name in fields):
+        kinds: Mapping[str, set[type]] = {**_KINDS, number: {float, int, NoneType}}
+        if not all({*map(type, fields[name])} <= kinds.get(name, set()) for name in fields):
             return None
-        texts, ids, numbers = fields.get("text"), fields.get("id"), fields.get(number)
-        if values and texts is None and (ids is None or None in ids):
-            return None  # it has neither, which is a mistake
-        if ids is not None and not all(map(str.strip, filter(_is_said, ids))):
+        texts, ids, numbers = (fields.get(name) for name in ("text", "id", number))
+        metadata = fields.get("metadata")
+        some_ids = [doc_id for doc_id in ids or () if doc_id is not None]
+        some_numbers = [value for value in numbers or () if value is not None]
+        if (
+            (texts is None and len(some_ids) < len(values))  # one has neither, which is a mistake
+            or not all(map(str.strip, some_ids))
+            or not all(-_MOST < value < _MOST for value in some_numbers)  # which NaN is not
+            or not are_whole((*(texts or ()), *some_ids))
+        ):
             return None
-        if not are_whole([*(texts or ()), *(ids or ())]):
-            return None
-        if numbers is not None and not all(-_MOST < n < _MOST for n in filter(_is_said, numbers)):
-            return None
-        about = fields.get("metadata")
         return cls(
             len(values),
             texts,
-            ids,
-            None if numbers is None else [None if n is None else float(n) for n in numbers],
-            [dict(mapping or {}) for mapping in about] if about and any(about) else None,
+            ids if some_ids else None,
+            [None if value is None else float(value) for value in numbers or ()] or None,
+            [dict(about or {}) for about in metadata] if metadata and any(metadata) else None,
         )
 
     def documents(self) -> Iterator[Doc]:
@@ -100,8 +101,8 @@ class Columns(NamedTuple):
     def golds(self) -> Iterator[Gold]:
         """The gold items as objects."""
         for text, gold_id, grade, metadata, alternatives in self._rows():
-            grade = 1.0 if grade is None else grade
-            yield Gold(gold_id, text, grade, alternatives or (), metadata or {})
+            value = 1.0 if grade is None else grade
+            yield Gold(gold_id, text, value, alternatives or (), metadata or {})
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         nothing = [None] * self.n
@@ -109,7 +110,11 @@ class Columns(NamedTuple):
 
 
 _EMPTY = {NoneType, dict, tuple}
-_KINDS = {"text": {str}, "id": {str, NoneType}, "metadata": {dict, NoneType}}
+_KINDS: Mapping[str, set[type]] = {
+    "text": {str},
+    "id": {str, NoneType},
+    "metadata": {dict, NoneType},
+}
 
 
 def are_whole(texts: Iterable[str | None]) -> bool:
@@ -119,10 +124,6 @@ def are_whole(texts: Iterable[str | None]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_said(value: object) -> bool:
-    return value is not None
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,10 @@ class Entries:
 
         return type(self)(
             Lists(self.texts.known, self.texts.numbers[places], n),
-            *map(column, (self.ids, self.numbers, self.metadata, self.alternatives)),
+            column(self.ids),
+            column(self.numbers),
+            column(self.metadata),
+            column(self.alternatives),
             self.are_distinct,
         )
 
@@ -267,10 +271,10 @@ class EntriesBuilder:
         texts = Lists(
             known_texts().texts, np.array(self._texts, np.int64), np.array(self._n, np.int64)
         )
-        for name, column in self._columns.items():
-            column += [None] * (len(self._texts) - len(column))
-            if name == "alternatives":
-                column[:] = [docs or () for docs in column]
+        for column in self._columns.values():
+            column.extend([None] * (len(self._texts) - len(column)))
+        if alternatives := self._columns.get("alternatives"):
+            self._columns["alternatives"] = [docs or () for docs in alternatives]
         return Entries(texts, **self._columns)  # type: ignore[arg-type]
 
 
@@ -281,7 +285,7 @@ def text_numbers(texts: Sequence[str | None]) -> list[int]:
     """The numbers of texts among the known ones."""
     if None not in texts:
         return known_texts().numbers(texts)  # type: ignore[arg-type]
-    numbers = iter(known_texts().numbers((text for text in texts if text is not None)))  # type: ignore[arg-type]
+    numbers = iter(known_texts().numbers(text for text in texts if text is not None))
     return [NO_TEXT if text is None else next(numbers) for text in texts]
 
 

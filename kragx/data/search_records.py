@@ -28,6 +28,7 @@ from kragx.data.documents import (
     present,
     unknown_field,
 )
+from kragx.data.entries import Columns
 from kragx.data.searches import Search, Searches
 from kragx.data.stages import NumberedDocs, Stage, WrittenDocs, as_stages, stage_records
 from kragx.data.text import Mender
@@ -36,9 +37,9 @@ from kragx.errors import DataError, inside, shorten
 SEARCHES = "searches"
 """The name of the field."""
 
-_FIELDS = dict.fromkeys(
-    ("query", "retrieved", "tool", "step", "seconds", "tokens", "error", "stages", "read")
-)
+_SHARED = ("query", "tool", "step", "seconds", "tokens", "error", "read")
+_FIELDS = dict.fromkeys((*_SHARED, "retrieved", "stages"))
+_OF_OBJECT = (*_SHARED, "documents")
 LARGEST = 10**12
 """More tokens than this, or more steps, are a mistake."""
 
@@ -118,43 +119,36 @@ class _Reader:
 
     def search(self, value: object) -> Search:
         if isinstance(value, Search) and self.strings:
-            return self._of_object(value)
+            of_docs = "documents"
+            fields: Mapping[str, Any] = {name: getattr(value, name) for name in _OF_OBJECT}
+            if self._error(value.error) is not None:
+                fields = {**fields, of_docs: ()}
+        else:
+            of_docs, fields = "retrieved", self._checked(value)
+        return Search(
+            query=self._cleaned(fields.get("query"), "query"),
+            documents=self._docs(fields.get(of_docs), of_docs),
+            tool=self._cleaned(fields.get("tool"), "tool"),
+            step=_whole(fields.get("step"), "step", -LARGEST),
+            seconds=clean_seconds(fields.get("seconds")),
+            tokens=_whole(fields.get("tokens"), "tokens", 0),
+            error=self._error(fields.get("error")),
+            stages=tuple(value.stages) if isinstance(value, Search) else (),
+            read=self._read(fields.get("read")),
+        )
+
+    def _checked(self, value: object) -> Mapping[str, Any]:
+        """A mapping with the fields of a search, and nothing that its error denies."""
         if not isinstance(value, Mapping):
             raise DataError(f"must be an object with 'query' and 'retrieved', not {shorten(value)}")
         if not value.keys() <= _FIELDS.keys():
             name = next(str(name) for name in value if name not in _FIELDS)
             raise unknown_field(name, _FIELDS)
-        error = self._error(value.get("error"))
-        if error is not None and value.get("retrieved"):
+        if value.get("retrieved") and self._error(value.get("error")) is not None:
             raise DataError(
                 "stands beside 'error', which says otherwise; keep one", field="retrieved"
             )
-        return Search(
-            query=self._cleaned(value.get("query"), "query"),
-            documents=self._docs(value.get("retrieved"), "retrieved"),
-            tool=self._cleaned(value.get("tool"), "tool"),
-            step=_whole(value.get("step"), "step", -LARGEST),
-            seconds=clean_seconds(value.get("seconds")),
-            tokens=_whole(value.get("tokens"), "tokens", 0),
-            error=error,
-            read=self._read(value.get("read")),
-        )
-
-    def _of_object(self, search: Search) -> Search:
-        """A `Search` whose fields are what a file's may be; its documents may be other tools'."""
-        error = self._error(search.error)
-        return replace(
-            search,
-            query=self._cleaned(search.query, "query"),
-            tool=self._cleaned(search.tool, "tool"),
-            error=error,
-            documents=() if error else self._docs(search.documents, "documents"),
-            step=_whole(search.step, "step", -LARGEST),
-            seconds=clean_seconds(search.seconds),
-            tokens=_whole(search.tokens, "tokens", 0),
-            stages=tuple(search.stages),
-            read=self._read(search.read),
-        )
+        return value
 
     def _error(self, value: object) -> str | None:
         error = self._cleaned(value, "error")
@@ -173,8 +167,11 @@ class _Reader:
         if self.strings and not _has_numbers(values):
             with inside(field):
                 docs = ranked(values, self.mender, "")
-            for doc in docs:
-                self.docs.add(doc)
+            self.docs.add(*docs)
+            return docs
+        if (plain := Columns.of_records(values, "score")) is not None:
+            docs = tuple(plain.documents())
+            self.docs.add(*docs)
             return docs
         if not isinstance(values, (list, tuple)):
             raise DataError(

@@ -266,6 +266,7 @@ class Reading:
             return
         for table in [source] if isinstance(source, Table) else map(Table, files_of(source)):
             self.problems.file = shown(table.file)
+            rows: _Rows
             if self.is_nested(table):
                 self.format = FORMATS["gold"]
                 rows = table.records(self.problems)

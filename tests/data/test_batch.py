@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 
 from kragx import DataError, Doc, Gold, GoldDataset, Query, Retrieved, Run, evaluate
 from kragx.data import scored as module
-from kragx.data.batch import Batch, batched, in_rows
+from kragx.data.batch import batched, in_rows
 from kragx.data.scored import Scored
 from tests.thoroughness import examples
 
