@@ -194,15 +194,27 @@ class BatchBuilder:
         self._stages: dict[int, tuple[Stage, ...]] = {}
         self._searching: dict[int, Retrieved] = {}
 
-    def __len__(self) -> int:
-        return len(self._rows)
+    def batches(self, sizes: Iterable[int]) -> Iterator[Batch]:
+        """Batches of what is added meanwhile; of a mistake what stands before it.
 
-    def is_full(self, size: int) -> bool:
-        """Whether it has so many questions, or some million characters of new texts."""
-        if not self._rows:
-            return False
-        is_large = known_texts().n_characters - self._n_before > _MOST_NEW
-        return is_large or len(self._rows) >= size
+        Args:
+            sizes: says, each time that something may have been added, how many questions are a
+                batch; so are those with some million characters of new texts.
+        """
+        try:
+            for size in sizes:
+                if self._rows and (len(self._rows) >= size or self._is_large):
+                    yield self.batch()
+        except DataError:
+            if self._rows:
+                yield self.batch()
+            raise
+        if self._rows:
+            yield self.batch()
+
+    @property
+    def _is_large(self) -> bool:
+        return known_texts().n_characters - self._n_before > _MOST_NEW
 
     def add(self, line: int | None, query: Query, answer: Retrieved | None) -> None:
         """Add a question and what was retrieved for it."""
@@ -337,17 +349,13 @@ def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
 def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
     """Questions and answers that are objects in batches; of a mistake what stands before it."""
     builder = BatchBuilder()
-    try:
+
+    def sizes() -> Iterator[int]:
         for row in rows:
             builder.add(*row)
-            if len(builder) == size:
-                yield builder.batch()
-    except DataError:
-        if len(builder):
-            yield builder.batch()
-        raise
-    if len(builder):
-        yield builder.batch()
+            yield size
+
+    return builder.batches(sizes())
 
 
 def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,54 +27,45 @@ _AT_ONCE = 8 << 20
 _PACKED = (".xlsx", ".xls")
 
 
-def rules_before(source: object, path: str | Path | None) -> Mapping[str, Any]:
+def rules_before(source: object) -> Mapping[str, Any]:
     """The rules that stand before the first question, or in the schema of a Parquet file.
 
     Args:
         source: as of `kragx.read_dataset`.
-        path: the same, where it is one.
     """
     if isinstance(source, Table) or is_located(source):
-        files = [source] if isinstance(source, Table) else map(Table, files_of(source))
-        return next((rules for file in files if (rules := file.rules())), {})
+        return next((rules for table in _tables(source) if (rules := table.rules())), {})
     first: object = None
-    if path is not None and Path(path).is_file() and ending(path) not in tabular.READERS:
-        line = first_line(path)
-        if line.startswith("{") and f'"{FORBIDDEN}"' in line:
-            first = _json(line)
-    elif isinstance(source, Sequence) and not isinstance(source, (str, bytes)) and source:
+    if isinstance(source, (str, Path)):
+        if Path(source).is_file() and ending(source) not in tabular.READERS:
+            line = first_line(source)
+            if line.startswith("{") and f'"{FORBIDDEN}"' in line:
+                with suppress(ValueError):  # which whoever reads the file says
+                    first = json_value(line, Mender())
+    elif isinstance(source, Sequence) and source:
         first = source[0]
-    if isinstance(first, Mapping) and first.keys() == {FORBIDDEN}:
-        rules = first[FORBIDDEN]
-        return rules if isinstance(rules, Mapping) else {}
-    return {}
+    rules = first[FORBIDDEN] if isinstance(first, Mapping) and [*first] == [FORBIDDEN] else {}
+    return rules if isinstance(rules, Mapping) else {}
 
 
-def _json(line: str) -> object:
-    try:
-        return json_value(line, Mender())
-    except ValueError:
-        return None  # which whoever reads the file says
+def _tables(source: Any) -> Iterable[Table]:
+    return [source] if isinstance(source, Table) else map(Table, files_of(source))
 
 
-def seldom_names(
-    source: object, path: str | Path | None, encoding: str | None = None
-) -> frozenset[str] | None:
+def seldom_names(source: object, encoding: str | None = None) -> frozenset[str] | None:
     """Which of the fields that few sources have one may have; None of standard input.
 
     A file is looked through once, for their names, in a small part of the time of reading it.
 
     Args:
         source: as of `kragx.read_dataset`.
-        path: the same, where it is one.
         encoding: of CSV, where it is named.
     """
     names: Iterable[Any] = ()
     if isinstance(source, Table) or is_located(source):
-        tables = [source] if isinstance(source, Table) else map(Table, files_of(source))
-        names = chain.from_iterable(table.columns() for table in tables)
-    elif path is not None:
-        return None if str(path) == "-" else _names_in_file(path, encoding)
+        names = chain.from_iterable(table.columns() for table in _tables(source))
+    elif isinstance(source, (str, Path)):
+        return None if str(source) == "-" else _names_in_file(source, encoding)
     elif tabular.is_table(source):
         frames = source.values() if isinstance(source, Mapping) else [source]
         names = chain.from_iterable(
@@ -81,7 +73,7 @@ def seldom_names(
         )
     elif isinstance(source, Mapping):
         names = source
-    elif isinstance(source, Sequence) and not isinstance(source, str):
+    elif isinstance(source, Sequence):
         names = chain.from_iterable(record for record in source if isinstance(record, Mapping))
     return _SELDOM.intersection(names)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -118,16 +119,13 @@ def _entries(scores: Scores, field: Literal["grade", "score"]) -> Entries:
     """
     mappings = scores.values()
     numbers = [*chain.from_iterable([mapping.values() for mapping in mappings])]
-    kinds = {*map(type, numbers)}
-    if not kinds <= {int, float}:
-        _check(scores, field)
-    try:
-        values = np.array(numbers if kinds <= {int, float} else [*map(float, numbers)], np.float64)
-    except OverflowError:
-        _check(scores, field)
-        raise
-    if np.isnan(values).any() or (field == "grade" and not np.isfinite(values).all()):
-        _check(scores, field)
+    values = np.array([nan])
+    with suppress(OverflowError):
+        if {*map(type, numbers)} <= {int, float}:
+            values = np.array(numbers, np.float64)
+    if not np.isfinite(values).all():  # as of infinite scores, or of numbers of other kinds
+        entries = ((key, *entry) for key, mapping in scores.items() for entry in mapping.items())
+        values = np.array([_number(*entry, field) for entry in entries], np.float64)
     sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
     textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
     return Entries(textless, [*chain.from_iterable(mappings)], values, are_distinct=True)
@@ -140,17 +138,14 @@ def _are_whole(values: Floats) -> bool:
 _NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)
 
 
-def _check(scores: Scores, field: Literal["grade", "score"]) -> None:
-    """Refuse the first value that is no number, or a grade that is not finite."""
-    kind = "finite number" if field == "grade" else "number"
-    for query_id, numbers in scores.items():
-        for document, value in numbers.items():
-            try:
-                number = float(value) if isinstance(value, _NUMBERS) else nan
-            except OverflowError:
-                number = nan
-            if isinstance(value, bool) or isnan(number) or (field == "grade" and isinf(number)):
-                raise DataError(
-                    f"query {query_id!r}: the {field} of {document!r} must be a {kind}, not "
-                    f"{shorten(value)}"
-                )
+def _number(query_id: str, document: str, value: Any, field: Literal["grade", "score"]) -> float:
+    """A grade, which is finite, or a score."""
+    is_grade = field == "grade"
+    with suppress(OverflowError):
+        number = float(value) if isinstance(value, _NUMBERS) else nan
+        if not (isinstance(value, bool) or isnan(number) or (is_grade and isinf(number))):
+            return number
+    kind = "finite number" if is_grade else "number"
+    raise DataError(
+        f"query {query_id!r}: the {field} of {document!r} must be a {kind}, not {shorten(value)}"
+    )

@@ -129,7 +129,7 @@ class Reading:
         Raises:
             DataError: one of them is none, or the source cannot be read.
         """
-        rules = {} if self.beir is not None else rules_before(self.source, self.path)
+        rules = {} if self.beir is not None else rules_before(self.source)
         try:
             RuleSet.of(rules)
         except UsageError as error:
@@ -142,9 +142,8 @@ class Reading:
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
         """Which fields that few have stand anywhere in it; None where that takes reading it."""
-        if self.beir is not None:
-            return seldom_names(self.beir.queries, self.beir.queries)
-        return seldom_names(self.source, self.path, self.encoding)
+        source = self.source if self.beir is None else self.beir.queries
+        return seldom_names(source, self.encoding)
 
     def _may_have(self, *names: str) -> bool | None:
         return None if self._seldom is None else not self._seldom.isdisjoint(names)
@@ -205,24 +204,25 @@ class Reading:
     def batches(self) -> Iterator[Batch]:
         """The same, many questions at once."""
         builder, first = BatchBuilder(), dict[str, _Place]()
-        # Whoever wants all problems wants them in their order: nothing is read ahead.
-        size = _AT_ONCE if self.problems.strict else 1
-        try:
-            for number, (line, record) in self._records():
-                if len(record) == 1 and FORBIDDEN in record:
-                    self._check_rules(line, record[FORBIDDEN])
-                else:
-                    self._add(builder, first, line, record, number)
-                if builder.is_full(1 if len(first) == 1 else size):  # of the first it is told soon
-                    yield builder.batch()
-        except DataError:  # what stands before a mistake comes before it
-            if len(builder):
-                yield builder.batch()
-            raise
-        if len(builder):
-            yield builder.batch()
+        yield from builder.batches(self._added(builder, first))
         if not first and not self.problems.found and self.lines is None:
             raise self.empty
+
+    def _added(self, builder: BatchBuilder, first: dict[str, _Place]) -> Iterator[int]:
+        """Add all records, and say of each how many questions are a batch.
+
+        Args:
+            builder: of batches.
+            first: is told where each id stands first.
+        """
+        # Whoever wants all problems wants them in their order: nothing is read ahead.
+        size = _AT_ONCE if self.problems.strict else 1
+        for number, (line, record) in self._records():
+            if len(record) == 1 and FORBIDDEN in record:
+                self._check_rules(line, record[FORBIDDEN])
+            else:
+                self._add(builder, first, line, record, number)
+            yield 1 if len(first) == 1 else size  # of the first it is told soon
 
     def _add(
         self,
@@ -232,15 +232,7 @@ class Reading:
         record: Mapping[str, Any],
         number: int,
     ) -> None:
-        """Add what a record says; what is wrong with it is reported.
-
-        Args:
-            builder: of the batch.
-            first: where each id stands first.
-            line: on which the record begins.
-            record: its fields.
-            number: the record's, from 1.
-        """
+        """Add what a record says; what is wrong with it is reported."""
         assert self.format is not None  # recognised, or there is no record
         if self.format is FORMATS["gold"] and str(record.get("query_id")) not in first:
             query_id = builder.add_record(line, record)
@@ -442,14 +434,9 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
                 if item.text is not None and not item.text.strip():
                     message = "an empty text; it is in every document, so it matches everything"
                     yield f"{place}.text", message
-    if any(gold.grade != golds[0].grade for gold in golds[1:]):
-        yield from _two_grades(golds)
-
-
-def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
-    """What stands there with one grade, and again with another."""
     first: dict[tuple[str | None, str, str], int] = {}
-    for position, gold in enumerate(golds):
+    are_alike = all(gold.grade == golds[0].grade for gold in golds)
+    for position, gold in enumerate(() if are_alike else golds):
         if gold.id is None and gold.text is None:
             continue
         before = first.setdefault(passage_of(gold), position)

@@ -231,49 +231,51 @@ class Fields:
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
-        error = self.text("error")
-        seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
-        lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
-        answers = [*lists, SEARCHES] if self.record.get(SEARCHES) else lists
-        if error is not None and (error.strip() or not answers):  # some write "" for none
+        record, error = self.record, self.text("error")
+        seconds = self._cleaned("", clean_seconds, record.get("seconds"))
+        lists = [name for name in ("retrieved", "retrieved_chunk_ids") if record.get(name)]
+        docs: tuple[Doc, ...] | None = None  # where no list was handed on
+        if error is not None and (error.strip() or not (lists or record.get(SEARCHES))):
+            docs = ()
             if lists:
                 self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
-            return self._answer((), seconds, error)
-        if "retrieved" not in self.record:
-            if self.record.get("retrieved_chunk_ids") is None:
-                is_unsaid = self.record.get(SEARCHES) is None
-                return None if is_unsaid else self._answer(None, seconds)
-            return self._answer(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
-        values = self._list("retrieved", "documents", null=False)
-        docs: tuple[Doc, ...] | None
-        if (plain := Columns.of_records(values, "score")) is not None:
-            docs = tuple(plain.documents())
+        elif "retrieved" in record:
+            error, docs = None, self._docs()
+            has_ids = docs is not None and "retrieved_chunk_ids" in lists
+            docs = docs or ()
+            if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs]:
+                message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
+                self.report("retrieved", message)
+        elif record.get("retrieved_chunk_ids") is not None:
+            error, docs = None, tuple(map(Doc, self.ids("retrieved_chunk_ids")))
+        elif record.get(SEARCHES) is None:
+            return None
         else:
-            docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False)
-        has_ids = docs is not None and "retrieved_chunk_ids" in lists
-        if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs or ()]:
-            message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
-            self.report("retrieved", message)
-        return self._answer(docs or (), seconds)
-
-    def _answer(
-        self, docs: tuple[Doc, ...] | None, seconds: float | None, error: str | None = None
-    ) -> Retrieved:
-        """An answer with what its record says of searches and stages; docs: None of no list."""
-        searches: tuple[Search, ...] = ()
-        numbered = NumberedDocs(docs or (), self.mender, distinct=bool(self.record.get(SEARCHES)))
-        if (values := self.record.get(SEARCHES)) not in (None, []):
-            searches = self._cleaned(SEARCHES, as_searches, values, numbered, self.mender) or ()
-        stages = self._stages(numbered)
+            error = None
+        searches, stages = self._within(docs or ())
         answer = partial(Retrieved, docs or (), seconds, error, stages, searches, docs is not None)
         return self._cleaned("", answer) or Retrieved(docs or (), seconds, error, stages)
 
-    def _stages(self, docs: NumberedDocs) -> tuple[Stage, ...]:
-        """What each step of a chain returned; their numbers mean these documents first."""
-        values = self.record.get("stages")
-        if not values:
-            return ()
-        return self._cleaned("stages", as_stages, values, docs, self.mender) or ()
+    def _docs(self) -> tuple[Doc, ...] | None:
+        values = self._list("retrieved", "documents", null=False)
+        if (plain := Columns.of_records(values, "score")) is not None:
+            return tuple(plain.documents())
+        return self._cleaned("retrieved", as_docs, values, self.mender, "", False)
+
+    def _within(self, docs: tuple[Doc, ...]) -> tuple[tuple[Search, ...], tuple[Stage, ...]]:
+        """What somebody searched, and what each step of a chain returned.
+
+        Their numbers mean the documents of the question first.
+        """
+        values, stages = self.record.get(SEARCHES), self.record.get("stages") or []
+        searches = [] if values is None else values
+        if searches == stages == []:
+            return (), ()
+        numbered = NumberedDocs(docs, self.mender, distinct=bool(searches))
+        return (
+            self._cleaned(SEARCHES, as_searches, searches, numbered, self.mender) or (),
+            self._cleaned("stages", as_stages, stages, numbered, self.mender) or (),
+        )
 
     def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
         """A value of a type of JSON; None where there is none."""
