@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from kragx.data import GoldDataset, Run, Searches, as_corpus, read_dataset, read_run
-from kragx.data.batch import are_scores
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
 from kragx.data.objects import gold_of, shape_of
 from kragx.data.reading import are_rows
+from kragx.data.scored import are_scores
 from kragx.errors import DataError, RetrieverError, UsageError, inside
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, for_all, ready

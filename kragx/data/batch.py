@@ -1,29 +1,23 @@
 """`Batch`: some thousand questions as arrays, the one form in which every source of data arrives.
 
-Files, tables, lists in Python and what a retriever answered all become batches (`Batch.of` of
-objects, `gathering.Records` of what was read from a file, `Scored` of qrels and a run as mappings).
-Whoever looks at a question or a document has it made (`Batch.rows`).
+A `BatchBuilder` fills it: with records that are plain field by field, with any other questions as
+objects. Whoever looks at a question or a document has it made (`Batch.rows`).
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from itertools import chain, repeat
-from math import isinf, isnan, nan
-from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
+from types import NoneType
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.entries import (
-    NO_TEXT,
-    Entries,
-    Floats,
-    numbered,
-)
+from kragx.data.documents import clean_seconds
+from kragx.data.entries import Columns, Entries, EntriesBuilder, Floats, are_whole, numbered
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
 from kragx.data.known import known_texts
@@ -31,14 +25,28 @@ from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search
+from kragx.data.stages import Stage
 from kragx.data.weights import INCLUSION, WEIGHT, weights_said
-from kragx.errors import DataError, shorten
+from kragx.errors import DataError
 
 Row = tuple[int | None, Query, Retrieved | None]
 """The line on which a question begins, the question, and what was retrieved for it."""
 
 AT_ONCE = 1 << 10
-"""Questions of a batch of objects: enough for numpy's calls to take no time beside the work."""
+"""Questions of a batch: enough for numpy's calls to take no time beside the work."""
+
+_MORE: Mapping[str, Any] = {
+    "query_type": None,
+    "expected_doc_types": (),
+    "answerable": None,
+    "reference": None,
+    "metadata": {},
+    "history": (),
+    FORBIDDEN: None,
+    WEIGHT: 1.0,
+    INCLUSION: 1.0,
+}
+"""What few questions say, and what it is of the others."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +62,11 @@ class Batch:
         statuses: whether each was answered.
         seconds: how long that took.
         errors: why the retriever failed, by the position of the question.
-        more: further fields of a `Query` by name, of each question.
+        more: further fields of a `Query` by name, of each question; those that any of them says.
         forbidden_texts: of the items that are forbidden for them, in the list of texts in which
             those of documents stand; None where nobody says that anything is.
         searches: those of questions that have any; None where all have lists alone.
-        queries_made, answers_made: the questions and answers, where they were objects before.
+        stages: what the steps of chains returned, by the position of the question.
     """
 
     lines: Sequence[int | None]
@@ -71,46 +79,16 @@ class Batch:
     errors: Mapping[int, str] = field(default_factory=dict)
     more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     forbidden_texts: Lists | None = None
-    queries_made: Sequence[Query] = ()
-    answers_made: Sequence[Retrieved | None] = ()
     searches: SearchLists | None = None
+    stages: Mapping[int, tuple[Stage, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Self:
+    def of(cls, rows: Iterable[Row]) -> Batch:
         """That of questions and answers that are objects."""
-        known_texts().make_room()
-        lines = [line for line, _, _ in rows]
-        queries = [query for _, query, _ in rows]
-        answers = [answer for _, _, answer in rows]
-        docs = [() if not answer or answer.error else answer.documents for answer in answers]
-        more = _more(queries)
-        statuses: list[Status] = [
-            "missing" if answer is None else "answered" if answer.error is None else "failed"
-            for answer in answers
-        ]
-        return cls(
-            lines=lines,
-            query_ids=[query.id for query in queries],
-            questions=[query.text for query in queries],
-            golds=Entries.of(
-                [*chain.from_iterable([query.gold for query in queries])],
-                [len(query.gold) for query in queries],
-                "grade",
-            ),
-            docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
-            statuses=statuses,
-            seconds=[None if answer is None else answer.seconds for answer in answers],
-            errors={
-                position: answer.error
-                for position, answer in enumerate(answers)
-                if answer is not None and answer.error is not None
-            },
-            more=more,
-            forbidden_texts=forbidden_texts_of(more.get(FORBIDDEN)),
-            queries_made=queries,
-            answers_made=answers,
-            searches=SearchLists.of(answers),
-        )
+        builder = BatchBuilder()
+        for row in rows:
+            builder.add(*row)
+        return builder.batch()
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -128,17 +106,6 @@ class Batch:
         return np.array([status == "answered" for status in self.statuses], bool)
 
     @property
-    def may_contradict(self) -> bool:
-        """Whether it takes a look at the questions to see that none contradicts itself."""
-        texts = self.golds.texts
-        is_plain = self.golds.alternatives is None and bool((self.grades == 1).all())
-        if not is_plain or self.unanswerable.any():
-            return True
-        # An empty text stands in every document; those of records are refused before.
-        numbers = texts.numbers.tolist() if self.queries_made else ()
-        return not all(number == NO_TEXT or texts.known[number].strip() for number in numbers)
-
-    @property
     def grades(self) -> Floats:
         """Of all gold items."""
         grades = self.golds.values
@@ -147,8 +114,7 @@ class Batch:
     @property
     def unanswerable(self) -> NDArray[np.bool_]:
         """Of which questions the gold set says that nothing answers them."""
-        flags = self.more.get("answerable") or [None] * len(self)
-        return np.array([flag is False for flag in flags], bool)
+        return np.array([flag is False for flag in self._column("answerable")], bool)
 
     @property
     def forbidden(self) -> Sequence[tuple[Forbidden, ...] | None] | None:
@@ -158,40 +124,46 @@ class Batch:
     @property
     def weights(self) -> Floats | None:
         """How many asks each question stands for, weight over inclusion; None where all are 1."""
-        sure = [1.0] * len(self)
-        asks, inclusion = (self.more.get(name, sure) for name in (WEIGHT, INCLUSION))
-        return None if asks is inclusion else weights_said(asks, inclusion)
+        if self.more.keys().isdisjoint((WEIGHT, INCLUSION)):
+            return None
+        return weights_said(self._column(WEIGHT), self._column(INCLUSION))
 
     @property
     def metadata(self) -> Sequence[Mapping[str, Any]]:
         """Those of the questions."""
-        if self.queries_made:
-            return [query.metadata for query in self.queries_made]
-        return self.more.get("metadata") or [{}] * len(self)
+        return self._column("metadata")
+
+    def _column(self, name: str) -> Sequence[Any]:
+        return self.more.get(name) or [_MORE[name]] * len(self)
 
     def queries(self) -> Sequence[Query]:
         """The questions with their gold."""
-        if self.queries_made:
-            return self.queries_made
-        fields = zip(self.query_ids, self.questions, self.golds.golds())
-        if not self.more:
-            return [Query(query_id, text, gold) for query_id, text, gold in fields]
-        rows = (dict(zip(self.more, values)) for values in zip(*self.more.values()))
-        return [Query(*first, **further) for first, further in zip(fields, rows)]
+        more = zip(*self.more.values()) if self.more else repeat(())
+        fields = zip(self.query_ids, self.questions, self.golds.golds(), more)
+        return [
+            Query(query_id, text, golds, **dict(zip(self.more, values)))
+            for query_id, text, golds, values in fields
+        ]
 
     def answers(self) -> Sequence[Retrieved | None]:
         """What was retrieved for each question; None where nothing says so."""
-        if self.answers_made:
-            return self.answers_made
-        nothing: Iterable[tuple[Search, ...]] = repeat(())
-        searches = nothing if self.searches is None else self.searches.by_answer()
-        has_list = repeat(True) if self.searches is None else self.searches.has_list.tolist()
+        searches: Iterable[tuple[Search, ...]] = repeat(())
+        has_list: Iterable[bool] = repeat(True)
+        if self.searches is not None:
+            searches, has_list = self.searches.of_answers, self.searches.has_list.tolist()
         columns = zip(self.docs.documents(), self.statuses, self.seconds, searches, has_list)
         return [
             None
             if status == "missing"
-            else Retrieved(docs, seconds, self.errors.get(position), (), made, is_list)
-            for position, (docs, status, seconds, made, is_list) in enumerate(columns)
+            else Retrieved(
+                docs,
+                seconds,
+                self.errors.get(position),
+                self.stages.get(position, ()),
+                of_answer,
+                is_list,
+            )
+            for position, (docs, status, seconds, of_answer, is_list) in enumerate(columns)
         ]
 
     def rows(self) -> Iterator[Row]:
@@ -203,20 +175,156 @@ class Batch:
         return [*map(query_hash, self.queries())]
 
 
-def _more(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:
-    """Fields of questions that are looked at before somebody has the questions made."""
-    forbidden = [query.forbidden for query in queries]
-    more: dict[str, Sequence[Any]] = {"answerable": [query.answerable for query in queries]}
-    if any(items is not None for items in forbidden):
-        more[FORBIDDEN] = forbidden
-    for name in (WEIGHT, INCLUSION):
-        column = [getattr(query, name) for query in queries]
-        if column.count(1.0) < len(column):
-            more[name] = column
-    return more
+class BatchBuilder:
+    """Fills batches question by question.
+
+    Each text is looked up while its question is at hand: what was read just now is found fastest.
+    """
+
+    def __init__(self) -> None:
+        # (line, query id, question, status, seconds)
+        self._rows: list[tuple[int | None, str, str | None, Status, float | None]] = []
+
+    def _begin(self) -> None:
+        known_texts().make_room()
+        self._n_before = known_texts().n_characters
+        self._golds, self._docs = EntriesBuilder(), EntriesBuilder()
+        self._more: defaultdict[str, dict[int, Any]] = defaultdict(dict)
+        self._errors: dict[int, str] = {}
+        self._stages: dict[int, tuple[Stage, ...]] = {}
+        self._searching: dict[int, Retrieved] = {}
+
+    def batches(self, sizes: Iterable[int]) -> Iterator[Batch]:
+        """Batches of what is added meanwhile; of a mistake what stands before it.
+
+        Args:
+            sizes: says, each time that something may have been added, how many questions are a
+                batch; so are those with some million characters of new texts.
+        """
+        try:
+            for size in sizes:
+                if self._rows and (len(self._rows) >= size or self._is_large):
+                    yield self.batch()
+        except DataError:
+            if self._rows:
+                yield self.batch()
+            raise
+        if self._rows:
+            yield self.batch()
+
+    @property
+    def _is_large(self) -> bool:
+        return known_texts().n_characters - self._n_before > _MOST_NEW
+
+    def add(self, line: int | None, query: Query, answer: Retrieved | None) -> None:
+        """Add a question and what was retrieved for it."""
+        more = {name: getattr(query, name) for name in _MORE}
+        status: Status = "missing" if answer is None else "answered"
+        answer = answer or _NOTHING
+        docs = answer.documents
+        position = len(self._rows)
+        if answer.error is not None:
+            status, docs = "failed", ()
+        golds, of_docs = Columns.of(query.gold, "grade"), Columns.of(docs, "score")
+        self._add((line, query.id, query.text, status, answer.seconds), golds, of_docs, more)
+        if answer.error is not None:
+            self._errors[position] = answer.error
+        if answer.stages:
+            self._stages[position] = answer.stages
+        if answer.searches or not answer.has_list:
+            self._searching[position] = answer
+
+    def add_record(self, line: int | None, record: Mapping[str, Any]) -> str | None:
+        """Add a record of a gold or results file, if it is as plain as most are, and say its id.
+
+        None of any other: it is for the checks of one field after the other (`formats.format`),
+        which say what is wrong.
+
+        Args:
+            line: on which it begins.
+            record: its fields.
+        """
+        if not record.keys() <= _PLAIN:
+            return None
+        golds = Columns.of_records(record.get("gold", []), "grade")
+        docs = Columns.of_records(record.get("retrieved", []), "score")
+        metadata = record.get("metadata") or {}
+        query_id, text, query_type = (record.get(name) for name in _TEXTS)
+        if type(query_id) is int:
+            query_id = str(query_id)
+        if not (
+            golds is not None
+            and docs is not None
+            and type(query_id) is str
+            and query_id.strip()
+            and {type(text), type(query_type)} <= {str, NoneType}
+            and are_whole((query_id, text, query_type))
+            and type(metadata) is dict
+            and _agree(golds)
+        ):
+            return None
+        try:
+            seconds = clean_seconds(record.get("seconds"))
+        except DataError:
+            return None
+        status: Status = "answered" if "retrieved" in record else "missing"
+        more = {"query_type": query_type, "metadata": {**metadata}}
+        self._add((line, query_id, text, status, seconds), golds, docs, more)
+        return query_id
+
+    def _add(self, row: Any, golds: Columns, docs: Columns, more: Mapping[str, Any]) -> None:
+        if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
+            self._begin()
+        for name, value in more.items():
+            if value != _MORE[name]:
+                self._more[name][len(self._rows)] = value
+        self._golds.add(golds)
+        self._docs.add(docs)
+        self._rows.append(row)
+
+    def batch(self) -> Batch:
+        """What was added; from here on it begins anew."""
+        if not self._rows:
+            self._begin()
+        positions = range(len(self._rows))
+        columns = [*map(list, zip(*self._rows))] or [[] for _ in range(5)]
+        lines, query_ids, questions, statuses, seconds = columns
+        more = {
+            name: [said.get(position, _MORE[name]) for position in positions]
+            for name, said in self._more.items()
+        }
+        self._rows = []
+        return Batch(
+            lines,
+            query_ids,
+            questions,
+            self._golds.entries(),
+            self._docs.entries(),
+            statuses,
+            seconds,
+            self._errors,
+            more,
+            _forbidden_texts(more.get(FORBIDDEN)),
+            SearchLists.of([*map(self._searching.get, positions)]),
+            self._stages,
+        )
 
 
-def forbidden_texts_of(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
+_MOST_NEW = 1 << 23
+_NOTHING = Retrieved()
+_TEXTS = ("query_id", "query", "query_type")
+_PLAIN = frozenset((*_TEXTS, "gold", "retrieved", "seconds", "metadata"))
+
+
+def _agree(golds: Columns) -> bool:
+    """Whether no gold item is empty, or can contradict another, as two grades of one text do."""
+    grades = {1.0 if grade is None else grade for grade in golds.numbers or ()}
+    ids = golds.ids or ()
+    are_apart = len(grades) < 2 or (None not in ids and len({*ids}) == golds.n)
+    return are_apart and all(text is None or text.strip() for text in golds.texts or ())
+
+
+def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
     """The texts of the items of each question, by their numbers among the known ones."""
     if lists is None:
         return None
@@ -233,29 +341,26 @@ class InBatches(Protocol):
         ...
 
 
-def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
-    """Questions and answers that are objects in batches; of a mistake what stands before it."""
-    stream, batch = iter(rows), list[Row]()
-    try:
-        for row in stream:
-            batch.append(row)
-            if len(batch) == size:
-                yield Batch.of(batch)
-                batch = []
-    except DataError:
-        if batch:
-            yield Batch.of(batch)
-        raise
-    if batch:
-        yield Batch.of(batch)
-
-
 def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
     """Questions in batches, as a source has them, or made of objects."""
     return rows.batches() if isinstance(rows, InBatches) else batched(rows)
 
 
-# -- a stream that is looked at before it passes ---------------------------------------------------
+def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
+    """Questions and answers that are objects in batches; of a mistake what stands before it."""
+    builder = BatchBuilder()
+
+    def sizes() -> Iterator[int]:
+        for row in rows:
+            builder.add(*row)
+            yield size
+
+    return builder.batches(sizes())
+
+
+def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:
+    """The questions of batches one by one."""
+    return chain.from_iterable(batch.rows() for batch in batches)
 
 
 class BufferedRows:
@@ -316,156 +421,12 @@ class BufferedRows:
         return in_rows(self.batches())
 
 
-def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:
-    """The questions of batches one by one."""
-    return chain.from_iterable(batch.rows() for batch in batches)
-
-
 _HEAVY, _MOST_KNOWN = 8, 2
 
 
 def _room(batch: Batch) -> int:
     """How much room some questions take, in entries that are texts alone."""
-    docs = batch.docs
-    is_light = docs.ids is None and docs.metadata is None and not batch.answers_made
-    n = len(docs.texts.numbers)
-    if batch.searches is not None:
-        n += len(batch.searches.docs.texts.numbers)
+    docs, searches = batch.docs, batch.searches
+    is_light = docs.ids is None and docs.metadata is None and searches is None
+    n = len(docs.texts.numbers) + (0 if searches is None else len(searches.docs.texts.numbers))
     return n * (1 if is_light else _HEAVY)
-
-
-# -- from qrels and a run as mappings --------------------------------------------------------------
-
-Scores = Mapping[str, Mapping[str, float]]
-
-
-@dataclass(frozen=True)
-class Scored:
-    """Qrels and a run, ``{query: {document: grade}}`` and ``{query: {document: score}}``, copied.
-
-    Documents are ranked by score, ties by id descending (as UTF-8 bytes). The questions are those
-    of the qrels, in their order.
-
-    Attributes:
-        query_ids: of the questions.
-        golds, docs: their gold items and documents.
-        is_answered: whether the run has each question.
-        n_extra: how many questions of the run are none of these.
-    """
-
-    query_ids: tuple[str, ...]
-    golds: Entries
-    docs: Entries
-    is_answered: tuple[bool, ...]
-    n_extra: int
-
-    @classmethod
-    def of(cls, qrels: object, run: object) -> Self | None:
-        """These; None of whatever is no such mapping, or has keys that are no ids.
-
-        Raises:
-            DataError: a grade is no finite number, or a score is none; or grades stand for the run,
-                and scores for the qrels.
-        """
-        if not (are_scores(qrels) and are_scores(run)):
-            return None
-        query_ids, nothing = tuple(qrels), dict[str, float]()
-        rankings = {query_id: run.get(query_id, nothing) for query_id in query_ids}
-        extra = {query_id: run[query_id] for query_id in run.keys() - qrels.keys()}
-        golds, docs = _entries(qrels, "grade"), _entries(rankings, "score")
-        _entries(extra, "score")
-        if docs.values.size and _are_whole(docs.values) and not _are_whole(golds.values):
-            raise DataError(
-                "the gold set holds fractions, as scores are, and the run whole numbers, as grades "
-                "are; pass the gold set first, then the run"
-            )
-        is_answered = tuple(map(run.__contains__, query_ids))
-        return cls(query_ids, golds, docs.ranked(), is_answered, len(extra))
-
-    def __iter__(self) -> Iterator[Row]:
-        return in_rows(self.batches())
-
-    def batches(self) -> Iterator[Batch]:
-        """The questions, many at once."""
-        for first in range(0, len(self.query_ids), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
-            query_ids = self.query_ids[part]
-            nothing = [None] * len(query_ids)
-            yield Batch(
-                lines=nothing,
-                query_ids=query_ids,
-                questions=nothing,
-                golds=self.golds.part(part),
-                docs=self.docs.part(part),
-                statuses=["answered" if flag else "missing" for flag in self.is_answered[part]],
-                seconds=nothing,
-            )
-
-
-def are_scores(value: object) -> TypeGuard[Scores]:
-    """Whether a value is a mapping of mappings, all of whose keys are ids; lists are no scores."""
-    if not (isinstance(value, Mapping) and value):
-        return False
-    mappings = value.values()
-    if not all(issubclass(kind, Mapping) for kind in {*map(type, mappings)}):
-        return False
-    kinds = {*map(type, chain.from_iterable([mapping.values() for mapping in mappings]))}
-    if not all(hasattr(kind, "__float__") or kind in (str, type(None)) for kind in kinds):
-        return False  # answers of chains, or of databases; a text or None is a mistake in a score
-    return _are_ids([*value]) and _are_ids([*chain.from_iterable(mappings)])
-
-
-def _are_ids(keys: list[Any]) -> bool:
-    """Whether all keys are texts that are not blank."""
-    try:
-        joined = "".join(keys)  # the fastest way to see that all are texts
-    except TypeError:
-        return False
-    has_spaces = bool(joined) and joined.split() != [joined]
-    return all(map(str.strip, keys)) if has_spaces else "" not in keys
-
-
-def _entries(scores: Scores, field: Literal["grade", "score"]) -> Entries:
-    """Documents, or gold items, that are ids with numbers.
-
-    Raises:
-        DataError: one is no number, or a grade is not finite.
-    """
-    mappings = scores.values()
-    numbers = [*chain.from_iterable([mapping.values() for mapping in mappings])]
-    kinds = {*map(type, numbers)}
-    if not kinds <= {int, float}:
-        _check(scores, field)
-    try:
-        values = np.array(numbers if kinds <= {int, float} else [*map(float, numbers)], np.float64)
-    except OverflowError:
-        _check(scores, field)
-        raise
-    if np.isnan(values).any() or (field == "grade" and not np.isfinite(values).all()):
-        _check(scores, field)
-    sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
-    textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
-    return Entries(textless, [*chain.from_iterable(mappings)], values, are_distinct=True)
-
-
-def _are_whole(values: Floats) -> bool:
-    return bool((np.floor(values) == values).all())
-
-
-_NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)
-
-
-def _check(scores: Scores, field: Literal["grade", "score"]) -> None:
-    """Refuse the first value that is no number, or a grade that is not finite."""
-    kind = "finite number" if field == "grade" else "number"
-    for query_id, numbers in scores.items():
-        for document, value in numbers.items():
-            try:
-                number = float(value) if isinstance(value, _NUMBERS) else nan
-            except OverflowError:
-                number = nan
-            if isinstance(value, bool) or isnan(number) or (field == "grade" and isinf(number)):
-                raise DataError(
-                    f"query {query_id!r}: the {field} of {document!r} must be a {kind}, not "
-                    f"{shorten(value)}"
-                )

@@ -20,10 +20,6 @@ _MOST_CHARACTERS = 1 << 24
 _NOTHING = -1
 
 
-class NoTextError(ValueError):
-    """A value is no text."""
-
-
 class KnownTexts:
     """Gives each distinct text a number, from 0.
 
@@ -51,29 +47,13 @@ class KnownTexts:
         return is_full
 
     def numbers(self, texts: Iterable[str]) -> list[int]:
-        """The number of each text.
-
-        Raises:
-            NoTextError: one is no text.
-        """
-        try:
-            return [*map(self._number_of, texts)]
-        except TypeError:  # no text at all, and none that could be looked up
-            raise NoTextError from None
-        finally:
-            if len(self._numbers) > len(self.texts):
-                self._take_new()
-
-    def _take_new(self) -> None:
+        """The number of each text."""
+        numbers = [*map(self._number_of, texts)]
         n_new = len(self._numbers) - len(self.texts)
         new = [*islice(reversed(self._numbers), n_new)][::-1]
-        try:
-            self.n_characters += sum(map(str.__len__, new))
-        except TypeError:
-            for text in new:
-                del self._numbers[text]
-            raise NoTextError from None
+        self.n_characters += sum(map(len, new))
         self.texts += new
+        return numbers
 
 
 class _OfThread(local):

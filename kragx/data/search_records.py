@@ -11,8 +11,9 @@ read are numbers, ids, or documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from kragx.data.answers import ranked
@@ -28,6 +29,7 @@ from kragx.data.documents import (
     present,
     unknown_field,
 )
+from kragx.data.entries import Columns
 from kragx.data.searches import Search, Searches
 from kragx.data.stages import NumberedDocs, Stage, WrittenDocs, as_stages, stage_records
 from kragx.data.text import Mender
@@ -36,25 +38,21 @@ from kragx.errors import DataError, inside, shorten
 SEARCHES = "searches"
 """The name of the field."""
 
-_FIELDS = dict.fromkeys(
-    ("query", "retrieved", "tool", "step", "seconds", "tokens", "error", "stages", "read")
-)
+_TEXTS = ("query", "tool", "error")
+_SHARED = (*_TEXTS, "step", "seconds", "tokens", "read", "stages")
+_FIELDS = dict.fromkeys((*_SHARED, "retrieved"))
 LARGEST = 10**12
 """More tokens than this, or more steps, are a mistake."""
 
 
-def search_records(searches: Iterable[Search], docs: WrittenDocs) -> list[dict[str, Any]]:
+def search_records(searches: Sequence[Search], docs: WrittenDocs) -> list[dict[str, Any]]:
     """Searches as a results file holds them: each document is written once."""
-    searches = tuple(searches)
-    lists = [
-        None if search.documents is None else list(map(docs.record, search.measured))
-        for search in searches
-    ]
-    # Before stages make further documents known.
-    reads = [_read_records(search.read, docs) for search in searches]
+    # First all documents of searches, then what was read, then what stages make known besides.
+    lists = [list(map(docs.record, search.measured)) for search in searches]
+    reads = [None if s.read is None else [_read_record(e, docs) for e in s.read] for s in searches]
     return [
         present(query=search.query)
-        | ({} if entries is None or search.error is not None else {"retrieved": entries})
+        | ({"retrieved": entries} if search.is_measured else {})
         | present(
             tool=search.tool,
             step=search.step,
@@ -68,17 +66,13 @@ def search_records(searches: Iterable[Search], docs: WrittenDocs) -> list[dict[s
     ]
 
 
-def _read_records(entries: Iterable[int | str | Doc] | None, docs: WrittenDocs) -> Any:
-    return None if entries is None else [_read_record(entry, docs) for entry in entries]
-
-
 def _read_record(entry: int | str | Doc, docs: WrittenDocs) -> int | str | dict[str, Any]:
     if not isinstance(entry, Doc):
         return entry
     number = docs.number(entry)
-    if number is not None:
-        return number
-    return doc_record(entry) if entry.id is None else entry.id
+    if number is None:
+        return doc_record(entry) if entry.id is None else entry.id
+    return number
 
 
 def as_searches(
@@ -97,126 +91,103 @@ def as_searches(
     """
     if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
         raise DataError(f"must be a list of searches, not {shorten(values)}")
-    reader = _Reader(docs, mender, strings)
-    searches = clean_each(values, reader.search)
+    read = partial(_search, docs=docs, mender=mender, strings=strings)
+    searches = [*clean_each(values, read)]
     # Numbers in stages come behind those of all searches.
-    return tuple(
-        search if value is None else reader.with_stages(position, search, value)
-        for position, (search, value) in enumerate(zip(searches, map(_stages_in, values)))
+    for position, value in enumerate(values):
+        if isinstance(value, Mapping) and (stages := value.get("stages")):
+            with inside(f"[{position}].stages"):
+                searches[position] = replace(
+                    searches[position], stages=_stages(stages, docs, mender)
+                )
+    return tuple(searches)
+
+
+def _stages(values: object, docs: NumberedDocs, mender: Mender) -> tuple[Stage, ...]:
+    if isinstance(values, (list, tuple)):
+        if all(isinstance(value, Stage) for value in values):
+            return tuple(values)
+        values = [*values]
+    return as_stages(values, docs, mender)
+
+
+def _search(value: object, docs: NumberedDocs, mender: Mender, *, strings: bool) -> Search:
+    is_made = strings and isinstance(value, Search)
+    of_docs = "documents" if is_made else "retrieved"
+    if is_made:
+        value = {name: getattr(value, name) for name in (*_SHARED, of_docs)}
+    elif not isinstance(value, Mapping):
+        raise DataError(f"must be an object with 'query' and 'retrieved', not {shorten(value)}")
+    elif unknown := [name for name in value if name not in _FIELDS]:
+        raise unknown_field(str(unknown[0]), _FIELDS)
+    fields: Mapping[str, Any] = value
+    query, tool, error = (_text(fields.get(name), name, mender) for name in _TEXTS)
+    error = error if error and error.strip() else None  # some write "" for none
+    if error is not None and fields.get(of_docs):
+        if not is_made:
+            problem = "stands beside 'error', which says otherwise; keep one"
+            raise DataError(problem, field=of_docs)
+        fields = {**fields, of_docs: ()}
+    return Search(
+        query=query,
+        documents=_docs(fields.get(of_docs), of_docs, docs, mender, strings=strings),
+        tool=tool,
+        step=_whole(fields.get("step"), "step", -LARGEST),
+        seconds=clean_seconds(fields.get("seconds")),
+        tokens=_whole(fields.get("tokens"), "tokens", 0),
+        error=error,
+        stages=tuple(fields["stages"]) if is_made else (),
+        read=_read(fields.get("read"), mender, strings=strings),
     )
 
 
-def _stages_in(value: object) -> object:
-    return value.get("stages") if isinstance(value, Mapping) else None
+def _text(value: object, name: str, mender: Mender) -> str | None:
+    if value is None:
+        return None
+    with inside(name):
+        return clean_text(value, mender)
 
 
-@dataclass
-class _Reader:
-    docs: NumberedDocs
-    mender: Mender
-    strings: bool
+def _docs(
+    values: object, field: str, docs: NumberedDocs, mender: Mender, *, strings: bool
+) -> tuple[Doc, ...] | None:
+    values = _as_list(values)
+    if values is None:
+        return None
+    came: tuple[Doc, ...] | None = None
+    if strings and not _has_numbers(values):
+        with inside(field):
+            came = ranked(values, mender, "")
+    elif (plain := Columns.of_records(values, "score")) is not None:
+        came = tuple(plain.documents())
+    elif not isinstance(values, (list, tuple)):
+        problem = f"must be a list of documents, or of their numbers, not {shorten(values)}"
+        raise DataError(problem, field=field)
+    if came is None:
+        return clean_each(values, partial(docs.read, strings=strings), field=field)  # type: ignore[arg-type]
+    docs.add(*came)
+    return came
 
-    def search(self, value: object) -> Search:
-        if isinstance(value, Search) and self.strings:
-            return self._of_object(value)
-        if not isinstance(value, Mapping):
-            raise DataError(f"must be an object with 'query' and 'retrieved', not {shorten(value)}")
-        if not value.keys() <= _FIELDS.keys():
-            name = next(str(name) for name in value if name not in _FIELDS)
-            raise unknown_field(name, _FIELDS)
-        error = self._error(value.get("error"))
-        if error is not None and value.get("retrieved"):
-            raise DataError(
-                "stands beside 'error', which says otherwise; keep one", field="retrieved"
-            )
-        return Search(
-            query=self._cleaned(value.get("query"), "query"),
-            documents=self._docs(value.get("retrieved"), "retrieved"),
-            tool=self._cleaned(value.get("tool"), "tool"),
-            step=_whole(value.get("step"), "step", -LARGEST),
-            seconds=clean_seconds(value.get("seconds")),
-            tokens=_whole(value.get("tokens"), "tokens", 0),
-            error=error,
-            read=self._read(value.get("read")),
-        )
 
-    def _of_object(self, search: Search) -> Search:
-        """A `Search` whose fields are what a file's may be; its documents may be other tools'."""
-        error = self._error(search.error)
-        return replace(
-            search,
-            query=self._cleaned(search.query, "query"),
-            tool=self._cleaned(search.tool, "tool"),
-            error=error,
-            documents=() if error else self._docs(search.documents, "documents"),
-            step=_whole(search.step, "step", -LARGEST),
-            seconds=clean_seconds(search.seconds),
-            tokens=_whole(search.tokens, "tokens", 0),
-            stages=tuple(search.stages),
-            read=self._read(search.read),
-        )
+def _read(values: object, mender: Mender, *, strings: bool) -> tuple[int | str | Doc, ...] | None:
+    values = _as_list(values)
+    if values is None:
+        return None
 
-    def _error(self, value: object) -> str | None:
-        error = self._cleaned(value, "error")
-        return error if error and error.strip() else None  # some write "" for none
-
-    def _cleaned(self, text: object, name: str) -> str | None:
-        if text is None:
-            return None
-        with inside(name):
-            return clean_text(text, self.mender)
-
-    def _docs(self, values: object, field: str) -> tuple[Doc, ...] | None:
-        if values is None:
-            return None
-        values = _as_list(values)
-        if self.strings and not _has_numbers(values):
-            with inside(field):
-                docs = ranked(values, self.mender, "")
-            for doc in docs:
-                self.docs.add(doc)
-            return docs
-        if not isinstance(values, (list, tuple)):
-            raise DataError(
-                f"must be a list of documents, or of their numbers, not {shorten(values)}",
-                field=field,
-            )
-        return clean_each(values, self._doc, field=field)
-
-    def _doc(self, value: object) -> Doc:
-        return self.docs.read(value, strings=self.strings)
-
-    def _read(self, values: object) -> tuple[int | str | Doc, ...] | None:
-        if values is None:
-            return None
-        values = _as_list(values)
-        if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
-            raise DataError(
-                f"must be a list of ids, or of documents' numbers, not {shorten(values)}",
-                field="read",
-            )
-        return clean_each(values, self._read_entry, field="read")
-
-    def _read_entry(self, value: object) -> int | str | Doc:
+    def entry(value: object) -> int | str | Doc:
         """What was read: its number, which may be that of any document, its id, or itself."""
         if isinstance(value, str):
-            return needed_id(value, self.mender)
+            return needed_id(value, mender)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        if isinstance(value, (Doc, Mapping)) or (self.strings and value is not None):
-            return as_doc(value, self.mender, strings=False)
+        if isinstance(value, (Doc, Mapping)) or (strings and value is not None):
+            return as_doc(value, mender, strings=False)
         raise DataError(f"must be an id, or the number of a document, not {named(value)}")
 
-    def with_stages(self, position: int, search: Search, values: object) -> Search:
-        with inside(f"[{position}].stages"):
-            return replace(search, stages=self._stages(values))
-
-    def _stages(self, values: object) -> tuple[Stage, ...]:
-        if self.strings and isinstance(values, tuple):
-            values = [*values]
-        if isinstance(values, list) and values and all(isinstance(v, Stage) for v in values):
-            return tuple(values)
-        return as_stages(values, self.docs, self.mender) if values else ()
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
+        problem = f"must be a list of ids, or of documents' numbers, not {shorten(values)}"
+        raise DataError(problem, field="read")
+    return clean_each(values, entry, field="read")
 
 
 def _as_list(values: object) -> object:
@@ -257,25 +228,20 @@ def searches_of(answer: object, mender: Mender) -> Searches | None:
     searches = _field(answer, SEARCHES)
     if not isinstance(answer, Searches) and not _are_searches(searches, answer):
         return None
-    handed_on = next(
-        (docs for name in _HANDED_ON if (docs := _field(answer, name)) is not None), None
-    )
-    error = _field(answer, "error")
-    if error is not None:
-        is_raised = isinstance(error, BaseException)
-        error = clean_text(f"{type(error).__name__}: {error}" if is_raised else error, mender)
-    docs = None
-    if handed_on is not None:
+    error, docs = _field(answer, "error"), _field(answer, "retrieved")
+    if docs is None:
+        docs = _field(answer, "documents")
+    if isinstance(error, BaseException):
+        error = f"{type(error).__name__}: {error}"
+    error = None if error is None else clean_text(error, mender)
+    if docs is not None:
         with inside("retrieved"):
-            docs = ranked(handed_on, mender, "")
+            docs = ranked(docs, mender, "")
     numbers = NumberedDocs(docs or (), mender, distinct=True)
     with inside(SEARCHES):
         cleaned = as_searches(searches, numbers, mender, strings=True)
     seconds = clean_seconds(_field(answer, "seconds")) if isinstance(answer, Searches) else None
     return Searches(cleaned, docs, seconds, error if error and error.strip() else None)
-
-
-_HANDED_ON = ("retrieved", "documents")
 
 
 def _field(answer: object, name: str) -> Any:
@@ -291,8 +257,4 @@ def _are_searches(values: object, answer: object) -> bool:
         return False
     if not values and isinstance(answer, Mapping):
         return not any(isinstance(value, (list, tuple)) and value for value in answer.values())
-    return all(map(_is_search, values))
-
-
-def _is_search(value: object) -> bool:
-    return isinstance(value, (Search, Mapping))
+    return all(isinstance(value, (Search, Mapping)) for value in values)

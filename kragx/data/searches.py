@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, Literal
 
 from kragx.data.documents import Doc, clean_each, normal_form
@@ -78,7 +78,7 @@ class Search:
     @property
     def lane(self) -> tuple[str, str]:
         """What tells it from others of its step; a failed search and its retries are alike."""
-        return lane_of(self.query, self.tool)
+        return normal_form(self.query or ""), self.tool or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,6 @@ class Searches:
     retrieved: Sequence[Any] | None = None
     seconds: float | None = None
     error: str | None = None
-
-
-def lane_of(query: str | None, tool: str | None) -> tuple[str, str]:
-    """What tells a search from others of its step."""
-    return normal_form(query or ""), tool or ""
 
 
 def key_of(doc: Doc) -> Key:
@@ -153,46 +148,38 @@ def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Searc
     ]
     if not any(search.read for search in searches):
         return in_steps(searches)
-    by_number = [*distinct_docs(retrieved, searches)]
-    placed = in_steps([*_with_read_keys(searches, by_number)])
-    return tuple(_with_read_docs(placed, distinct_docs(retrieved, placed)))
-
-
-def _with_read_keys(searches: Sequence[Search], by_number: Sequence[Key]) -> Iterator[Search]:
-    """Searches whose numbers of documents, which depend on their order, became documents."""
+    # Numbers depend on the order of searches, so they are keys until all stand in their steps.
+    by_number = [Doc(*key) for key in distinct_docs(retrieved, searches)]
 
     def key(entry: int | str | Doc) -> str | Doc:
-        if isinstance(entry, str):
-            return entry
-        if isinstance(entry, Doc):
-            return Doc(*key_of(entry))
+        if isinstance(entry, (str, Doc)):
+            return entry if isinstance(entry, str) else Doc(*key_of(entry))
         if 0 <= entry < len(by_number):
-            return Doc(*by_number[entry])
+            return by_number[entry]
         raise DataError(f"there is no document {entry}; there are {len(by_number)}, from 0 on")
 
     for position, search in enumerate(searches):
         if search.read:
             with inside(f"searches[{position}]"):
-                search = replace(search, read=clean_each(search.read, key, field="read"))  # noqa: PLW2901
-        yield search
-
-
-def _with_read_docs(searches: Iterable[Search], docs: Mapping[Key, Doc]) -> Iterator[Search]:
-    """Searches whose ids of what was read became documents, where one has the id."""
-    of_id: dict[str | None, Doc] = {}
-    for doc in docs.values():
-        of_id.setdefault(doc.id, doc)
+                read = clean_each(search.read, key, field="read")
+            searches[position] = replace(search, read=read)
+    placed = in_steps(searches)
+    docs = distinct_docs(retrieved, placed)
+    of_id = {doc.id: doc for doc in reversed(docs.values())}
 
     def read_doc(entry: int | str | Doc) -> int | str | Doc:
-        if not isinstance(entry, Doc):
-            return of_id.get(str(entry), entry)
-        if (doc := docs.get(key_of(entry))) is not None:
-            return doc
-        return entry if entry.id is None else of_id.get(entry.id, entry.id)
+        if isinstance(entry, Doc):
+            if (doc := docs.get(key_of(entry))) is not None:
+                return doc
+            if entry.id is None:
+                return entry
+            entry = entry.id
+        return of_id.get(str(entry), entry)
 
-    for search in searches:
-        read = search.read and tuple(map(read_doc, search.read))
-        yield search if read == search.read else replace(search, read=read)
+    return tuple(
+        replace(search, read=tuple(map(read_doc, search.read))) if search.read else search
+        for search in placed
+    )
 
 
 def with_docs(search: Search, made: Callable[[Doc], Doc]) -> Search:
@@ -215,98 +202,51 @@ def in_steps(searches: Sequence[Search]) -> tuple[Search, ...]:
     Raises:
         DataError: some searches have a step, and others none.
     """
-    lanes = [search.lane for search in searches]
-    failed = [search.error is not None for search in searches]
-    steps = numbered_steps([search.step for search in searches], lanes, failed)
-    order = step_order(steps, lanes, failed, lambda place: _in_full(searches[place]))
-    placed = ((searches[place], steps[place]) for place in order)
-    return tuple(
-        search if search.step == step else replace(search, step=step) for search, step in placed
-    )
+    steps = _numbered_steps(searches)
+    placed = [
+        search if search.step == step else replace(search, step=step)
+        for search, step in zip(searches, steps)
+    ]
+    keys: list[Any] = [(search.step, search.lane, search.error is None) for search in placed]
+    if len({*keys}) < len(keys):  # those that are alike stand by all that they say
+        keys = [(key, repr(search)) for key, search in zip(keys, placed)]
+    return tuple(placed[place] for place in sorted(range(len(keys)), key=keys.__getitem__))
 
 
-def _in_full(search: Search) -> str:
-    """All that a search says but its step: any order by it is the same whatever the log's was."""
-    return repr(replace(search, step=None))
-
-
-def numbered_steps(
-    steps: Sequence[int | None], lanes: Sequence[tuple[str, str]], failed: Sequence[bool]
-) -> list[int]:
-    """The steps of searches as `in_steps` numbers them, from 1 on without gaps.
+def _numbered_steps(searches: Sequence[Search]) -> list[int]:
+    """The steps of searches, from 1 on without gaps.
 
     Raises:
-        DataError: some searches have a step, and others none.
+        DataError: some have a step, and others none.
     """
-    said = {*steps}
+    said = [search.step for search in searches]
     if None not in said:
-        numbers = {step: number for number, step in enumerate(sorted(said), start=1)}  # type: ignore[type-var]
-        return [numbers[step] for step in steps]
-    if len(said) > 1:
+        numbers = {step: number for number, step in enumerate(sorted({*said}), start=1)}  # type: ignore[type-var]
+        return [numbers[step] for step in said]
+    if len({*said}) > 1:
         raise DataError(
             "is missing, and searches of the same question have one",
-            field=f"searches[{steps.index(None)}].step",
+            field=f"searches[{said.index(None)}].step",
             remedy="give each search one, the same to those that ran side by side; or none",
         )
-    retried = (
-        has_failed and before == after
-        for has_failed, (before, after) in zip(failed, pairwise(lanes))
-    )
-    counted, step = [1] if steps else [], 1
-    for is_retry in retried:
-        step += not is_retry
-        counted.append(step)
-    return counted
+    is_new = (not _is_retry(*pair) for pair in pairwise(searches))
+    return [*accumulate(is_new, initial=1)] if searches else []
 
 
-def step_order(
-    steps: Sequence[int],
-    lanes: Sequence[tuple[str, str]],
-    failed: Sequence[bool],
-    in_full: Callable[[int], str],
-) -> Sequence[int]:
-    """In which order searches stand: by step, then by lane, those that failed before others.
-
-    Args:
-        steps: as `numbered_steps` says.
-        lanes: of each search.
-        failed: whether each did.
-        in_full: all that a search says, by its place; decides between equal ones.
-    """
-    places = range(len(steps))
-    if all(before < after for before, after in pairwise(steps)):
-        return places
-    keys = [(step, lane, not fails) for step, lane, fails in zip(steps, lanes, failed)]
-    if len({*keys}) == len(keys):
-        return sorted(places, key=keys.__getitem__)
-    return sorted(places, key=lambda place: (keys[place], in_full(place)))
-
-
-def lane_numbers(
-    steps: Sequence[int], lanes: Sequence[tuple[str, str]], failed: Sequence[bool]
-) -> list[int]:
-    """The lane of each search, from 0 on within a step: a search and its retries are one.
-
-    Args:
-        steps: of searches in their order (`step_order`).
-        lanes: theirs.
-        failed: whether each did.
-    """
-    numbers = [0] * len(steps)
-    for place in range(1, len(steps)):
-        if steps[place] == steps[place - 1]:
-            is_retry = failed[place - 1] and lanes[place] == lanes[place - 1]
-            numbers[place] = numbers[place - 1] + (not is_retry)
-    return numbers
+def _is_retry(before: Search, after: Search) -> bool:
+    return before.error is not None and before.lane == after.lane
 
 
 def lanes_of(searches: Sequence[Search]) -> list[int]:
-    """The `lane_numbers` of the searches of a question, which are in order."""
-    return lane_numbers(
-        [search.step or 0 for search in searches],
-        [search.lane for search in searches],
-        [search.error is not None for search in searches],
-    )
+    """The lane of each search of a question, which are in order, from 0 on within a step.
+
+    A search and its retries are one.
+    """
+    lanes = [0] * len(searches)
+    for place, (before, after) in enumerate(pairwise(searches), start=1):
+        if after.step == before.step:
+            lanes[place] = lanes[place - 1] + (not _is_retry(before, after))
+    return lanes
 
 
 def list_of(searches: Sequence[Search], name: ListName, order: Order) -> tuple[Doc, ...] | None:

@@ -6,17 +6,17 @@ of the `FORMATS`, recognised by its fields.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kragx.data.batch import Batch, Row, in_rows
+from kragx.data.batch import Batch, BatchBuilder, Row, in_rows
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.document_columns import fields_of, hint
 from kragx.data.formats.document_rows import DocumentRows, Role
-from kragx.data.formats.format import STANDS_FOR, Fields
+from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields
 from kragx.data.formats.jsonl import (
     Place,
     ending,
@@ -30,11 +30,10 @@ from kragx.data.formats.jsonl import (
 from kragx.data.formats.located import files_of, is_located, located_name, shown
 from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
-from kragx.data.gathering import Records
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RULES_EXAMPLE, RuleSet
-from kragx.data.rules_read import names_any, names_forbidden, names_searches, rules_before
+from kragx.data.rules_read import WEIGHING, rules_before, seldom_names
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -43,8 +42,11 @@ from kragx.printing import phrase
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""
 
+_Place = tuple[str, int | None]
+"""A file and a line."""
+
 _EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
-_PLAIN, _OBJECTS = 2048, 512
+_AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
 
@@ -118,7 +120,6 @@ class Reading:
         )
         self.lines = lines
         self.by_lines: bool = lines is not None
-        self._is_json = lines is not None  # and so was mended
         self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
 
     @cached_property
@@ -128,7 +129,7 @@ class Reading:
         Raises:
             DataError: one of them is none, or the source cannot be read.
         """
-        rules = {} if self.beir is not None else rules_before(self.source, self.path)
+        rules = {} if self.beir is not None else rules_before(self.source)
         try:
             RuleSet.of(rules)
         except UsageError as error:
@@ -139,27 +140,33 @@ class Reading:
         return rules
 
     @cached_property
+    def _seldom(self) -> frozenset[str] | None:
+        """Which fields that few have stand anywhere in it; None where that takes reading it."""
+        source = self.source if self.beir is None else self.beir.queries
+        return seldom_names(source, self.encoding)
+
+    def _may_have(self, *names: str) -> bool | None:
+        return None if self._seldom is None else not self._seldom.isdisjoint(names)
+
+    @property
     def may_forbid(self) -> bool | None:
         """Whether anything may be forbidden in it; None where that takes reading it."""
         if self.beir is not None:
             return False
-        return bool(self.forbidden) or names_forbidden(self.source, self.path)
+        return bool(self.forbidden) or self._may_have(FORBIDDEN, FORBIDDEN_IDS)
 
-    @cached_property
+    @property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
         if self.beir is not None:
             return False
-        return SEARCHES in self.columns or names_searches(self.source, self.path, self.encoding)
+        return SEARCHES in self.columns or self._may_have(SEARCHES)
 
-    @cached_property
+    @property
     def may_weigh(self) -> bool:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
-        names = tuple(form(name) for name in STANDS_FOR for form in (str, str.title, str.upper))
-        read = (self.source, self.path) if self.beir is None else (self.beir.queries,) * 2
-        return not self.columns.keys().isdisjoint(STANDS_FOR) or any(
-            names_any(*read, names, name) is not False for name in names
-        )
+        is_mapped = not self.columns.keys().isdisjoint(STANDS_FOR)
+        return is_mapped or self._may_have(*WEIGHING) is not False
 
     @property
     def is_read_once(self) -> bool:
@@ -196,94 +203,73 @@ class Reading:
 
     def batches(self) -> Iterator[Batch]:
         """The same, many questions at once."""
-        first: dict[str, tuple[str, int | None]] = {}
-        for batch in self._questions():
-            if batch.may_contradict or not _are_new(batch.query_ids, first):
-                yield from self._checked(batch, first)
-                continue
-            places = zip(repeat(self.problems.file), batch.lines)
-            first.update(zip(batch.query_ids, places))
-            yield batch
+        builder, first = BatchBuilder(), dict[str, _Place]()
+        yield from builder.batches(self._added(builder, first))
         if not first and not self.problems.found and self.lines is None:
             raise self.empty
 
-    def _checked(self, batch: Batch, first: dict[str, tuple[str, int | None]]) -> Iterator[Batch]:
-        """The questions of a batch that are new, after a look at each; those before a mistake.
+    def _added(self, builder: BatchBuilder, first: dict[str, _Place]) -> Iterator[int]:
+        """Add all records, and say of each how many questions are a batch.
 
         Args:
-            batch: some questions.
-            first: where each id stands first.
+            builder: of batches.
+            first: is told where each id stands first.
         """
-        rows: list[Row] = []
-        try:
-            for line, query, retrieved in batch.rows():
-                place = self.problems.file, line
-                if query.id in first:
-                    message = stands_twice(query.id, place, first[query.id])
-                    self.problems.add(line, "query_id", message, query_id=query.id)
-                elif query.id:
-                    first[query.id] = place
-                    for name, message in contradictions(query):
-                        self.problems.add(line, name, message, query_id=query.id)
-                    rows.append((line, query, retrieved))
-        except DataError:
-            if rows:
-                yield Batch.of(rows)
-            raise
-        if len(rows) == len(batch):
-            yield batch
-        elif rows:
-            yield Batch.of(rows)
+        # Whoever wants all problems wants them in their order: nothing is read ahead.
+        size = _AT_ONCE if self.problems.strict else 1
+        for number, (line, record) in self._records():
+            if len(record) == 1 and FORBIDDEN in record:
+                self._check_rules(line, record[FORBIDDEN])
+            else:
+                self._add(builder, first, line, record, number)
+            yield 1 if len(first) == 1 else size  # of the first it is told soon
 
-    def _questions(self) -> Iterator[Batch]:
-        """The questions, also those whose ids stand twice."""
-        if not self.is_located:
-            yield from self._of_records(self._rows())
-            return
+    def _add(
+        self,
+        builder: BatchBuilder,
+        first: dict[str, _Place],
+        line: int | None,
+        record: Mapping[str, Any],
+        number: int,
+    ) -> None:
+        """Add what a record says; what is wrong with it is reported."""
+        assert self.format is not None  # recognised, or there is no record
+        if self.format is FORMATS["gold"] and str(record.get("query_id")) not in first:
+            query_id = builder.add_record(line, record)
+            if query_id is not None:
+                first[query_id] = self.problems.file, line
+                return
+        fields = Fields(record, self.format, self.problems, line, number, self._lines)
+        for query, answer in self.format.read(fields):
+            place = self.problems.file, fields.line
+            if query.id in first:
+                fields.report("query_id", stands_twice(query.id, place, first[query.id]), of=query)
+            elif query.id:
+                first[query.id] = place
+                for name, message in contradictions(query):
+                    fields.report(name, message, of=query)
+                builder.add(fields.line, query, answer)
+
+    def _records(self) -> Iterator[tuple[int, tuple[int | None, Mapping[str, Any]]]]:
+        """The records of one format, numbered within each file."""
         source = self.source
+        if not self.is_located:
+            yield from enumerate(self._with_format(self._rows()), start=1)
+            return
         for table in [source] if isinstance(source, Table) else map(Table, files_of(source)):
             self.problems.file = shown(table.file)
+            rows: _Rows
             if self.is_nested(table):
                 self.format = FORMATS["gold"]
-                yield from self._of_records(table.records(self.problems))
+                rows = table.records(self.problems)
             else:
-                yield from self._of_records(self._of_table(table.rows(self.problems)))
+                rows = self._of_table(table.rows(self.problems))
+            yield from enumerate(self._with_format(rows), start=1)
 
     def is_nested(self, table: Table) -> bool:
         """Whether a Parquet file has a row a question with nested lists, and is read as such."""
         is_gold = self.format in (None, FORMATS["gold"]) and not self.columns
         return is_gold and table.is_nested()
-
-    def _of_records(self, rows: _Rows) -> Iterator[Batch]:
-        """What records of one format say."""
-        if self.format is None:
-            rows = self._with_format(rows)
-        records, objects = Records(mended=self._is_json), list[Row]()
-        # Whoever wants all problems wants them in their order: nothing is read ahead.
-        of_records, of_objects = (_PLAIN, _OBJECTS) if self.problems.strict else (1, 1)
-
-        def gathered() -> Iterator[Batch]:
-            yield from records.batches()
-            if objects:
-                yield Batch.of(objects)
-                objects.clear()
-
-        try:
-            for number, (line, record) in enumerate(rows, start=1):
-                assert self.format is not None  # recognised, or there is no record
-                if len(record) == 1 and FORBIDDEN in record:
-                    self._check_rules(line, record[FORBIDDEN])
-                    continue
-                if objects or not (self.format.is_gathered and records.add(line, record)):
-                    yield from records.batches()
-                    objects += self._of_record(line, record, number)
-                is_full = len(records) >= of_records or len(objects) >= of_objects
-                if number == 1 or is_full or (len(records) and records.is_full):
-                    yield from gathered()
-        except DataError:  # what stands before a mistake comes before it
-            yield from gathered()
-            raise
-        yield from gathered()
 
     def _check_rules(self, line: int | None, rules: object) -> None:
         """Report rules that nobody has read before the questions (`forbidden`)."""
@@ -296,14 +282,6 @@ class Reading:
                 "under 'forbidden' in a config"
             )
             self.problems.add(line, FORBIDDEN, message)
-
-    def _of_record(
-        self, line: int | None, record: Mapping[str, Any], number: int = 1
-    ) -> Iterator[Row]:
-        assert self.format is not None  # recognised, or there is no record
-        fields = Fields(record, self.format, self.problems, line, number, self._lines)
-        for query, retrieved in self.format.read(fields):
-            yield fields.line, query, retrieved
 
     @property
     def empty(self) -> DataError:
@@ -323,7 +301,7 @@ class Reading:
         The first of all may have none: a question without gold may be no more than an id and text.
         """
         passed = []
-        for line, record in rows:
+        for line, record in rows if self.format is None else ():
             passed.append((line, record))
             self.format = next((form for form in FORMATS.values() if form.recognises(record)), None)
             if self.format is not None:
@@ -345,7 +323,7 @@ class Reading:
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
                 )
             self.format = FORMATS["gold"]
-        return iter(passed)
+        return chain(passed, rows)
 
     def _rows(self) -> _Rows:
         """The records of the source; the cells of tables under the names of fields."""
@@ -389,7 +367,6 @@ class Reading:
         return self._named(rows) if self.columns else rows
 
     def _json_rows(self, path: str | Path, first: str) -> _Rows:
-        self._is_json = True
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
             self.by_lines = not self.columns
@@ -439,14 +416,7 @@ class Reading:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
 
 
-def _are_new(ids: Sequence[str], by_id: Mapping[str, object]) -> bool:
-    """Whether ids are neither known nor twice among themselves, and none is missing."""
-    return by_id.keys().isdisjoint(ids) and len({*ids, ""}) == len(ids) + 1
-
-
-def stands_twice(
-    query_id: str, place: tuple[str, int | None], first: tuple[str, int | None]
-) -> str:
+def stands_twice(query_id: str, place: _Place, first: _Place) -> str:
     """What is wrong with an id that stood at another place (file and line) before."""
     position = f"on line {first[1]}" if first[0] == place[0] else f"in {first[0]}:{first[1]}"
     remark = "twice" if first[1] is None else f"twice (first {position})"
@@ -464,14 +434,9 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
                 if item.text is not None and not item.text.strip():
                     message = "an empty text; it is in every document, so it matches everything"
                     yield f"{place}.text", message
-    if any(gold.grade != golds[0].grade for gold in golds[1:]):
-        yield from _two_grades(golds)
-
-
-def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
-    """What stands there with one grade, and again with another."""
     first: dict[tuple[str | None, str, str], int] = {}
-    for position, gold in enumerate(golds):
+    are_alike = all(gold.grade == golds[0].grade for gold in golds)
+    for position, gold in enumerate(() if are_alike else golds):
         if gold.id is None and gold.text is None:
             continue
         before = first.setdefault(passage_of(gold), position)

@@ -149,12 +149,13 @@ class NumberedDocs:
         self.add(doc)
         return doc
 
-    def add(self, doc: Doc) -> None:
-        """Make a document known."""
-        if self._distinct and (doc.id, doc.text) in self._known:
-            return
-        self._known.add((doc.id, doc.text))
-        self.docs.append(doc)
+    def add(self, *docs: Doc) -> None:
+        """Make documents known."""
+        for doc in docs:
+            if self._distinct and (doc.id, doc.text) in self._known:
+                continue
+            self._known.add((doc.id, doc.text))
+            self.docs.append(doc)
 
     def at(self, number: int) -> Doc:
         """The document with a number."""

@@ -47,13 +47,11 @@ def clean_weight(value: object) -> float:
         DataError: it is no finite number, below 0, or above `MOST`.
     """
     weight = _number(value, WEIGHT)
-    if weight is not None and weight < 0:
-        problem = f"must be how often the question is asked, 0 or more, not {shorten(value)}"
-        raise DataError(problem, field=WEIGHT, remedy=REMEDIES[WEIGHT])
-    if weight is not None and weight > MOST:
-        problem = f"must be at most {MOST:g}, not {shorten(value)}"
-        raise DataError(problem, field=WEIGHT, remedy=REMEDIES[WEIGHT])
-    return 1.0 if weight is None else weight
+    if weight < 0:
+        raise _refused(WEIGHT, "must be how often the question is asked, 0 or more, not", value)
+    if weight > MOST:
+        raise _refused(WEIGHT, f"must be at most {MOST:g}, not", value)
+    return weight
 
 
 def clean_inclusion(value: object) -> float:
@@ -63,23 +61,24 @@ def clean_inclusion(value: object) -> float:
         DataError: it is no number above 0 and at most 1, or below 1 / `MOST`.
     """
     inclusion = _number(value, INCLUSION)
-    if inclusion is not None and 0 < inclusion < 1 / MOST:
-        problem = f"must be at least {1 / MOST:g}, not {shorten(value)}"
-        raise DataError(problem, field=INCLUSION, remedy=REMEDIES[INCLUSION])
-    if inclusion is not None and not 0 < inclusion <= 1:
-        problem = (
-            "must be the chance with which the question was drawn, above 0 and at most 1, not "
-            f"{shorten(value)}"
-        )
-        raise DataError(problem, field=INCLUSION, remedy=REMEDIES[INCLUSION])
-    return 1.0 if inclusion is None else inclusion
+    if 0 < inclusion < 1 / MOST:
+        raise _refused(INCLUSION, f"must be at least {1 / MOST:g}, not", value)
+    if not 0 < inclusion <= 1:
+        problem = "must be the chance with which the question was drawn, above 0 and at most 1, not"
+        raise _refused(INCLUSION, problem, value)
+    return inclusion
 
 
-def _number(value: object, field: str) -> float | None:
+def _number(value: object, field: str) -> float:
     try:
-        return clean_number(value, field)
-    except DataError as error:
-        raise DataError(error.problem, field=field, remedy=REMEDIES[field]) from None
+        number = clean_number(value, field)
+    except DataError:
+        raise _refused(field, "must be a finite number, not", value) from None
+    return 1.0 if number is None else number
+
+
+def _refused(field: str, problem: str, value: object) -> DataError:
+    return DataError(f"{problem} {shorten(value)}", field=field, remedy=REMEDIES[field])
 
 
 def weights_said(asks: ArrayLike, inclusion: ArrayLike) -> Floats | None:

@@ -38,7 +38,7 @@ def arranged_batch(batch: Batch, profile: Profile) -> Batch:
             )
     if batch.searches is not None:
         return _with_arranged_searches(batch, docs, profile)
-    return batch if docs is batch.docs else replace(batch, docs=docs, answers_made=())
+    return batch if docs is batch.docs else replace(batch, docs=docs)
 
 
 def _with_arranged_searches(batch: Batch, docs: Entries, profile: Profile) -> Batch:

@@ -19,9 +19,9 @@ from kragx.data import (
     read_results,
     read_run,
 )
-from kragx.data.batch import are_scores
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.objects import gold_of, results_of
+from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts

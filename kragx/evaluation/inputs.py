@@ -34,9 +34,10 @@ from kragx.data import (
     read_run,
     told_apart,
 )
-from kragx.data.batch import Batch, BufferedRows, Row, Scored, batches_of
+from kragx.data.batch import Batch, BufferedRows, Row, batches_of
 from kragx.data.foreign import DISTANCE
 from kragx.data.objects import gold_of
+from kragx.data.scored import Scored
 from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged_batch, directions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -12,8 +11,9 @@ from hypothesis import given, strategies as st
 from langchain_core.documents import Document
 
 from kragx import DataError, Doc, Gold, GoldDataset, Query, Retrieved, Run, evaluate
-from kragx.data import batch as module
-from kragx.data.batch import Batch, Scored, batched, in_rows
+from kragx.data import scored as module
+from kragx.data.batch import batched, in_rows
+from kragx.data.scored import Scored
 from tests.thoroughness import examples
 
 WORDS = [
@@ -116,16 +116,6 @@ def test_a_batch_holds_its_questions_in_order() -> None:
     assert second.statuses == ["failed"]
     assert second.errors == {0: "TimeoutError: late"}
     assert not second.have_texts
-
-
-@pytest.mark.parametrize("names", [("queries_made",), ("answers_made",)])
-def test_objects_made_of_a_batch_are_those_it_was_made_of(names: tuple[str, ...]) -> None:
-    """Whoever looks at a question of columns has the object that would have been there."""
-    queries = [replace(query, reference=None) for query in QUERIES]
-    batch = Batch.of([*zip([1, 2, 3], queries, ANSWERS)])
-    bare = replace(batch, **dict.fromkeys(names, ()))
-    assert [*bare.queries()] == queries
-    assert [*bare.answers()] == ANSWERS
 
 
 @given(

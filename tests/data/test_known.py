@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import known
-from kragx.data.known import Ints, KnownTexts, NoTextError, OfTexts, known_texts
+from kragx.data.known import Ints, KnownTexts, OfTexts, known_texts
 from tests.thoroughness import examples
 
 
@@ -55,19 +55,6 @@ def test_each_is_made_once() -> None:
             lengths.forget()
         assert lengths.of(texts.texts, numbers).tolist() == [1, 2, 1]
         assert counted.n_asked == n_asked
-
-
-@pytest.mark.parametrize("broken", [None, 5, 1.0, True, ["a"], {"text": "a"}])
-def test_what_is_no_text(broken: object) -> None:
-    """It is refused, each time, and what comes after it has the numbers that it would have had."""
-    texts = KnownTexts()
-    assert texts.numbers(["a", "1"]) == [0, 1]
-    for _ in range(2):
-        with pytest.raises(NoTextError):
-            texts.numbers(["a", broken, "b"])  # type: ignore[list-item]
-    assert texts.numbers(["c", "a"])[1] == 0
-    assert len({*texts.texts}) == len(texts.texts)
-    assert all(isinstance(text, str) for text in texts.texts)
 
 
 def test_each_thread_has_its_own() -> None:

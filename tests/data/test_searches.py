@@ -31,7 +31,7 @@ from kragx import (
 )
 from kragx.data import Reading
 from kragx.data.batch import Batch
-from kragx.data.gathering import Records
+from kragx.data.entries import Columns
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import ListName, in_steps
 from tests.thoroughness import examples
@@ -353,13 +353,10 @@ def of_batch(batch: Batch) -> Iterator[object]:
         lists.failed.tolist(),
         map(str, lists.seconds.tolist()),
         map(str, lists.tokens.tolist()),
-        lists.read,
-        lists.queries,
-        lists.tools,
-        lists.errors,
     )
-    for n, has_list, read in zip(lists.n.tolist(), lists.has_list.tolist(), lists.reads):
-        yield n, has_list, read, [next(columns) for _ in range(n)]
+    of_questions = zip(lists.n.tolist(), lists.has_list.tolist(), lists.reads, lists.of_answers)
+    for n, has_list, read, searches in of_questions:
+        yield n, has_list, read, searches, [next(columns) for _ in range(n)]
 
 
 @examples(400)
@@ -372,7 +369,7 @@ def test_fast_and_careful(
     records = [{"query_id": f"q{i}", **GOLD, **line} for i, line in enumerate(lines)]
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     fast = all_read(path)
-    with patch.object(Records, "add", lambda *_: False):
+    with patch.object(Columns, "of_records", lambda *_: None):
         assert fast == all_read(path)
 
 
@@ -606,5 +603,4 @@ def test_unknown_numbers_of_a_batch() -> None:
     lists = SearchLists.of([answer])
     assert lists is not None
     assert lists.reads == [(-1, 0, -1)]
-    assert lists.read == [("z", 0, "y", "z")]
     assert np.isnan(lists.tokens).all()

@@ -17,6 +17,7 @@ from kragx.data.documents import (
     needed_id,
     unknown_field,
 )
+from kragx.data.entries import Columns
 from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
 from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, gold_items
@@ -73,8 +74,6 @@ class Format:
         looks: what else tells a record of this format.
         common: fields whose names other tables use for other things: where columns are mapped, such
             a column is this field only if it is mapped to it.
-        is_gathered: whether records are gathered (`kragx.data.gathering`) as long as they are
-            plain; `read` reads the others one by one.
     """
 
     name: str
@@ -84,7 +83,6 @@ class Format:
     key: str = "query_id"
     looks: Callable[[Mapping[str, Any]], bool] = lambda record: False
     common: tuple[str, ...] = ()
-    is_gathered: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Whether a record is of this format, and of no other."""
@@ -118,9 +116,12 @@ class Fields:
         self.query_id = None if key is None else str(key)
         self.mender: Mender = self.problems.mender
 
-    def report(self, name: str, message: str, level: Level = "error") -> None:
-        """Report what is wrong with a field."""
-        self.problems.add(self.line, name, message, level, self.query_id)
+    def report(
+        self, name: str, message: str, level: Level = "error", *, of: Query | None = None
+    ) -> None:
+        """Report what is wrong with a field, of one of the record's questions if it has several."""
+        query_id = self.query_id if of is None else of.id
+        self.problems.add(self.line, name, message, level, query_id)
 
     def only(self) -> None:
         """Report every field that is not the format's."""
@@ -215,6 +216,8 @@ class Fields:
     def golds(self) -> list[tuple[int, Gold]]:
         """Gold items as in a gold file, with their positions; the broken ones are reported."""
         entries = self._list("gold", "gold items", null=False)
+        if (plain := Columns.of_records(entries, "grade")) is not None:
+            return [*enumerate(plain.golds())]
         read = self._each("gold", partial(gold_items, strings=False), entries)
         return [(position, gold) for position, golds in read for gold in golds]
 
@@ -228,45 +231,51 @@ class Fields:
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
-        error = self.text("error")
-        seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
-        lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
-        answers = [*lists, SEARCHES] if self.record.get(SEARCHES) else lists
-        if error is not None and (error.strip() or not answers):  # some write "" for none
+        record, error = self.record, self.text("error")
+        seconds = self._cleaned("", clean_seconds, record.get("seconds"))
+        lists = [name for name in ("retrieved", "retrieved_chunk_ids") if record.get(name)]
+        docs: tuple[Doc, ...] | None = None  # where no list was handed on
+        if error is not None and (error.strip() or not (lists or record.get(SEARCHES))):
+            docs = ()
             if lists:
                 self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
-            return self._answer((), seconds, error)
-        if "retrieved" not in self.record:
-            if self.record.get("retrieved_chunk_ids") is None:
-                is_unsaid = self.record.get(SEARCHES) is None
-                return None if is_unsaid else self._answer(None, seconds)
-            return self._answer(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
-        values = self._list("retrieved", "documents", null=False)
-        docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False)
-        has_ids = docs is not None and "retrieved_chunk_ids" in lists
-        if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs or ()]:
-            message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
-            self.report("retrieved", message)
-        return self._answer(docs or (), seconds)
-
-    def _answer(
-        self, docs: tuple[Doc, ...] | None, seconds: float | None, error: str | None = None
-    ) -> Retrieved:
-        """An answer with what its record says of searches and stages; docs: None of no list."""
-        searches: tuple[Search, ...] = ()
-        numbered = NumberedDocs(docs or (), self.mender, distinct=bool(self.record.get(SEARCHES)))
-        if (values := self.record.get(SEARCHES)) not in (None, []):
-            searches = self._cleaned(SEARCHES, as_searches, values, numbered, self.mender) or ()
-        stages = self._stages(numbered)
+        elif "retrieved" in record:
+            error, docs = None, self._docs()
+            has_ids = docs is not None and "retrieved_chunk_ids" in lists
+            docs = docs or ()
+            if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs]:
+                message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
+                self.report("retrieved", message)
+        elif record.get("retrieved_chunk_ids") is not None:
+            error, docs = None, tuple(map(Doc, self.ids("retrieved_chunk_ids")))
+        elif record.get(SEARCHES) is None:
+            return None
+        else:
+            error = None
+        searches, stages = self._within(docs or ())
         answer = partial(Retrieved, docs or (), seconds, error, stages, searches, docs is not None)
         return self._cleaned("", answer) or Retrieved(docs or (), seconds, error, stages)
 
-    def _stages(self, docs: NumberedDocs) -> tuple[Stage, ...]:
-        """What each step of a chain returned; their numbers mean these documents first."""
-        values = self.record.get("stages")
-        if not values:
-            return ()
-        return self._cleaned("stages", as_stages, values, docs, self.mender) or ()
+    def _docs(self) -> tuple[Doc, ...] | None:
+        values = self._list("retrieved", "documents", null=False)
+        if (plain := Columns.of_records(values, "score")) is not None:
+            return tuple(plain.documents())
+        return self._cleaned("retrieved", as_docs, values, self.mender, "", False)
+
+    def _within(self, docs: tuple[Doc, ...]) -> tuple[tuple[Search, ...], tuple[Stage, ...]]:
+        """What somebody searched, and what each step of a chain returned.
+
+        Their numbers mean the documents of the question first.
+        """
+        values, stages = self.record.get(SEARCHES), self.record.get("stages") or []
+        searches = [] if values is None else values
+        if searches == stages == []:
+            return (), ()
+        numbered = NumberedDocs(docs, self.mender, distinct=bool(searches))
+        return (
+            self._cleaned(SEARCHES, as_searches, searches, numbered, self.mender) or (),
+            self._cleaned("stages", as_stages, stages, numbered, self.mender) or (),
+        )
 
     def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
         """A value of a type of JSON; None where there is none."""

@@ -91,7 +91,6 @@ GOLD = Format(
     fields={**_QUERY, **_RESULT},
     marks=("gold", "retrieved", SEARCHES),
     read=_read,
-    is_gathered=True,
 )
 """The format of gold and results files."""
 

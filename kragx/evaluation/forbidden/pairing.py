@@ -210,8 +210,6 @@ class Pairing:
             golds=Entries(texts),
             docs=Entries(of_docs),
             more={},
-            queries_made=(),
-            answers_made=(),
         )
         scores = matcher.trace(batch, Notes()).scores
         doc, gold = of_pairs(of_docs.n_texts, texts.n_texts)

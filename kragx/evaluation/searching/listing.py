@@ -67,7 +67,7 @@ def on_basis(batch: Batch, basis: Basis) -> BasisBatch:
             docs = _first_lists(batch, lists)
     columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
     if lists is not None:  # answers would take what was read by numbers for these documents
-        columns |= {"docs": docs, "searches": None, "answers_made": ()}
+        columns |= {"docs": docs, "searches": None}
     return BasisBatch(**columns, final=batch.docs, lists=lists, is_there=is_there)
 
 
@@ -262,8 +262,8 @@ def _no_searches(batch: BasisBatch) -> SearchLists:
     n, has_list = np.zeros(len(batch), np.int64), np.ones(len(batch), bool)
     ints, floats, bools = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
     docs = taken(batch.final, ints, ints)
-    amounts = floats, floats
-    return SearchLists(n, ints, ints, docs, bools, bools, *amounts, (), has_list, (), (), ())
+    columns = ints, ints, docs, bools, bools, floats, floats
+    return SearchLists(n, *columns, [None] * len(batch), has_list, ())
 
 
 def _those(entries: Entries, is_meant: Bools) -> Entries:

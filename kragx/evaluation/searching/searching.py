@@ -112,7 +112,7 @@ class Searching:
             n_docs = np.bincount(listing.query[distinct], minlength=len(batch))
             docs = taken(listing.entries, distinct, n_docs)
             columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
-            columns |= {"docs": docs, "searches": None, "answers_made": ()}
+            columns |= {"docs": docs, "searches": None}
             searched = self._searched(listing, place, first_same(docs), n_docs)
             if self.counts_by is not None:
                 lengths = _lengths(batch, docs, self.counts_by)

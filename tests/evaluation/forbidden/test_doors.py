@@ -141,7 +141,7 @@ def test_planted_leaks(n: int, match: str, tmp_path: Path) -> None:
 def test_texts_that_were_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that waits while texts are forgotten keeps its own, those of its items among them."""
     monkeypatch.setattr(known, "_MOST_CHARACTERS", 5_000)
-    monkeypatch.setattr(source, "_PLAIN", 20)
+    monkeypatch.setattr(source, "_AT_ONCE", 20)
     lines, leaks = planted(120)
     for rows in (written(lines, tmp_path / "r.jsonl"), lines):
         assert leaked(evaluate(rows, metrics=METRICS)) == leaks["any"]

@@ -22,7 +22,7 @@ from pyarrow import parquet as parquet_files
 from kragx import DataError, Evaluation, UsageError, evaluate
 from kragx.data import known, source
 from kragx.data.batch import Batch
-from kragx.data.gathering import Records
+from kragx.data.entries import Columns
 from kragx.matchers import MatchItem, Notes, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples
@@ -106,7 +106,7 @@ def columns(table: MatchTable) -> dict[str, object]:
 @contextmanager
 def of_size(size: int) -> Iterator[None]:
     """Batches of so many questions."""
-    with patch.object(source, "_PLAIN", size), patch.object(source, "_OBJECTS", size):
+    with patch.object(source, "_AT_ONCE", size):
         yield
 
 
@@ -114,7 +114,7 @@ def of_size(size: int) -> Iterator[None]:
 def one_by_one() -> Iterator[None]:
     """Every record is read by itself, and every question is a batch."""
     with (
-        patch.object(Records, "add", lambda *_: False),
+        patch.object(Columns, "of_records", lambda *_: None),
         of_size(1),
     ):
         yield
