@@ -14,15 +14,15 @@ from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.forbidden import newer_by_older
 from kragx.data.rules import RuleSet
+from kragx.evaluation.forbidden.documents import Documents, doc_ids
+from kragx.evaluation.forbidden.items import ItemMatches, matched_items
 from kragx.evaluation.forbidden.marks import Beyond, PartMarks
-from kragx.evaluation.forbidden.pairing import ItemMatches, Items, Pairing, doc_ids
-from kragx.evaluation.forbidden.ruling import Ruling
+from kragx.evaluation.forbidden.ruling import RANKS, Ruled
 from kragx.evaluation.forbidden.versions import versions_of
 from kragx.matchers.batches import BatchMatcher
-from kragx.metrics import ForbiddenMarks
+from kragx.metrics import Bools, ForbiddenMarks
 
-_MARKS = np.array([0, -1, 1], np.int8)
-_RANKS = np.array([0, 2, 1], np.int8)  # of 0, 1 and -1: what is forbidden outweighs all else
+_TRUTHS = np.array([0, -1, 1], np.int8)  # of ranks
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,59 @@ class Forbidding:
         Raises:
             DataError: a time has no zone, or versions lead in a circle.
         """
-        items = Items.of(batch)
-        pairing = Pairing(batch, items, self.matcher, self.id_key, self.corpus, self._is_in_corpus)
-        ruling = Ruling(batch, lambda: pairing.doc_ids, self.corpus, self.rules.zone)
-        pairs = pairing.pairs()
-        return self._part(batch, items, pairing, pairs, ruling)
+        docs = Documents(batch, self.id_key, self.corpus)
+        matched = matched_items(docs, self.matcher, self._is_in_corpus)
+        whys = [item.why for item in matched.items]
+        kinds = tuple(sorted({*whys, *(rule.name for rule in self.rules.rules)}))
+        kind_of = np.array([*map(kinds.index, whys)], np.int64)
+
+        def having(numbers: Iterable[int]) -> Bools:
+            """(q, s) which questions have some of these items, of which kinds."""
+            rows, mask = [*numbers], np.zeros((len(batch), len(kinds)), bool)
+            mask[np.array(matched.queries, np.int64)[rows], kind_of[rows]] = True
+            return mask
+
+        could, lost, by_id = map(having, (range(len(whys)), matched.lost, matched.by_id))
+        ranks = np.zeros((len(docs), len(kinds)), np.int8)
+        doc, item, truth = np.array(matched.pairs, np.int64).reshape(-1, 3).T
+        np.maximum.at(ranks, (doc, kind_of[item]), RANKS[truth])
+        beyond = self._beyond(docs, matched, kinds)
+        for rule in self.rules.rules:
+            ruled, column = Ruled.by(rule, docs, self.rules.zone), kinds.index(rule.name)
+            ranks[:, column] = np.maximum(ranks[:, column], ruled.ranks)
+            could[:, column] |= ruled.could
+            beyond.lacking |= ruled.lacking
+        versions = versions_of(docs, matched, reads_metadata=self.is_asked)
+        # Of an empty answer all is known, whatever is forbidden; of none nothing is.
+        is_open, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
+        is_told = (ranks == RANKS[1]).any(axis=1) | (versions.stale == 1)
+        marks = ForbiddenMarks(
+            kinds=kinds,
+            mark=_TRUTHS[ranks],
+            could=could,
+            open=(could & is_open[:, None]) | (lost & may_be[:, None]),
+            stale=versions.stale,
+            versions=versions.versions,
+            stale_open=(versions.versions & is_open) | (versions.open & may_be),
+            names={row: docs.label(row) for row in is_told.nonzero()[0].tolist()},
+        )
+        return PartMarks(marks, by_id & may_be[:, None], versions.by_id & may_be, beyond)
+
+    def _beyond(self, docs: Documents, matched: ItemMatches, kinds: Iterable[str]) -> Beyond:
+        named, retrieved = set[str](), set[str]()
+        if self.corpus.source is None and not self.ids_met:  # a corpus says which ids there are
+            of_items = (item.id for item in matched.items)
+            named = {*filter(None, (*of_items, *(docs.batch.golds.ids or ())))}
+            retrieved = {*filter(None, docs.ids)}
+        return Beyond(
+            {*kinds},
+            named,
+            retrieved,
+            self.ids_met,
+            newer_by_older(matched.items),
+            len(matched.lost),
+            len(matched.by_id),
+        )
 
     def watching(self, batches: Iterable[Batch], parts: list[PartMarks]) -> Iterator[Batch]:
         """The batches as they pass, whose marks are added to some."""
@@ -87,69 +135,6 @@ class Forbidding:
     def _corpus_ids(self) -> frozenset[str]:
         docs = self.corpus.docs.values()
         return frozenset(str(value_at(doc.metadata, self.id_key or "")) for doc in docs)
-
-    def _part(
-        self, batch: Batch, items: Items, pairing: Pairing, pairs: ItemMatches, ruling: Ruling
-    ) -> PartMarks:
-        kinds = tuple(
-            sorted({*(item.why for item in items.items), *(rule.name for rule in self.rules.rules)})
-        )
-        number = {kind: place for place, kind in enumerate(kinds)}
-        kind = np.fromiter((number[item.why] for item in items.items), np.int64, len(items.items))
-        ranks = np.zeros((len(batch.docs.texts.numbers), len(kinds)), np.int8)
-        np.maximum.at(ranks, (pairs.doc, kind[pairs.item]), _RANKS[pairs.truth])
-        could, lost, by_id = np.zeros((3, len(batch), len(kinds)), bool)
-        could[items.query, kind] = True
-        lost[items.query[pairs.lost], kind[pairs.lost]] = True
-        by_id[items.query[pairs.by_id], kind[pairs.by_id]] = True
-        for rule in self.rules.rules:
-            column = number[rule.name]
-            truths, could_be = ruling.of_rule(rule)
-            np.maximum(ranks[:, column], _RANKS[truths], out=ranks[:, column])
-            could[:, column] |= could_be
-        versions = versions_of(
-            batch, items, pairing, pairs, ruling, self.corpus, reads_metadata=self.is_asked
-        )
-        # Of an empty answer all is known, whatever is forbidden; of none nothing is.
-        is_open, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
-        mark = _MARKS[ranks]
-        is_told = (mark == 1).any(axis=1) | (versions.stale == 1)
-        marks = ForbiddenMarks(
-            kinds=kinds,
-            mark=mark,
-            could=could,
-            open=(could & is_open[:, None]) | (lost & may_be[:, None]),
-            stale=versions.stale,
-            versions=versions.versions,
-            stale_open=(versions.versions & is_open) | (versions.open & may_be),
-            names={row: pairing.name(row) for row in is_told.nonzero()[0].tolist()},
-        )
-        return PartMarks(
-            marks,
-            by_id & may_be[:, None],
-            versions.by_id & may_be,
-            Beyond(
-                {*kinds},
-                *self._ids(batch, items, pairing),
-                self.ids_met,
-                newer_by_older(items.items),
-                int(pairs.lost.sum()),
-                int(pairs.by_id.sum()),
-                {
-                    place: (n_lacking, n)
-                    for rule in self.rules.rules
-                    for place, n_lacking, n in ruling.lacking(rule)
-                },
-            ),
-        )
-
-    def _ids(self, batch: Batch, items: Items, pairing: Pairing) -> tuple[set[str], set[str]]:
-        """What is named, and what was retrieved; a corpus says itself which ids there are."""
-        if self.corpus.source is not None or self.ids_met:
-            return set(), set()
-        named = {item.id for item in items.items if item.id is not None}
-        named |= {*filter(None, batch.golds.ids or ())}
-        return named, {*filter(None, pairing.doc_ids)}
 
 
 def ids_met(dataset: GoldDataset, runs: Iterable[Run], id_key: str | None) -> bool:
