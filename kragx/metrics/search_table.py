@@ -51,7 +51,7 @@ class Places:
             return self
         lengths = np.where(queries, 0, self.lengths)
         docs = self.docs[~queries[self.query]]
-        return Places(_starts(lengths), docs, self.is_there | queries)
+        return Places(ends(lengths), docs, self.is_there | queries)
 
 
 @dataclass(frozen=True)
@@ -176,6 +176,24 @@ class SearchTable:
         """The matches of one list for each question, which `places` says."""
         return on_places(self.table, self.places(of, order), self.same)
 
+    def over(self, table: MatchTable, same: Ints, place: Ints) -> SearchTable:
+        """The same over other documents.
+
+        Args:
+            table: of these documents.
+            same: (d) as of this one, of these documents.
+            place: which of them each of the documents is that this one is over.
+        """
+
+        def moved(docs: Ints) -> Ints:
+            return np.where(docs == UNKNOWN_DOC, UNKNOWN_DOC, place[docs]) if len(place) else docs
+
+        final, read = (
+            replace(places, docs=moved(places.docs)) for places in (self.final, self.read)
+        )
+        docs = moved(self.docs)
+        return replace(self, table=table, same=same, docs=docs, final=final, read=read)
+
     def with_counted_tokens(self, lengths: Ints) -> SearchTable:
         """The same where the tokens of a search are those of the documents that it brought.
 
@@ -208,7 +226,7 @@ class SearchTable:
             firsts[queries] = self.list_start[search]
             lengths[queries] = np.diff(self.list_start)[search]
         docs = self.docs[ranges(firsts, lengths)]
-        return Places(_starts(lengths), docs, self.is_known())
+        return Places(ends(lengths), docs, self.is_known())
 
     def _all(self, order: Order) -> Places:
         """The lists of all measured searches as one without repeats."""
@@ -221,7 +239,7 @@ class SearchTable:
             docs, query = docs[sequence], query[sequence]
         first = ~_again(self.same[docs], len(self.same))
         lengths = np.bincount(query[first], minlength=len(self.n_searches))
-        return Places(_starts(lengths), docs[first], self.is_known())
+        return Places(ends(lengths), docs[first], self.is_known())
 
     @classmethod
     def joined(cls, tables: Sequence[SearchTable]) -> SearchTable:
@@ -306,7 +324,8 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
-def _starts(lengths: Ints) -> Ints:
+def ends(lengths: Ints) -> Ints:
+    """Where lists of these lengths begin, and the last ends, one behind the other."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
 
 
