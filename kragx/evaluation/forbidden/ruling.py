@@ -99,13 +99,7 @@ def _truths(
 
 
 def _keyed(values: Iterable[Any]) -> _Values:
-    """Values as rules compare them; a text is its own key."""
-    return [(value, value) if type(value) is str else _comparable(value) for value in values]
-
-
-def _comparable(value: Any) -> tuple[Any, Any]:
-    value = compared(value)
-    return distinct_key(value), value
+    return [(distinct_key(value), value) for value in map(compared, values)]
 
 
 def _n_none(values: _Values) -> int:
