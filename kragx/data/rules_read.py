@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,93 +17,84 @@ from kragx.data.formats.parquet import Table
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import Mender
 
-_NAMES = (FORBIDDEN, FORBIDDEN_IDS)
 _AT_ONCE = 8 << 20
 _PACKED = (".xlsx", ".xls")
 
 
-def rules_before(source: object, path: str | Path | None) -> Mapping[str, Any]:
+def rules_before(source: object) -> Mapping[str, Any]:
     """The rules that stand before the first question, or in the schema of a Parquet file.
 
     Args:
         source: as of `kragx.read_dataset`.
-        path: the same, where it is one.
     """
     if isinstance(source, Table) or is_located(source):
-        files = [source] if isinstance(source, Table) else map(Table, files_of(source))
-        return next((rules for file in files if (rules := file.rules())), {})
+        return next((rules for file in _tables(source) if (rules := file.rules())), {})
     first: object = None
-    if path is not None and Path(path).is_file() and ending(path) not in tabular.READERS:
-        line = first_line(path)
+    if isinstance(source, (str, Path)):
+        is_json = Path(source).is_file() and ending(source) not in tabular.READERS
+        line = first_line(source) if is_json else ""
         if line.startswith("{") and f'"{FORBIDDEN}"' in line:
-            first = _json(line)
-    elif isinstance(source, Sequence) and not isinstance(source, (str, bytes)) and source:
+            with suppress(ValueError):  # which whoever reads the file says
+                first = json_value(line, Mender())
+    elif isinstance(source, Sequence) and not isinstance(source, bytes) and source:
         first = source[0]
-    if isinstance(first, Mapping) and first.keys() == {FORBIDDEN}:
-        rules = first[FORBIDDEN]
-        return rules if isinstance(rules, Mapping) else {}
-    return {}
+    if not isinstance(first, Mapping) or first.keys() != {FORBIDDEN}:
+        return {}
+    rules = first[FORBIDDEN]
+    return rules if isinstance(rules, Mapping) else {}
 
 
-def _json(line: str) -> object:
-    try:
-        return json_value(line, Mender())
-    except ValueError:
-        return None  # which whoever reads the file says
-
-
-def names_forbidden(source: object, path: str | Path | None) -> bool | None:
+def names_forbidden(source: object) -> bool | None:
     """Whether a source says anywhere that something is forbidden; None of standard input."""
-    return names_any(source, path, _NAMES, FORBIDDEN)
+    return names_any(source, (FORBIDDEN, FORBIDDEN_IDS), FORBIDDEN)
 
 
-def names_searches(source: object, path: str | Path | None, encoding: str | None) -> bool | None:
+def names_searches(source: object, encoding: str | None) -> bool | None:
     """Whether a source names searches anywhere; None of standard input.
 
     Args:
         source: as of `kragx.read_dataset`.
-        path: the same, where it is one.
         encoding: of CSV, where it is named.
     """
-    is_table = path is not None and ending(path) in tabular.READERS
-    if path is not None and is_table and Path(path).is_file():
-        with open_bytes(path) as file:
+    if not isinstance(source, (str, Path)) or ending(source) not in tabular.READERS:
+        return names_any(source, (SEARCHES,), f'"{SEARCHES}"')
+    if Path(source).is_file():
+        with open_bytes(source) as file:
             if encoding is not None or marked(file.read(4)):
                 return True  # in which its name may be other bytes
-    return names_any(source, path, (SEARCHES,), SEARCHES if is_table else f'"{SEARCHES}"')
+    return names_any(source, (SEARCHES,), SEARCHES)
 
 
-def names_any(
-    source: object, path: str | Path | None, names: Sequence[str], text: str
-) -> bool | None:
+def names_any(source: object, names: Sequence[str], text: str) -> bool | None:
     """Whether a source has one of some fields anywhere; None of standard input.
 
     Args:
         source: as of `kragx.read_dataset`.
-        path: the same, where it is one.
         names: the fields.
         text: what a file is searched for, which takes a small part of the time of reading it.
     """
+    if isinstance(source, (str, Path)) and str(source) == "-":
+        return None
+    if isinstance(source, (str, Path)) and not is_located(source):
+        return Path(source).is_file() and (ending(source) in _PACKED or _holds(source, text))
+    return any(name in fields for fields in _fields(source) for name in names)
+
+
+def _tables(source: object) -> Iterable[Table]:
+    """The files of Parquet that a source is, or that it names."""
+    return [source] if isinstance(source, Table) else map(Table, files_of(source))
+
+
+def _fields(source: object) -> Iterable[Collection[str]]:
+    """The names of fields: a table's columns, or those of each record."""
     if isinstance(source, Table) or is_located(source):
-        files = [source] if isinstance(source, Table) else map(Table, files_of(source))
-        return any(name in file.columns() for file in files for name in names)
-    if path is not None:
-        if str(path) == "-":
-            return None
-        return Path(path).is_file() and (ending(path) in _PACKED or _holds(path, text))
+        return (file.columns() for file in _tables(source))
     if tabular.is_table(source):
         frames = source.values() if isinstance(source, Mapping) else [source]
-        return any(
-            name in getattr(frame, "column_names", getattr(frame, "columns", ()))
-            for frame in frames
-            for name in names
-        )
-    if isinstance(source, Mapping):
-        return any(name in source for name in names)
-    records = source if isinstance(source, Sequence) and not isinstance(source, str) else ()
-    return any(
-        name in record for record in records if isinstance(record, Mapping) for name in names
-    )
+        return (getattr(frame, "column_names", getattr(frame, "columns", ())) for frame in frames)
+    records = [source] if isinstance(source, Mapping) else source
+    records = records if isinstance(records, Sequence) else ()
+    return (record for record in records if isinstance(record, Mapping))
 
 
 def _holds(path: str | Path, text: str) -> bool:

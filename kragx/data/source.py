@@ -128,7 +128,7 @@ class Reading:
         Raises:
             DataError: one of them is none, or the source cannot be read.
         """
-        rules = {} if self.beir is not None else rules_before(self.source, self.path)
+        rules = {} if self.beir is not None else rules_before(self.source)
         try:
             RuleSet.of(rules)
         except UsageError as error:
@@ -143,22 +143,22 @@ class Reading:
         """Whether anything may be forbidden in it; None where that takes reading it."""
         if self.beir is not None:
             return False
-        return bool(self.forbidden) or names_forbidden(self.source, self.path)
+        return bool(self.forbidden) or names_forbidden(self.source)
 
     @cached_property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
         if self.beir is not None:
             return False
-        return SEARCHES in self.columns or names_searches(self.source, self.path, self.encoding)
+        return SEARCHES in self.columns or names_searches(self.source, self.encoding)
 
     @cached_property
     def may_weigh(self) -> bool:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
         names = tuple(form(name) for name in STANDS_FOR for form in (str, str.title, str.upper))
-        read = (self.source, self.path) if self.beir is None else (self.beir.queries,) * 2
+        read = self.source if self.beir is None else self.beir.queries
         return not self.columns.keys().isdisjoint(STANDS_FOR) or any(
-            names_any(*read, names, name) is not False for name in names
+            names_any(read, names, name) is not False for name in names
         )
 
     @property
