@@ -1,28 +1,180 @@
-"""`Forbidding`: from a batch to its marks, the one function that tells what must not be found."""
+"""`Forbidding`: from a batch to its marks, and from those of all parts to an evaluation's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, value_at
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
-from kragx.data.forbidden import newer_by_older
+from kragx.data.forbidden import check_cycle, newer_by_older
 from kragx.data.rules import RuleSet
-from kragx.evaluation.forbidden.documents import Documents, doc_ids
-from kragx.evaluation.forbidden.items import ItemMatches, matched_items
-from kragx.evaluation.forbidden.marks import Beyond, PartMarks
-from kragx.evaluation.forbidden.ruling import RANKS, Ruled
+from kragx.evaluation.forbidden.documents import Documents, ItemMatches, doc_ids, matched_items
+from kragx.evaluation.forbidden.ruling import RANKS, Place, Ruled
 from kragx.evaluation.forbidden.versions import versions_of
+from kragx.matchers import MatchWarning
 from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, ForbiddenMarks
+from kragx.printing import phrase
+from kragx.warned import outside
 
 _TRUTHS = np.array([0, -1, 1], np.int8)  # of ranks
+
+
+@dataclass
+class Beyond:
+    """What only all questions together can tell of what is forbidden.
+
+    Where no id that was retrieved, for whichever question, is forbidden anywhere, or gold, ids are
+    of another chunking, and what is forbidden by id can match nothing.
+
+    Attributes:
+        kinds: of whatever forbids.
+        named: ids of forbidden items and of gold, until one is met.
+        retrieved: those of documents.
+        met: whether an id is both; nobody asks further then, and there may be millions.
+        newer: the newer document by the older one, as items name them.
+        n_unmatchable: items that can match nothing, whatever was retrieved.
+        n_by_id: items that can match nothing if no id is met.
+        lacking: of each field that a rule asks for, how many questions, or documents, lack it, and
+            how many there are.
+    """
+
+    kinds: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    retrieved: set[str] = field(default_factory=set)
+    met: bool = False
+    newer: dict[str, str] = field(default_factory=dict)
+    n_unmatchable: int = 0
+    n_by_id: int = 0
+    lacking: dict[Place, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.met = self.met or not self.named.isdisjoint(self.retrieved)
+        if self.met:
+            self.named, self.retrieved = set(), set()
+
+    def merge(self, later: Self) -> None:
+        """Add that of the questions behind these."""
+        self.kinds |= later.kinds
+        self.named |= later.named
+        self.retrieved |= later.retrieved
+        self.met = self.met or later.met
+        self.__post_init__()
+        self.newer |= later.newer
+        self.n_unmatchable += later.n_unmatchable
+        self.n_by_id += later.n_by_id
+        for place, (n_lacking, n) in later.lacking.items():
+            before = self.lacking.get(place, (0, 0))
+            self.lacking[place] = before[0] + n_lacking, before[1] + n
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether something is forbidden by ids that are of another chunking than what came."""
+        return bool(self.n_by_id) and not self.met
+
+    @property
+    def n_lost(self) -> int:
+        """How many items can match nothing, once all questions are known."""
+        return self.n_unmatchable + (self.n_by_id if self.are_apart else 0)
+
+    def warn(self) -> None:
+        """Say that items can match nothing, once all questions are known, and what to do."""
+        if self.n_lost:
+            problem = phrase(
+                "forbidden items that can match nothing: {n}; whether their questions leak is not "
+                "known: these are ids that neither results nor corpus have (name the corpus that "
+                "has them), or texts where ids are compared (compare texts: match 'overlap')",
+                n=self.n_lost,
+            )
+            warnings.warn(problem, MatchWarning, stacklevel=outside())
+        for place, (n_lacking, n) in self.lacking.items():
+            if n_lacking and (place[2] or n_lacking == n):
+                warnings.warn(_lacks(place, n_lacking, n), MatchWarning, stacklevel=outside())
+
+
+def _lacks(place: Place, n_lacking: int, n: int) -> str:
+    """That a rule says nothing of questions, or of documents, as a field of theirs is missing."""
+    rule, path, is_of_query = place
+    return phrase(
+        "rule {rule}: {n} of {of} questions have no {path}, and it says nothing of them"
+        if is_of_query
+        else "rule {rule}: none of {of} retrieved documents has {path}",
+        rule=rule,
+        n=n_lacking,
+        of=n,
+        path=path,
+    )
+
+
+@dataclass(frozen=True)
+class PartMarks:
+    """The marks of some questions.
+
+    Attributes:
+        marks: as if some retrieved id were one that is named.
+        apart: as if none were, so that what is forbidden by id alone can match nothing.
+        beyond: what only all questions together can tell.
+    """
+
+    marks: ForbiddenMarks
+    apart: ForbiddenMarks
+    beyond: Beyond
+
+    def resolved(self) -> ForbiddenMarks:
+        """The marks, once all questions are known.
+
+        Raises:
+            DataError: documents take each other's place in a circle.
+        """
+        check_cycle(self.beyond.newer)
+        return self.apart if self.beyond.are_apart else self.marks
+
+
+def joined(parts: Sequence[PartMarks]) -> PartMarks:
+    """The marks of all questions of some parts, in order; at least one of them."""
+    beyond = Beyond()
+    for part in parts:
+        beyond.merge(part.beyond)
+
+    def whole(marks: Iterable[ForbiddenMarks]) -> ForbiddenMarks:
+        wide = [widened(part, beyond.kinds) for part in marks]
+        firsts = np.cumsum([0, *(len(part.stale) for part in wide)]).tolist()
+        names = {
+            first + row: name
+            for first, part in zip(firsts, wide)
+            for row, name in part.names.items()
+        }
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in wide]) for name in _COLUMNS
+        }
+        return replace(wide[0], **columns, names=names)
+
+    return PartMarks(
+        whole(part.marks for part in parts), whole(part.apart for part in parts), beyond
+    )
+
+
+_OF_KINDS = ("mark", "could", "open")
+_COLUMNS = ("mark", "could", "open", "stale", "versions", "stale_open")
+
+
+def widened(marks: ForbiddenMarks, kinds: Iterable[str]) -> ForbiddenMarks:
+    """The same with columns of more kinds, as what is not here may be forbidden elsewhere."""
+    every = tuple(sorted({*marks.kinds, *kinds}))
+    places = [every.index(kind) for kind in marks.kinds]
+    wide: dict[str, Any] = {}
+    for name in _OF_KINDS:
+        values = getattr(marks, name)
+        wide[name] = np.zeros((len(values), len(every)), values.dtype)
+        wide[name][:, places] = values
+    return replace(marks, kinds=every, **wide)
 
 
 @dataclass(frozen=True)
@@ -101,7 +253,12 @@ class Forbidding:
             stale_open=(versions.versions & is_open) | (versions.open & may_be),
             names={row: docs.label(row) for row in is_told.nonzero()[0].tolist()},
         )
-        return PartMarks(marks, by_id & may_be[:, None], versions.by_id & may_be, beyond)
+        apart = replace(
+            marks,
+            open=marks.open | (by_id & may_be[:, None]),
+            stale_open=marks.stale_open | (versions.by_id & may_be),
+        )
+        return PartMarks(marks, apart, beyond)
 
     def _beyond(self, docs: Documents, matched: ItemMatches, kinds: Iterable[str]) -> Beyond:
         named, retrieved = set[str](), set[str]()

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from kragx.data.corpus import Corpus
 from kragx.data.forbidden import SUPERSEDED_BY, check_cycle
 from kragx.errors import DataError
-from kragx.evaluation.forbidden.documents import Documents, as_id
-from kragx.evaluation.forbidden.items import ItemMatches
+from kragx.evaluation.forbidden.documents import Documents, ItemMatches, as_id
 from kragx.metrics import Bools
 
 Older = Mapping[int, Sequence[tuple[str, bool]]]
