@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any
 from kragx.data.batch import Batch, Row, batched
 from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.entries import numbered
-from kragx.data.forbidden import stretch_in
+from kragx.data.forbidden import stretch_in, stretch_of
 from kragx.data.formats import tabular
 from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
@@ -31,8 +30,6 @@ from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.printing import phrase
 
 _SHOWN = 3  # ids that an error names
-
-_SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})")
 
 _FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
 
@@ -73,7 +70,7 @@ class Corpus:
     def sources(self) -> frozenset[str | None]:
         """The sources that its documents are of."""
         docs = self.docs.items()
-        return frozenset(stretch_in(doc.metadata, stretch_of(name))[0] for name, doc in docs)
+        return frozenset(stretch_in(doc.metadata, name)[0] for name, doc in docs)
 
     def text(self, doc_id: str) -> str | None:
         """The text of an id; None if there is none.
@@ -192,12 +189,6 @@ class Corpus:
 
 
 NO_CORPUS = Corpus()
-
-
-def stretch_of(doc_id: str) -> tuple[str, int, int] | None:
-    """The document, start and end that an id such as ``document:start-end`` means; else None."""
-    span = _SPAN.fullmatch(doc_id)
-    return None if span is None else (span["doc"], int(span["start"]), int(span["end"]))
 
 
 def _textless(gold: Gold) -> bool:

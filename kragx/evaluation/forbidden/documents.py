@@ -12,7 +12,7 @@ import numpy as np
 
 from kragx.data import value_at
 from kragx.data.batch import Batch
-from kragx.data.corpus import Corpus, stretch_of
+from kragx.data.corpus import Corpus
 from kragx.data.entries import Entries
 from kragx.data.forbidden import Forbidden, stretch_in
 from kragx.data.gold import cut
@@ -76,10 +76,9 @@ class Documents:
 
     def _place_of(self, row: int) -> Stretch:
         doc_id, number = self.ids[row] or "", self.text_numbers[row]
-        stretch = stretch_of(doc_id)
-        source, start, end = stretch_in(self.metadata[row] or {}, stretch)
+        source, start, end = stretch_in(self.metadata[row] or {}, doc_id)
         if source is None and (doc := self.corpus.docs.get(doc_id)) is not None:
-            source, start, end = stretch_in(doc.metadata, stretch)
+            source, start, end = stretch_in(doc.metadata, doc_id)
         if start is not None and end is None and number >= 0:
             end = start + len(self.batch.docs.texts.known[number])
         return source, start, end
