@@ -41,18 +41,10 @@ class Places:
         """(q) how long each is."""
         return np.diff(self.start)
 
-    @property
-    def query(self) -> Ints:
-        """The question of each entry."""
-        return np.repeat(np.arange(len(self.is_there)), self.lengths)
-
     def emptied(self, queries: Bools) -> Places:
         """The same with an empty list, which is there, for some questions (q)."""
-        if not queries.any():
-            return self
-        lengths = np.where(queries, 0, self.lengths)
-        docs = self.docs[~queries[self.query]]
-        return Places(ends(lengths), docs, self.is_there | queries)
+        docs = self.docs[np.repeat(~queries, self.lengths)]
+        return Places(ends(np.where(queries, 0, self.lengths)), docs, self.is_there | queries)
 
 
 @dataclass(frozen=True)

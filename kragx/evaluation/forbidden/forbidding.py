@@ -239,24 +239,25 @@ class Forbidding:
             ranks[:, column] = np.maximum(ranks[:, column], ruled.ranks)
             could[:, column] |= ruled.could
             beyond.lacking |= ruled.lacking
-        versions = versions_of(docs, matched, reads_metadata=self.is_asked)
+        stale, *of_versions = versions_of(docs, matched, reads_metadata=self.is_asked)
+        versions, versions_open, versions_by_id = of_versions
         # Of an empty answer all is known, whatever is forbidden; of none nothing is.
         is_open, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
-        is_told = (ranks == RANKS[1]).any(axis=1) | (versions.stale == 1)
+        is_told = (ranks == RANKS[1]).any(axis=1) | (stale == 1)
         marks = ForbiddenMarks(
             kinds=kinds,
             mark=_TRUTHS[ranks],
             could=could,
             open=(could & is_open[:, None]) | (lost & may_be[:, None]),
-            stale=versions.stale,
-            versions=versions.versions,
-            stale_open=(versions.versions & is_open) | (versions.open & may_be),
+            stale=stale,
+            versions=versions,
+            stale_open=(versions & is_open) | (versions_open & may_be),
             names={row: docs.label(row) for row in is_told.nonzero()[0].tolist()},
         )
         apart = replace(
             marks,
             open=marks.open | (by_id & may_be[:, None]),
-            stale_open=marks.stale_open | (versions.by_id & may_be),
+            stale_open=marks.stale_open | (versions_by_id & may_be),
         )
         return PartMarks(marks, apart, beyond)
 

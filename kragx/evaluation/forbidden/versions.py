@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -19,23 +18,19 @@ Older = Mapping[int, Sequence[tuple[str, bool]]]
 """The older documents of a question: what succeeds each, and whether nobody knows that it is it."""
 
 
-@dataclass(frozen=True)
-class Versions:
-    """What is known of the versions of a batch's documents; arrays as of `ForbiddenMarks`."""
-
-    stale: NDArray[np.int8]
-    versions: Bools
-    open: Bools
-    by_id: Bools
-
-
-def versions_of(docs: Documents, matched: ItemMatches, *, reads_metadata: bool) -> Versions:
-    """The versions among the documents of a batch.
+def versions_of(
+    docs: Documents, matched: ItemMatches, *, reads_metadata: bool
+) -> tuple[NDArray[np.int8], Bools, Bools, Bools]:
+    """The versions among the documents of a batch, as of `ForbiddenMarks`.
 
     Args:
         docs: the documents.
         matched: what is forbidden, some of which names what has taken its place.
         reads_metadata: whether documents say themselves what has taken their place.
+
+    Returns:
+        (d) which are stale, and (q) which questions have versions, of which of them that is open,
+        and of which if no retrieved id is named anywhere.
 
     Raises:
         DataError: documents take each other's place in a circle.
@@ -62,7 +57,7 @@ def versions_of(docs: Documents, matched: ItemMatches, *, reads_metadata: bool) 
             _mark(stale, docs, query, older, _newer(docs, query, of_docs))
         except DataError as error:
             raise error.within(path=f"query {docs.batch.query_ids[query]!r}") from None
-    return Versions(stale, versions, is_open, by_id)
+    return stale, versions, is_open, by_id
 
 
 def _newer(docs: Documents, query: int, of_docs: Sequence[str | None]) -> dict[str, str]:
