@@ -163,8 +163,9 @@ def with_leak(
 
     It looks as far down as the deepest of them: whoever trusts one of the others is to know.
     """
-    is_there = any(spec.metric == LEAK and spec["kind"] is None for spec in specs)
-    if marks is None or not marks.kinds or is_there:
+    if marks is None or not marks.kinds:
+        return specs
+    if any(spec.metric == LEAK and spec["kind"] is None for spec in specs):
         return specs
     cuts = [spec.k for spec in specs if spec.metric.cuts]
     ranks = [k for k in cuts if isinstance(k, int)]

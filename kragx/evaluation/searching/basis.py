@@ -74,10 +74,10 @@ def _seen(batch: Batch) -> Seen | None:
 
 def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
     """The same of several runs, which have one basis."""
-    rows = (
+    rows = [
         (None, Query(query_id), answer)
         for run in every_run(runs)
         for query_id, answer in run.results.items()
         if query_id in dataset and answer.error is None and (answer.searches or not answer.has_list)
-    )
-    return seen_in(batched(rows), asks=("tokens", "read"))
+    ]
+    return seen_in(batched(rows), asks=("tokens", "read")) if rows else None
