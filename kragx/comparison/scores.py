@@ -18,7 +18,7 @@ from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
-from kragx.evaluation.searching.counting import SEARCHES
+from kragx.evaluation.searching import SEARCHES
 from kragx.metrics import Floats, is_mean, known_metric
 from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.scores import doubt

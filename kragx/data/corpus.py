@@ -5,19 +5,18 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from operator import is_
 from pathlib import Path
 from typing import Any
 
 from kragx.data.batch import Batch, Row, batched
 from kragx.data.documents import Doc, as_doc, clean_id
-from kragx.data.forbidden import stretch_in
+from kragx.data.entries import numbered
+from kragx.data.forbidden import stretch_in, stretch_of
 from kragx.data.formats import tabular
 from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
@@ -25,15 +24,12 @@ from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.known import known_texts
 from kragx.data.problems import Problems
-from kragx.data.runs import Retrieved, Run
-from kragx.data.searches import Search
+from kragx.data.runs import Run
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.printing import phrase
 
 _SHOWN = 3  # ids that an error names
-
-_SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})")
 
 _FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
 
@@ -74,7 +70,7 @@ class Corpus:
     def sources(self) -> frozenset[str | None]:
         """The sources that its documents are of."""
         docs = self.docs.items()
-        return frozenset(stretch_in(doc.metadata, stretch_of(name))[0] for name, doc in docs)
+        return frozenset(stretch_in(doc.metadata, name)[0] for name, doc in docs)
 
     def text(self, doc_id: str) -> str | None:
         """The text of an id; None if there is none.
@@ -121,48 +117,44 @@ class Corpus:
         Raises:
             DataError: ids without a text, once all of them are counted.
         """
-        lacking = Lacking(self)
+        lacking: Lacking | None = None
+        has_corpus = self.source is not None
         for batch in batches:
-            if not batch.have_texts and (self.source is not None or needed_by is not None):
+            if not batch.have_texts and (has_corpus or needed_by is not None):
                 rows = [*map(self._of_row, batch.rows())]
-                for _, query, retrieved in rows if needed_by is not None else ():
-                    if "gold" in sides:
-                        lacking.note_gold(query)
-                    if "retrieved" in sides and retrieved is not None:
-                        lacking.note_retrieved(query, retrieved.documents)
-                        for docs in map(_given, retrieved.searches):
-                            lacking.note_retrieved(query, docs)
-                if not lacking:
-                    yield batch if self.source is None else self._with_forbidden(Batch.of(rows))
-            elif not lacking:
-                yield self._with_forbidden(batch)
+                if needed_by is not None:
+                    lacking = lacking or Lacking(self)
+                    lacking.note(rows, sides)
+                if has_corpus and not lacking:
+                    batch = Batch.of(rows)  # noqa: PLW2901
+            if not lacking:
+                yield self._with_forbidden(batch) if has_corpus else batch
         if lacking:
             raise lacking.error(needed_by or "")
 
     def _with_forbidden(self, batch: Batch) -> Batch:
         """Questions whose forbidden items have the texts of their ids, beside what they say."""
-        if self.source is None or batch.forbidden_texts is None:
+        if batch.forbidden_texts is None:
             return batch
         if batch.forbidden_texts.known is not known_texts().texts:  # forgotten meanwhile
             batch = Batch.of([*batch.rows()])
-        texts = batch.forbidden_texts
-        assert texts is not None  # as before
-        numbers = texts.numbers.copy()
-        items = [item for of_query in batch.forbidden or () for item in of_query or ()]
-        for place, item in enumerate(items):
-            text = self.text(item.id) if numbers[place] < 0 and item.id is not None else None
-            if text is not None:
-                (numbers[place],) = known_texts().numbers([text])
-        return replace(batch, forbidden_texts=texts.by(numbers))
+        items = (item for of_query in batch.forbidden or () for item in of_query or ())
+        texts = (
+            self.text(item.id) if item.text is None and item.id is not None else item.text
+            for item in items
+        )
+        assert batch.forbidden_texts is not None  # as before
+        lists = numbered([*texts], batch.forbidden_texts.n_texts.tolist())
+        return replace(batch, forbidden_texts=lists)
 
     def gold(self, dataset: GoldDataset, needed_by: str | None = None) -> GoldDataset:
         """A gold set with texts; as `filled`."""
-        if not any(map(_textless, chain.from_iterable(query.gold for query in dataset))):
+        golds = chain.from_iterable(query.gold for query in dataset)
+        if (self.source is None and needed_by is None) or not any(map(_textless, golds)):
             return dataset
         filled = self.filled(batched((None, query, None) for query in dataset), needed_by)
         queries = tuple(query for batch in filled for query in batch.queries())
-        is_same = all(map(is_, queries, dataset))  # and so is its hash, once it is known
-        return dataset if is_same else replace(dataset, queries=queries)
+        return dataset if self.source is None else replace(dataset, queries=queries)
 
     def run(self, run: Run, needed_by: str | None = None) -> Run:
         """A run with texts; as `filled`."""
@@ -176,45 +168,27 @@ class Corpus:
 
     def _of_row(self, row: Row) -> Row:
         line, query, retrieved = row
-        return line, self._of_query(query), retrieved and self._of_retrieved(retrieved)
-
-    def _of_query(self, query: Query) -> Query:
-        if self.source is None or not any(map(_textless, query.gold)):
-            return query
-        return replace(query, gold=tuple(map(self._of_gold, query.gold)))
+        if self.source is None:
+            return row
+        if any(map(_textless, query.gold)):
+            query = replace(query, gold=tuple(map(self._of_gold, query.gold)))
+        return line, query, retrieved and retrieved.with_docs(self._of_doc)
 
     def _of_gold(self, gold: Gold) -> Gold:
-        filled = map(self._of_doc, (Doc(gold.id, gold.text), *gold.alternatives))
         text, *alternatives = (
             # An empty text would stand in every document.
-            doc if doc.text is None or doc.text.strip() else replace(doc, text=None)
-            for doc in filled
+            doc if (doc.text or "").strip() else replace(doc, text=None)
+            for doc in map(self._of_doc, (Doc(gold.id, gold.text), *gold.alternatives))
         )
         return replace(gold, text=text.text, alternatives=tuple(alternatives))
-
-    def _of_retrieved(self, retrieved: Retrieved) -> Retrieved:
-        docs = [*retrieved.documents, *chain.from_iterable(map(_given, retrieved.searches))]
-        if self.source is None or all(doc.text is not None for doc in docs):
-            return retrieved
-        return retrieved.with_docs(self._of_doc)
 
     def _of_doc(self, doc: Doc) -> Doc:
         if doc.text is not None or doc.id is None:
             return doc
-        return Doc(doc.id, self.text(doc.id), doc.metadata, doc.score)
+        return replace(doc, text=self.text(doc.id))
 
 
 NO_CORPUS = Corpus()
-
-
-def stretch_of(doc_id: str) -> tuple[str, int, int] | None:
-    """The document, start and end that an id such as ``document:start-end`` means; else None."""
-    span = _SPAN.fullmatch(doc_id)
-    return None if span is None else (span["doc"], int(span["start"]), int(span["end"]))
-
-
-def _given(search: Search) -> tuple[Doc, ...]:
-    return search.documents or ()
 
 
 def _textless(gold: Gold) -> bool:
@@ -244,17 +218,24 @@ class Lacking:
     def __bool__(self) -> bool:
         return bool(self.gold or self.retrieved)
 
+    def note(self, rows: Iterable[Row], sides: Collection[str]) -> None:
+        """Note what of some questions, and of what was retrieved for them, has no text."""
+        for _, query, retrieved in rows:
+            if "gold" in sides:
+                self.note_gold(query)
+            if "retrieved" in sides and retrieved is not None:
+                for docs in (retrieved.documents, *(s.measured for s in retrieved.searches)):
+                    self.note_retrieved(query, docs)
+
     def note_gold(self, query: Query) -> None:
         """Note the gold items of a query that have no text."""
         for number, gold in enumerate(query.gold, start=1):
             items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-            with_text = [item for item in items if item.text is not None]
+            have_text = any(item.text is not None for item in items)
             # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
-            if len(with_text) == len(items) or (with_text and self.corpus.source is None):
-                continue
-            for item in items:
+            for item in items if not have_text or self.corpus.source is not None else ():
                 # A gold item without id is its alternatives, if these have texts.
-                is_named = item.id is not None or (item is gold and not with_text)
+                is_named = item.id is not None or (item is gold and not have_text)
                 if item.text is None and is_named:
                     self.gold.setdefault(item.id, f"query {query.id!r}, gold {number}")
 
@@ -266,35 +247,37 @@ class Lacking:
 
     def error(self, needed_by: str) -> LackingError:
         """The error that counts them and names a few."""
-        sides = {"gold": self.gold, "retrieved": self.retrieved}
-        (first, problem), *further = (
-            (side, self._named(ids)) for side, ids in sides.items() if ids
+        first, *others = (
+            (side, self._named(ids))
+            for side, ids in (("gold", self.gold), ("retrieved", self.retrieved))
+            if ids
         )
-        problem += "".join(f"; {side}: {names}" for side, names in further)
-        add = "add them to it, name the corpus that has them"
-        if self.corpus.source is None:
-            add = "add 'text', name the corpus that has them"
+        problem = "; ".join([first[1], *(f"{side}: {names}" for side, names in others)])
         compared = f"; {needed_by!r} compares texts" if needed_by else ""
-        error = LackingError(problem + compared, field=first, remedy=f"{add}, or match by 'id'")
+        add = "add 'text'" if self.corpus.source is None else "add them to it"
+        error = LackingError(
+            problem + compared,
+            field=first[0],
+            remedy=f"{add}, name the corpus that has them, or match by 'id'",
+        )
         error.lacking, error.needed_by = self, needed_by
         return error
 
     def add(self, later: Lacking) -> None:
         """Add those of questions that come behind."""
-        for ids, places in ((self.gold, later.gold), (self.retrieved, later.retrieved)):
-            for doc_id, place in places.items():
-                ids.setdefault(doc_id, place)
+        self.gold = later.gold | self.gold
+        self.retrieved = later.retrieved | self.retrieved
 
     def _named(self, ids: Mapping[str | None, str]) -> str:
         """How many they are, and the first few."""
-        examples = [f"{shorten(doc_id)} ({place})" for doc_id, place in list(ids.items())[:_SHOWN]]
-        rest = [f"{len(ids) - _SHOWN:,} more"] if len(ids) > _SHOWN else []
+        names = [f"{shorten(doc_id)} ({place})" for doc_id, place in [*ids.items()][:_SHOWN]]
+        names += [f"{len(ids) - _SHOWN:,} more"] if len(ids) > _SHOWN else []
         have, are = ("id has", "is") if len(ids) == 1 else ("ids have", "are")
         note = ""
         if self.corpus.source is not None:
             first_id = next(iter(self.corpus.docs), None)
             note = f" and {are} not in the corpus {self.corpus.name} (whose first is {first_id!r})"
-        return f"{len(ids):,} {have} no text{note}: {', '.join([*examples, *rest])}"
+        return f"{len(ids):,} {have} no text{note}: {', '.join(names)}"
 
 
 def as_corpus(value: object) -> Corpus:
@@ -347,7 +330,7 @@ def read_corpus(path: str | Path) -> list[Doc]:
         >>> [document.text for document in read_corpus("corpus.jsonl")]
         ['Gift cards do not expire.']
     """
-    return [*_checked(_entries(path, str(path)), str(path))]
+    return [*_checked(path, str(path))]
 
 
 def documents(source: object) -> Iterator[Doc]:
@@ -360,21 +343,22 @@ def documents(source: object) -> Iterator[Doc]:
         UsageError, DataError: as `as_corpus` and `read_corpus`, once the document is reached.
     """
     corpus = as_corpus(source)
-    if corpus.source is None:
-        return iter(())
-    return _checked(_entries(corpus.source, corpus.name), corpus.name)
+    return iter(()) if corpus.source is None else _checked(corpus.source, corpus.name)
 
 
-def _checked(entries: _Entries, name: str) -> Iterator[Doc]:
+def _checked(source: object, name: str) -> Iterator[Doc]:
     places: dict[str, str] = {}
-    for place, doc in entries:
+    for place, doc in _entries(source, name):
         if doc.id is None or doc.text is None:
             lacking = "no id" if doc.id is None else "no text"
             raise DataError(f"{place}: has {lacking}; a document of a corpus needs 'id' and 'text'")
         if doc.id in places:
+            file, _, line = places[doc.id].rpartition(":")
+            is_same_file = file and file == place.rpartition(":")[0]
+            first = f"line {line}" if is_same_file else places[doc.id]
             raise DataError(
-                f"{place}: id {doc.id!r} stands twice (first in {_first(places[doc.id], place)}); "
-                "give each document its own"
+                f"{place}: id {doc.id!r} stands twice (first in {first}); give each document its "
+                "own"
             )
         places[doc.id] = place
         yield doc
@@ -382,37 +366,25 @@ def _checked(entries: _Entries, name: str) -> Iterator[Doc]:
         raise DataError(f"{name}: the corpus is empty; one JSON object a line is expected")
 
 
-def _first(place: str, reference: str) -> str:
-    """A place as it is said beside another one: of the same file only the line."""
-    path, _, line = place.rpartition(":")
-    return f"line {line}" if path and path == reference.rpartition(":")[0] else place
-
-
 def _entries(source: object, name: str) -> _Entries:
     """The documents of whatever a corpus may be made of."""
-    mender = Mender()
-    match source:
-        case str() | Path():
-            texts = TextFiles(Path(source))
-            for file in _files(texts) if Path(source).is_dir() else [source]:
-                if ending(file) in ENDINGS:
-                    if (document_of_file := texts.document(Path(file))) is not None:
-                        yield from _of_records([(1, document_of_file)], str(file))
-                elif ending(file) in tabular.READERS:
-                    rows = tabular.filled(tabular.READERS[ending(file)](file))
-                    yield from _of_records(rows, str(file), _of_row)
-                else:
-                    yield from _of_records(_records(file), str(file))
-            texts.warn()
-        case Mapping():
-            for key, value in source.items():
-                doc = as_doc(value, mender)
-                yield f"{name}: {key!r}", replace(doc, id=clean_id(key, mender))
-        case _ if tabular.is_frame(source):
-            rows = tabular.filled(tabular.rows_of_frame(source))
-            yield from _of_records(rows, name, _of_row)
-        case Iterable():
-            yield from _of_records(enumerate(source, start=1), name)
+    if isinstance(source, (str, Path)):
+        texts = TextFiles(Path(source))
+        for file in _files(texts) if Path(source).is_dir() else [source]:
+            if ending(file) in tabular.READERS:
+                yield from _of_rows(tabular.READERS[ending(file)](file), str(file))
+            else:
+                yield from _of_records(_records(file, texts), str(file))
+        texts.warn()
+    elif isinstance(source, Mapping):
+        mender = Mender()
+        for key, value in source.items():
+            doc = as_doc(value, mender)
+            yield f"{name}: {key!r}", replace(doc, id=clean_id(key, mender))
+    elif tabular.is_frame(source):
+        yield from _of_rows(tabular.rows_of_frame(source), name)
+    elif isinstance(source, Iterable):
+        yield from _of_records(enumerate(source, start=1), name)
 
 
 def _files(texts: TextFiles) -> list[Path]:
@@ -421,17 +393,19 @@ def _files(texts: TextFiles) -> list[Path]:
     if is_beir(folder):
         return [corpus_of(folder)]
     files = sorted(path for path in folder.iterdir() if ending(path) in _FILES and path.is_file())
-    if files:
-        return files
-    if not (documents := texts.files()):
+    if not (files := files or texts.files()):
         kinds = ", ".join((*_FILES, *ENDINGS))
         raise DataError(
             f"the folder holds no corpus; files ending in {kinds} are read", path=str(folder)
         )
-    return documents
+    return files
 
 
-def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
+def _records(path: str | Path, texts: TextFiles) -> Iterable[tuple[int, Any]]:
+    """The documents of a file that is no table, each with its line."""
+    if ending(path) in ENDINGS:
+        record = texts.document(Path(path))
+        return [] if record is None else [(1, record)]
     problems = Problems(str(path), strict=True)
     first = first_line(path) if ending(path) == ".json" else ""
     whole = read_whole(path, first, problems.mender) if first else None
@@ -442,6 +416,10 @@ def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
     return ((lines.get((number,), 1), item) for number, item in enumerate(objects))
 
 
+def _of_rows(rows: Iterable[tabular.Row], path: str) -> _Entries:
+    return _of_records(tabular.filled(rows), path, _of_row)
+
+
 def _of_records(
     records: Iterable[tuple[int, Any]],
     path: str,
@@ -450,10 +428,9 @@ def _of_records(
     mender = Mender()
     for number, record in records:
         place = f"{path}:{number}"
-        try:
-            yield place, as_doc(read(record), mender, strings=False)
-        except DataError as error:
-            raise error.within(path=place) from None
+        with inside(path=place):
+            doc = as_doc(read(record), mender, strings=False)
+        yield place, doc
 
 
 def _of_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -463,10 +440,10 @@ def _of_row(row: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(metadata, str) and metadata.lstrip().startswith("{"):
         with inside("metadata"):
             metadata = tabular.json_cell(metadata.strip())
-    whole = dict(metadata) if isinstance(metadata, dict) else None
-    record["metadata"] = (whole or {}) | {
+    whole = metadata if isinstance(metadata, dict) else None
+    further = {
         name.removeprefix("metadata."): cell
         for name, cell in row.items()
         if cell is not None and name not in record and (name != "metadata" or whole is None)
     }
-    return record
+    return record | {"metadata": (whole or {}) | further}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kragx.data.documents import clean_id, clean_text, present
+from kragx.data.documents import clean_each, clean_id, clean_text, present
 from kragx.data.text import Mender
-from kragx.errors import DataError, nearest, shorten
+from kragx.errors import DataError, inside, nearest, shorten
 
 FORBIDDEN = "forbidden"
 """The kind of what says no other, and the name of the field."""
@@ -88,6 +89,7 @@ class Forbidden:
         return {name: value for name, value in record.items() if (name, value) != _UNSAID}
 
 
+_SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})")
 _FIELDS = dict.fromkeys(field.name for field in fields(Forbidden)).keys()
 _UNSAID = ("why", FORBIDDEN)
 
@@ -108,28 +110,27 @@ def as_forbidden(value: object, mender: Mender) -> Forbidden:
     if not value.keys() <= _FIELDS:
         name = next(str(name) for name in value if name not in _FIELDS)
         raise DataError("unknown field", field=name, remedy=nearest(name, _FIELDS))
-    ids = {name: _field(value, name, clean_id, mender) for name in ("id", "superseded_by")}
-    texts = {name: _field(value, name, clean_text, mender) for name in ("text", "source", "why")}
-    places = {name: _place(value.get(name), name) for name in ("start", "end")}
-    named = {name: part for name, part in {**ids, **texts, **places}.items() if part is not None}
-    return Forbidden(**named)
+    made: dict[str, Any] = {}
+    for name in _FIELDS:
+        if value.get(name) is not None:
+            with inside(name):
+                made[name] = _CLEANERS[name](value[name], mender)
+    return Forbidden(**made)
 
 
-def _field(value: Mapping[str, Any], name: str, clean: Any, mender: Mender) -> Any:
-    if value.get(name) is None:
-        return None
-    try:
-        return clean(value[name], mender)
-    except DataError as error:
-        raise error.within(name) from None
-
-
-def _place(value: object, name: str) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+def _place(value: object, _: Mender) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    raise DataError(f"must be a whole number, not {shorten(value)}", field=name)
+    raise DataError(f"must be a whole number, not {shorten(value)}")
+
+
+_CLEANERS: Mapping[str, Callable[[Any, Mender], Any]] = {
+    **dict.fromkeys(("id", "superseded_by"), clean_id),
+    **dict.fromkeys(("text", "source", "why"), clean_text),
+    **dict.fromkeys(("start", "end"), _place),
+}
 
 
 def all_forbidden(values: object, mender: Mender) -> tuple[Forbidden, ...] | None:
@@ -146,15 +147,9 @@ def all_forbidden(values: object, mender: Mender) -> tuple[Forbidden, ...] | Non
             field=FORBIDDEN,
             remedy="write [] where somebody has looked and nothing is",
         )
-    items: list[Forbidden] = []
-    for position, value in enumerate(values):
-        try:
-            items.append(as_forbidden(value, mender))
-        except DataError as error:
-            raise error.within(f"{FORBIDDEN}[{position}]") from None
-    if len(items) > 1:
-        check_versions(items)
-    return tuple(items)
+    items = clean_each(values, lambda value: as_forbidden(value, mender), field=FORBIDDEN)
+    check_versions(items)
+    return items
 
 
 def check_versions(items: Iterable[Forbidden]) -> None:
@@ -172,38 +167,41 @@ def check_cycle(newer: Mapping[str, str]) -> None:
     """Raise a `DataError` that names a circle of documents each of which is newer than the last."""
     clean = set[str]()
     for first in newer:
-        chain = dict[str, None]()
-        name: str | None = first
-        while name is not None and name not in clean:
-            if name in chain:
-                circle = [*chain][[*chain].index(name) :]
-                raise DataError(
-                    f"a circle of versions: {' -> '.join(map(repr, [*circle, name]))}",
-                    field="superseded_by",
-                    remedy="name the newer document of each, and none for the newest",
-                )
+        chain, name = {first: None}, newer.get(first)
+        while name is not None and name not in clean and name not in chain:
             chain[name] = None
             name = newer.get(name)
+        if name in chain:
+            circle = [*chain][[*chain].index(name) :]
+            raise DataError(
+                f"a circle of versions: {' -> '.join(map(repr, [*circle, name]))}",
+                field="superseded_by",
+                remedy="name the newer document of each, and none for the newest",
+            )
         clean.update(chain)
 
 
+def stretch_of(doc_id: str) -> tuple[str, int, int] | None:
+    """The document, start and end that an id such as ``document:start-end`` means; else None."""
+    span = _SPAN.fullmatch(doc_id)
+    return None if span is None else (span["doc"], int(span["start"]), int(span["end"]))
+
+
 def stretch_in(
-    metadata: Mapping[str, Any], stretch: tuple[str, int, int] | None
+    metadata: Mapping[str, Any], doc_id: str | None
 ) -> tuple[str | None, int | None, int | None]:
     """The source of a document, and where in it it stands; None for what nobody says.
 
     Args:
         metadata: the document's.
-        stretch: what its id says, as ``document:start-end`` does.
+        doc_id: what they do not say an id such as ``document:start-end`` may say.
     """
-    of_id = stretch or (None, None, None)
-    source = metadata.get("source", of_id[0])
-    start = _whole(metadata, ("start", "start_index"), of_id[1])
-    end = _whole(metadata, ("end", "end_index"), of_id[2])
+    source, start, end = stretch_of(doc_id or "") or (None, None, None)
+    source = metadata.get("source", source)
+    start, end = _whole(metadata, "start", start), _whole(metadata, "end", end)
     return (source if isinstance(source, str) else None), start, end
 
 
-def _whole(metadata: Mapping[str, Any], names: Sequence[str], unsaid: int | None) -> int | None:
-    values = (metadata[name] for name in names if name in metadata)
-    value = next(values, unsaid)
+def _whole(metadata: Mapping[str, Any], name: str, unsaid: int | None) -> int | None:
+    value = metadata.get(name, metadata.get(f"{name}_index", unsaid))
     return value if isinstance(value, int) and not isinstance(value, bool) else unsaid

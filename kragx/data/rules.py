@@ -15,16 +15,16 @@ either side, or is no date where one is compared, nobody knows; ``missing`` alon
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 from functools import cached_property
-from math import inf
 from typing import Any, Self
 from unicodedata import normalize
 from zoneinfo import ZoneInfo
 
 from kragx.data.documents import value_at
-from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.errors import DataError, UsageError, inside, nearest, shorten
 
 RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
 UNKNOWN = -1
@@ -69,9 +69,14 @@ class Condition:
             return int((value is None) == bool(operand))
         if value is None or operand is None:
             return UNKNOWN
-        if self.operator in _COMPARED:
-            return _compared(self.operator, value, operand, zone)
-        are = _is_member(value, operand) if self.operator in _MEMBERS else _same(value, operand)
+        if self.operator == "before":
+            return _is_before(value, operand, zone)
+        if self.operator == "after":
+            return _is_before(operand, value, zone)
+        if self.operator in _MEMBERS:
+            are = not _members(value).isdisjoint(_members(operand))
+        else:
+            are = distinct_key(value) == distinct_key(operand)
         return int(are != (self.operator in ("not", "not_in")))
 
 
@@ -121,10 +126,8 @@ class RuleSet:
             UsageError: one of them is none; the error's field says which.
         """
         if not isinstance(value, Mapping):
-            raise UsageError(
-                f"rules by name are expected, not {shorten(value)}",
-                remedy=RULES_EXAMPLE,
-            )
+            problem = f"rules by name are expected, not {shorten(value)}"
+            raise UsageError(problem, remedy=RULES_EXAMPLE)
         zone = None if value.get(TIMEZONE) is None else _zone(value[TIMEZONE])
         rules = {str(name): rule for name, rule in value.items() if name != TIMEZONE}
         made = tuple(_rule(name, rules[name], zone) for name in sorted(rules))
@@ -172,11 +175,12 @@ def _rule(name: str, value: object, zone: tzinfo | None) -> Rule:
         raise UsageError("a rule needs a name, which is its kind")
     conditions: list[Condition] = []
     for path, operators in _mapping(value, name, f"{{metadata.tenant: {_EXAMPLE}}}"):
-        place = f"{name}.{path}"
-        if not path.removeprefix("metadata.").strip():
-            raise UsageError("no path to a field", field=place, remedy="write metadata.tenant")
-        for operator, operand in _mapping(operators, place, _EXAMPLE):
-            conditions.append(_condition(path, operator, operand, f"{place}.{operator}", zone))
+        with inside(f"{name}.{path}"):
+            if not path.removeprefix("metadata.").strip():
+                raise UsageError("no path to a field", remedy="write metadata.tenant")
+            for operator, operand in _mapping(operators, "", _EXAMPLE):
+                with inside(operator):
+                    conditions.append(_condition(path, operator, operand, zone))
     return Rule(name, tuple(conditions))
 
 
@@ -187,48 +191,36 @@ def _mapping(value: object, place: str, example: str) -> Iterator[tuple[str, Any
     return ((str(name), part) for name, part in value.items())
 
 
-def _condition(
-    path: str, operator: str, operand: Any, place: str, zone: tzinfo | None
-) -> Condition:
+def _condition(path: str, operator: str, operand: Any, zone: tzinfo | None) -> Condition:
+    """A condition, unless nothing can be compared with its operand."""
     if operator not in OPERATORS:
-        raise UsageError("unknown condition", field=place, remedy=nearest(operator, OPERATORS))
+        raise UsageError("unknown condition", remedy=nearest(operator, OPERATORS))
+    problem, remedy = "", ""
     if operator == "missing":
         if not isinstance(operand, bool):
             problem = f"must be true or false, not {shorten(operand)}"
-            raise UsageError(problem, field=place)
-        return Condition(path, operator, operand)
-    if isinstance(operand, Mapping):
+    elif isinstance(operand, Mapping):
         query_path = operand.get(_QUERY)
-        if operand.keys() != {_QUERY} or not isinstance(query_path, str) or not query_path.strip():
-            problem = f"a value or {{query: path}} is expected, not {shorten(dict(operand))}"
-            raise UsageError(problem, field=place, remedy="write {query: metadata.tenant}")
-        return Condition(path, operator, query_path=query_path)
-    operand = _stated(operand)
-    if operand is None:
+        if operand.keys() == {_QUERY} and isinstance(query_path, str) and query_path.strip():
+            return Condition(path, operator, query_path=query_path)
+        problem = f"a value or {{query: path}} is expected, not {shorten(dict(operand))}"
+        remedy = "write {query: metadata.tenant}"
+    elif (operand := _stated(operand)) is None:
+        problem = "a value is expected, not null"
         remedy = "ask for a field that lacks by {missing: true}"
-        raise UsageError("a value is expected, not null", field=place, remedy=remedy)
-    _check_operand(operator, operand, place, zone)
-    return Condition(path, operator, operand)
-
-
-def _check_operand(operator: str, operand: Any, place: str, zone: tzinfo | None) -> None:
-    """Refuse a value of a rule that nothing can be compared with."""
-    if operator in _COMPARED:
-        span = _span(operand)
-        if span is None:
-            raise UsageError(
-                f"a date, a time or a number is expected, not {shorten(operand)}",
-                field=place,
-                remedy="write it as 2026-01-31 or 2026-01-31T09:00:00+09:00",
-            )
-        if zone is None and isinstance(span, datetime) and span.tzinfo is None:
-            problem = f"{operand!r} has no time zone"
-            raise UsageError(problem, field=place, remedy=_SAY_ZONE)
-    if isinstance(operand, str) and operand.startswith("metadata."):
+    elif operator in _COMPARED and (moment := _comparable(operand)) is None:
+        problem = f"a date, a time or a number is expected, not {shorten(operand)}"
+        remedy = "write it as 2026-01-31 or 2026-01-31T09:00:00+09:00"
+    elif operator in _COMPARED and isinstance(moment, datetime) and not (zone or moment.tzinfo):
+        problem, remedy = f"{operand!r} has no time zone", _SAY_ZONE
+    elif isinstance(operand, str) and operand.startswith("metadata."):
         problem = f"{operand!r} is a text here, and no field of the question"
-        raise UsageError(problem, field=place, remedy=f"write {{query: {operand}}}")
-    if operator in _MEMBERS and operand == []:
-        raise UsageError("an empty list, in which nothing is", field=place)
+        remedy = f"write {{query: {operand}}}"
+    elif operator in _MEMBERS and operand == []:
+        problem = "an empty list, in which nothing is"
+    if problem:
+        raise UsageError(problem, remedy=remedy)
+    return Condition(path, operator, operand)
 
 
 def _stated(value: Any) -> Any:
@@ -245,79 +237,20 @@ def _stated(value: Any) -> Any:
 # -- equal, and in ---------------------------------------------------------------------------------
 
 
-def _same(left: Any, right: Any) -> bool:
-    """Whether two values are equal: ``true`` is no text and no number, and ``1`` is no text."""
-    if isinstance(left, str) and isinstance(right, str):
-        return left == right or normalize("NFC", left) == normalize("NFC", right)
-    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        return len(left) == len(right) and all(map(_same, left, right))
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return _kind(left) is _kind(right) and bool(left == right)
-
-
-def _kind(value: Any) -> type:
-    return float if isinstance(value, (int, float)) else type(value)
-
-
-def _is_member(value: Any, operand: Any) -> bool:
-    """Whether a value, or of a list a member, is one of some."""
-    values, operands = (
-        part if isinstance(part, (list, tuple)) else (part,) for part in (value, operand)
-    )
-    return any(_same(member, wanted) for member in values for wanted in operands)
-
-
-# -- before, and after -----------------------------------------------------------------------------
-
-_SAY_ZONE = (
-    "write it as 2026-01-31T09:00:00+09:00, or say forbidden: {timezone: Asia/Seoul, ...} for all"
-)
-
-
-def _compared(operator: str, value: Any, operand: Any, zone: tzinfo | None) -> int:
-    """Whether a value lies before, or after, another one; a date lasts to its end."""
-    left, right = _span(value), _span(operand)
-    if left is None or right is None or isinstance(left, float) != isinstance(right, float):
-        return UNKNOWN
-    if operator == "after":
-        left, right = right, left
-    if isinstance(left, float) or isinstance(right, float):
-        return int(left < right)  # type: ignore[operator]  # both are numbers
-    if type(left) is date and type(right) is date:
-        return int(left < right)
-    last, first = _moment(left, right, zone, time.max), _moment(right, left, zone, time.min)
-    return int(last < first)
-
-
-def _span(value: Any) -> date | float | None:
-    """A date, a moment or a number; None for anything else."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            return inf if value > 0 else -inf
+def distinct_key(value: Any) -> Any:
+    """What is equal of equal values: ``true`` is no text and no number, and ``1`` is no text."""
     if isinstance(value, str):
-        text = value.strip()
-        for read in (date.fromisoformat, datetime.fromisoformat):
-            try:
-                return read(text)
-            except ValueError:
-                continue
-    return value if isinstance(value, date) else None
+        return normalize("NFC", value)
+    if isinstance(value, (list, tuple)):
+        return (list, *map(distinct_key, value))
+    if isinstance(value, Mapping):
+        return Mapping, repr(value)
+    return (bool, value) if isinstance(value, bool) else value
 
 
-def _moment(value: date, beside: date, zone: tzinfo | None, of_day: time) -> datetime:
-    """A moment with its zone; of a date its first or last one, where the other moment is."""
-    if not isinstance(value, datetime):
-        of_beside = beside.tzinfo if isinstance(beside, datetime) else None
-        value = datetime.combine(value, of_day, tzinfo=zone or of_beside)
-    if value.tzinfo is not None:
-        return value
-    if zone is None:
-        text = value.isoformat() if isinstance(value, datetime) else str(value)
-        raise DataError(f"{text!r} has no time zone", remedy=_SAY_ZONE)
-    return value.replace(tzinfo=zone)
+def _members(value: Any) -> set[Any]:
+    """What tells the members of a list; any other value is its own."""
+    return {*map(distinct_key, value if isinstance(value, (list, tuple)) else (value,))}
 
 
 def compared(value: Any) -> Any:
@@ -325,6 +258,8 @@ def compared(value: Any) -> Any:
 
     What says that there is none, as pandas does in an empty cell, is None.
     """
+    if isinstance(value, str):
+        return value
     if isinstance(value, (set, frozenset)):
         return [*map(compared, sorted(value, key=repr))]
     if hasattr(value, "tolist"):
@@ -336,10 +271,39 @@ def compared(value: Any) -> Any:
     return None if is_lacking else value
 
 
-def distinct_key(value: Any) -> Any:
-    """What tells a value from all that a rule may tell from it: 1 from true and from "1"."""
-    if isinstance(value, (list, tuple)):
-        return ("list", *map(distinct_key, value))
-    if isinstance(value, Mapping):
-        return ("mapping", repr(value))
-    return type(value).__name__, value
+# -- before, and after -----------------------------------------------------------------------------
+
+_SAY_ZONE = (
+    "write it as 2026-01-31T09:00:00+09:00, or say forbidden: {timezone: Asia/Seoul, ...} for all"
+)
+
+
+def _is_before(first: Any, second: Any, zone: tzinfo | None) -> int:
+    """Whether a value lies before another one; a date lasts to its end."""
+    left, right = _comparable(first), _comparable(second)
+    if left is None or right is None or isinstance(left, date) != isinstance(right, date):
+        return UNKNOWN
+    if isinstance(left, datetime) or isinstance(right, datetime):
+        left, right = _moment(left, right, zone, time.max), _moment(right, left, zone, time.min)
+    return int(left < right)
+
+
+def _comparable(value: Any) -> Any:
+    """A date, a moment or a number; None for anything else."""
+    if isinstance(value, (int, float, date)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        for read in (date.fromisoformat, datetime.fromisoformat):
+            with suppress(ValueError):
+                return read(value.strip())
+    return None
+
+
+def _moment(value: date, beside: date, zone: tzinfo | None, of_day: time) -> datetime:
+    """A moment with its zone; of a date its first or last one, where the other moment is."""
+    if not isinstance(value, datetime):
+        of_beside = beside.tzinfo if isinstance(beside, datetime) else None
+        value = datetime.combine(value, of_day, tzinfo=zone or of_beside)
+    if value.tzinfo is None and zone is None:
+        raise DataError(f"{value.isoformat()!r} has no time zone", remedy=_SAY_ZONE)
+    return value if value.tzinfo is not None else value.replace(tzinfo=zone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,11 +56,8 @@ _FIELDS = dict.fromkeys(("name", "inputs", "retrieved", "seconds", "error"))
 _CHANGED = dict.fromkeys(("same", "score", "metadata"))
 
 
-def stage_records(
-    stages: Iterable[Stage], retrieved: Sequence[Doc] | WrittenDocs
-) -> list[dict[str, Any]]:
-    """Stages as a results file holds them: each document is written once (`WrittenDocs`)."""
-    docs = retrieved if isinstance(retrieved, WrittenDocs) else WrittenDocs(retrieved)
+def stage_records(stages: Iterable[Stage], docs: WrittenDocs) -> list[dict[str, Any]]:
+    """Stages as a results file holds them: each document is written once."""
     return [
         {
             "name": stage.name,
@@ -85,10 +83,10 @@ class WrittenDocs:
 
     def __init__(self, retrieved: Sequence[Doc], *, distinct: bool = False) -> None:
         self._numbers: dict[tuple[str | None, str | None], tuple[int, Doc]] = {}
-        for number, doc in enumerate(retrieved):
-            place = len(self._numbers) if distinct else number
-            self._numbers.setdefault((doc.id, doc.text), (place, doc))
-        self._n_known = len(self._numbers) if distinct else len(retrieved)
+        self._n_known = 0
+        for doc in retrieved:
+            number, _ = self._numbers.setdefault((doc.id, doc.text), (self._n_known, doc))
+            self._n_known += not distinct or number == self._n_known
 
     def record(self, doc: Doc) -> int | dict[str, Any]:
         """A document, from here on known."""
@@ -96,21 +94,15 @@ class WrittenDocs:
         if number == self._n_known:
             self._n_known += 1
             return doc_record(doc)
-        if _is_same(before, doc):
-            return number
+        with suppress(Exception):  # whatever foreign values raise when they are compared
+            if before is doc or before == doc:
+                return number
         return {"same": number, "score": score_record(doc.score), "metadata": dict(doc.metadata)}
 
     def number(self, doc: Doc) -> int | None:
         """The number of a document; None if it is not known."""
         number, _ = self._numbers.get((doc.id, doc.text), (None, doc))
         return number
-
-
-def _is_same(before: Doc, doc: Doc) -> bool:
-    try:
-        return before is doc or bool(before == doc)
-    except Exception:  # whatever foreign values raise when they are compared
-        return False
 
 
 class NumberedDocs:
@@ -123,17 +115,10 @@ class NumberedDocs:
     def __init__(self, retrieved: Sequence[Doc], mender: Mender, *, distinct: bool = False) -> None:
         self._mender = mender
         self._distinct = distinct
-        self._known = {(doc.id, doc.text) for doc in retrieved}
-        firsts = {(doc.id, doc.text): doc for doc in reversed(retrieved)}
-        self.docs: list[Doc] = list(retrieved)
-        if distinct and len(firsts) < len(self.docs):
-            keys = dict.fromkeys((doc.id, doc.text) for doc in retrieved)
-            self.docs = [firsts[key] for key in keys]
-
-    @classmethod
-    def of(cls, docs: Sequence[Doc] | NumberedDocs, mender: Mender) -> NumberedDocs:
-        """Those that are read already, or documents that numbers mean first."""
-        return docs if isinstance(docs, NumberedDocs) else cls(docs, mender)
+        self._known = set[tuple[str | None, str | None]]()
+        self.docs: list[Doc] = []
+        for doc in retrieved:
+            self.add(doc)
 
     def read(self, value: object, *, strings: bool = False) -> Doc:
         """A document, by its number or in full; then it is known from here on.
@@ -177,14 +162,12 @@ class NumberedDocs:
         )
 
 
-def as_stages(
-    values: object, retrieved: Sequence[Doc] | NumberedDocs, mender: Mender
-) -> tuple[Stage, ...]:
+def as_stages(values: object, documents: NumberedDocs, mender: Mender) -> tuple[Stage, ...]:
     """The stages of a results file; see `stage_records`.
 
     Args:
         values: the list.
-        retrieved: the documents that numbers mean first.
+        documents: those that numbers mean.
         mender: mends their texts.
 
     Raises:
@@ -193,7 +176,6 @@ def as_stages(
     if not isinstance(values, list):
         raise DataError(f"must be a list of stages, not {shorten(values)}")
     names = set[str]()
-    documents = NumberedDocs.of(retrieved, mender)
 
     def stage(value: object) -> Stage:
         if not isinstance(value, Mapping):

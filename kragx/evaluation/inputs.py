@@ -51,7 +51,6 @@ from kragx.evaluation.searching import (
     n_came,
     search_counts,
     seen_in,
-    seen_in_records,
     seen_in_runs,
 )
 from kragx.matchers import (
@@ -397,9 +396,6 @@ class Source:
         if self.reading is None or self.reading.may_search is False:
             return None
         with suppress(DataError):
-            records = self.reading.records()
-            if records is not None:
-                return seen_in_records(records, asks=asks)
             return seen_in(self.ahead(None, keep=keep), asks=asks)
         return None
 

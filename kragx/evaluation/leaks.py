@@ -17,9 +17,8 @@ from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
 from kragx.plain import plain
 from kragx.printing import Line, Part, Table, joined, phrase, visible
 
-EXAMPLES, LINES = 3, 8
-"""How many leaks the screen names, and of how many retrievers it says whether they leak; of more
-it names those that do."""
+EXAMPLES = 3
+"""How many leaks the screen names."""
 
 LEAKING = "bold red"
 """The style of a line that says so."""
@@ -141,9 +140,7 @@ def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
     return max((k if isinstance(k, int) else np.inf for k in cuts), default=0)
 
 
-def leak_parts(
-    evaluations: Sequence[HasLeaks], most: int = EXAMPLES, lines: int | None = LINES
-) -> Iterator[Line]:
+def leak_parts(evaluations: Sequence[HasLeaks], most: int = EXAMPLES) -> Iterator[Line]:
     """How many questions leak, a line for each retriever, and the first leaks.
 
     Those that leak come first. Nothing where nothing is forbidden.
@@ -151,17 +148,9 @@ def leak_parts(
     Args:
         evaluations: of one matcher.
         most: how many leaks are named.
-        lines: of more retrievers those alone have a line that leak, and old versions have a line
-            as long as there are no more of them; None for all.
     """
-    leaking, stale = (_summaries(evaluations, metric) for metric in (LEAK, STALE_FIRST))
-    told = leaking
-    if lines is not None and len(leaking) > lines:
-        told = [line for line in leaking if line.style == LEAKING] or leaking[:lines]
-    told = [*told, *stale[: None if lines is None else max(lines - len(told), 0)]]
-    yield from told
-    if n_more := len(leaking) + len(stale) - len(told):
-        yield Line(phrase("and {n} more", n=n_more))
+    for metric in (LEAK, STALE_FIRST):
+        yield from _summaries(evaluations, metric)
     leaks = _in_turn(evaluations)
     for name, leak in leaks[:most]:
         text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
@@ -183,7 +172,7 @@ def leak_texts(evaluations: Sequence[HasLeaks]) -> dict[str, list[str]]:
 
 def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[Part]:
     """The same with the leaks as a table, and the rules that forbid them."""
-    yield from leak_parts(evaluations, most=0, lines=None)
+    yield from leak_parts(evaluations, most=0)
     leaks = _in_turn(evaluations)
     several = len(evaluations) > 1
     heads = [*[phrase("retriever")] * several, phrase("question"), phrase("document")]
@@ -254,22 +243,19 @@ def _summary(evaluation: HasLeaks, scores: MetricScores) -> Line:
     return Line(joined("; ", [text, *_notes(counts)]), LEAKING if leaks else "")
 
 
-def _reasons(counts: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """Of how many questions it is not known, and why; one of several reasons counts."""
-    n = counts["n_unanswered"]
-    yield n, phrase("failed or missing: {n}", n=n)
-    n = counts["n_lost"]
-    yield n, phrase("items that no document can match: {n}", n=n)
-    n = counts["n_lacking"]
-    yield n, phrase("documents that lack a field that would tell: {n}", n=n)
-
-
-def _notes(counts: Mapping[str, int]) -> Iterator[str]:
-    """What a number of leaks does not rest on."""
-    if n := counts["n_open"]:
-        reasons = joined(", ", [text for count, text in _reasons(counts) if count])
-        yield phrase("not known for {n} ({reasons})", n=n, reasons=reasons)
-    if n := counts["n_empty"]:
-        yield phrase("answered with an empty list: {n}", n=n)
-    if n := counts["n_short"]:
-        yield phrase("lists that end before k: {n}", n=n)
+def _notes(counts: Mapping[str, int]) -> list[str]:
+    """What a number of leaks does not rest on; of why it is not known one of several counts."""
+    unanswered, lost, lacking = (counts[f"n_{why}"] for why in ("unanswered", "lost", "lacking"))
+    reasons = (
+        (unanswered, phrase("failed or missing: {n}", n=unanswered)),
+        (lost, phrase("items that no document can match: {n}", n=lost)),
+        (lacking, phrase("documents that lack a field that would tell: {n}", n=lacking)),
+    )
+    why = joined(", ", [text for n, text in reasons if n])
+    n_open, n_empty, n_short = counts["n_open"], counts["n_empty"], counts["n_short"]
+    notes = (
+        (n_open, phrase("not known for {n} ({reasons})", n=n_open, reasons=why)),
+        (n_empty, phrase("answered with an empty list: {n}", n=n_empty)),
+        (n_short, phrase("lists that end before k: {n}", n=n_short)),
+    )
+    return [text for n, text in notes if n]

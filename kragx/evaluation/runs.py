@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kragx.evaluation.searching.counting import SEARCHES
+from kragx.evaluation.searching import SEARCHES
 from kragx.metrics.intervals import Interval
 from kragx.metrics.runs import PARTLY, mean_of
 from kragx.printing import between, listed, phrase

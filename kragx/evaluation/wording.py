@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.evaluation.runs import RUNS
-from kragx.evaluation.searching.counting import SEARCHES
+from kragx.evaluation.searching import SEARCHES
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED

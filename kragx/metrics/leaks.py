@@ -1,7 +1,7 @@
 """What must not be found: how often it comes, how much of it, and old versions before new ones."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -9,19 +9,6 @@ from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Evidence, ForbiddenMarks
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.spec import Metric, MetricSpec, Option
-
-
-class _Marks(NamedTuple):
-    """What one kind, or any, says: which documents, and which perhaps; (q) of which questions.
-
-    What of a question is `open` is not known whatever its documents are. Documents stand by their
-    places in the table, as few of a million are forbidden.
-    """
-
-    docs: Ints
-    perhaps: Ints
-    could: Bools
-    open: Bools
 
 
 def check_kinds(spec: MetricSpec, kinds: Collection[str]) -> None:
@@ -47,41 +34,30 @@ def check_kinds(spec: MetricSpec, kinds: Collection[str]) -> None:
         raise UsageError(f"nothing is forbidden as {kind!r}", field=label, remedy=remedy)
 
 
-def _marks_of(evidence: Evidence, spec: MetricSpec) -> ForbiddenMarks:
-    marks = evidence.forbidden
+def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, Bools]:
+    """What one kind, or any, says: which documents, and which perhaps; (q) of which questions.
+
+    What of a question is open, said last, is not known whatever its documents are. Documents stand
+    by their places in the table, as few of a million are forbidden.
+    """
+    marks, kind = evidence.forbidden, spec["kind"]
     check_kinds(spec, () if marks is None else marks.kinds)
     if marks is None:
         raise UsageError("no versions of documents are known", field=f"metric {spec}")
-    return marks
-
-
-def _of_kind(evidence: Evidence, spec: MetricSpec) -> _Marks:
-    marks, kind = _marks_of(evidence, spec), spec["kind"]
-    kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
-    mark, could = marks.mark[:, kinds], marks.could[:, kinds]
+    if spec.metric == STALE_FIRST:
+        columns: tuple[Any, ...] = marks.stale, marks.versions, marks.stale_open
+        mark, could, is_open = (column[:, None] for column in columns)
+    else:
+        kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
+        mark, could, is_open = (of[:, kinds] for of in (marks.mark, marks.could, marks.open))
+    docs, perhaps = (is_so.any(axis=1).nonzero()[0] for is_so in (mark > 0, mark < 0))
     # What a question lacks for one kind leaves its documents open, whatever else it could leak.
-    return _Marks(
-        np.flatnonzero((mark > 0).any(axis=1)),
-        np.flatnonzero((mark < 0).any(axis=1)),
-        np.asarray(could.any(axis=1)),
-        np.asarray((marks.open[:, kinds] & could).any(axis=1)),
-    )
-
-
-def _of_versions(evidence: Evidence, spec: MetricSpec) -> _Marks:
-    marks = _marks_of(evidence, spec)
-    docs, perhaps = np.flatnonzero(marks.stale > 0), np.flatnonzero(marks.stale < 0)
-    return _Marks(docs, perhaps, marks.versions, marks.stale_open)
-
-
-def _query_of(table: MatchTable, docs: Ints) -> Ints:
-    """The questions of some documents."""
-    return np.searchsorted(table.doc_start, docs, side="right") - 1
+    return docs, perhaps, could.any(axis=1), (is_open & could).any(axis=1)
 
 
 def _places(table: MatchTable, spec: MetricSpec, docs: Ints) -> Ints:
     """(q) how many of these documents stand within k."""
-    query_of = _query_of(table, docs)
+    query_of = np.searchsorted(table.doc_start, docs, side="right") - 1
     if isinstance(spec.k, int):
         query_of = query_of[docs - table.doc_start[query_of] < spec.k]
     return np.bincount(query_of, minlength=table.n_queries)
@@ -97,22 +73,21 @@ def _share(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) -> F
 
 
 _Value = Callable[[MatchTable, MetricSpec, Ints, Bools], Floats]
-_Read = Callable[[Evidence, MetricSpec], _Marks]
 
 
 def _metric(
-    name: str, value_of: _Value, marks_of: _Read, *, question: str, formula: str, en: str, ko: str
+    name: str, value_of: _Value, *, question: str, formula: str, en: str, ko: str
 ) -> Metric:
     """A metric of marks: what their documents give where all of them are known."""
 
     def extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats, Floats]:
         """With everything that is not known as it should be, and as it should not."""
-        table, marks = evidence.table, marks_of(evidence, spec)
+        table, (docs, perhaps, could, is_open) = evidence.table, _marks_of(evidence, spec)
         # Nothing can stand in an empty list, whatever is not known.
-        is_open = marks.open & ~(table.answered & (table.n_docs == 0))
-        low = value_of(table, spec, marks.docs, np.zeros_like(is_open))
-        high = value_of(table, spec, np.union1d(marks.docs, marks.perhaps), is_open)
-        return np.where(marks.could, low, np.nan), np.where(marks.could, high, np.nan)
+        is_open = is_open & ~(table.answered & (table.n_docs == 0))
+        low = value_of(table, spec, docs, np.zeros_like(is_open))
+        high = value_of(table, spec, np.union1d(docs, perhaps), is_open)
+        return np.where(could, low, np.nan), np.where(could, high, np.nan)
 
     def values(evidence: Evidence, spec: MetricSpec) -> Floats:
         low, high = extremes(evidence, spec)
@@ -123,7 +98,7 @@ def _metric(
         could, n_docs = ~np.isnan(low), table.n_docs
         k = spec.k if isinstance(spec.k, int) else 0
         answered = could & table.answered
-        is_open, is_lost = could & (low < high), marks_of(evidence, spec).open
+        is_open, (*_, is_lost) = could & (low < high), _marks_of(evidence, spec)
         masks = {
             "n_could": could,
             "n_leaked": could & (low > 0),
@@ -144,7 +119,7 @@ def _metric(
         from_evidence=values,
         extremes=extremes,
         counts=counts,
-        options={"kind": Option(None)} if marks_of is _of_kind else {},
+        options={} if name == "stale_first" else {"kind": Option(None)},
         better="lower",
         of="all",
         reads_forbidden=True,
@@ -155,7 +130,6 @@ def _metric(
 LEAK = _metric(
     "leak",
     _whether,
-    _of_kind,
     question="How often does something come that must not?",
     formula="1 if a forbidden document stands within k, else 0 (kind=x: one forbidden as x); "
     "undefined where nothing could, and where it is not known",
@@ -165,7 +139,6 @@ LEAK = _metric(
 LEAKED = _metric(
     "leaked",
     _share,
-    _of_kind,
     question="How much of the top k must not be there?",
     formula="forbidden documents in the top k / min(k, n), 0 if n = 0 (kind=x: those forbidden as "
     "x); undefined where nothing could be, and where it is not known",
@@ -175,7 +148,6 @@ LEAKED = _metric(
 STALE_FIRST = _metric(
     "stale_first",
     _whether,
-    _of_versions,
     question="How often does an old version stand where the new one does not stand above it?",
     formula="1 if within k an older version stands and none of its successors above it, else 0; of "
     "questions that name or meet two versions; undefined where it is not known",
@@ -191,8 +163,9 @@ def with_leak(
 
     It looks as far down as the deepest of them: whoever trusts one of the others is to know.
     """
-    is_there = any(spec.metric == LEAK and spec["kind"] is None for spec in specs)
-    if marks is None or not marks.kinds or is_there:
+    if marks is None or not marks.kinds:
+        return specs
+    if any(spec.metric == LEAK and spec["kind"] is None for spec in specs):
         return specs
     cuts = [spec.k for spec in specs if spec.metric.cuts]
     ranks = [k for k in cuts if isinstance(k, int)]

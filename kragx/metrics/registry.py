@@ -15,7 +15,6 @@ from kragx.metrics import (
     ranking_metrics,
     relevance_metrics,
     retrieval_metrics,
-    search_costs,
     searches,
     tool_names,
 )
@@ -35,7 +34,7 @@ METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for file in (
         *(ranking_metrics, retrieval_metrics, evidence_metrics, relevance_metrics),
-        *(abstention, leaks, searches, search_costs),
+        *(abstention, leaks, searches),
     )
     for metric in vars(file).values()
     if isinstance(metric, Metric)

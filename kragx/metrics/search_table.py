@@ -7,7 +7,8 @@ is matched once; a search, and each list that a metric may be about, are places 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -40,18 +41,10 @@ class Places:
         """(q) how long each is."""
         return np.diff(self.start)
 
-    @property
-    def query(self) -> Ints:
-        """The question of each entry."""
-        return np.repeat(np.arange(len(self.is_there)), self.lengths)
-
     def emptied(self, queries: Bools) -> Places:
         """The same with an empty list, which is there, for some questions (q)."""
-        if not queries.any():
-            return self
-        lengths = np.where(queries, 0, self.lengths)
-        docs = self.docs[~queries[self.query]]
-        return Places(_starts(lengths), docs, self.is_there | queries)
+        docs = self.docs[np.repeat(~queries, self.lengths)]
+        return Places(ends(np.where(queries, 0, self.lengths)), docs, self.is_there | queries)
 
 
 @dataclass(frozen=True)
@@ -107,6 +100,11 @@ class SearchTable:
         return np.repeat(np.arange(len(self.start) - 1), self.n_searches)
 
     @property
+    def n_docs(self) -> Ints:
+        """(n) how many documents each search brought."""
+        return np.diff(self.list_start)
+
+    @property
     def n_steps(self) -> Ints:
         """(q) how many steps each question has; 0 without a search."""
         steps = np.zeros(len(self.start) - 1, np.int64)
@@ -141,8 +139,7 @@ class SearchTable:
     @property
     def entries(self) -> tuple[Ints, Ints]:
         """(e) of each of `docs` its search, and its rank from 1 on."""
-        lengths = np.diff(self.list_start)
-        search = np.repeat(np.arange(len(lengths)), lengths)
+        search = np.repeat(np.arange(len(self.n_docs)), self.n_docs)
         return search, np.arange(1, len(search) + 1) - self.list_start[search]
 
     def places(self, of: ListName | None = None, order: Order = "turns") -> Places:
@@ -160,21 +157,38 @@ class SearchTable:
             case "retrieved":
                 places = self.final
             case "read" if not self.says_read:
-                return _nowhere(len(self.n_searches))
+                n, nothing = len(self.n_searches), np.zeros(0, np.int64)
+                return Places(np.zeros(n + 1, np.int64), nothing, np.zeros(n, bool))
             case "read":
                 places = self.read
             case "all":
                 places = self._all(order)
-            case "last":
-                places = self._of_searches(np.maximum.reduceat)
             case _:
-                places = self._of_searches(np.minimum.reduceat)
-        nothing = ~np.isin(np.arange(len(self.n_searches)), self.query[~self.failed])
-        return places.emptied(~self.table.answered | (nothing & ~places.is_there))
+                places = self._of_search(first=of != "last")
+        in_vain = ~np.isin(np.arange(len(self.n_searches)), self.query[~self.failed])
+        return places.emptied(~self.table.answered | (in_vain & ~places.is_there))
 
     def of(self, of: ListName | None = None, order: Order = "turns") -> MatchTable:
         """The matches of one list for each question, which `places` says."""
         return on_places(self.table, self.places(of, order), self.same)
+
+    def over(self, table: MatchTable, same: Ints, place: Ints) -> SearchTable:
+        """The same over other documents.
+
+        Args:
+            table: of these documents.
+            same: (d) as of this one, of these documents.
+            place: which of them each of the documents is that this one is over.
+        """
+
+        def moved(docs: Ints) -> Ints:
+            return np.where(docs == UNKNOWN_DOC, UNKNOWN_DOC, place[docs]) if len(place) else docs
+
+        final, read = (
+            replace(places, docs=moved(places.docs)) for places in (self.final, self.read)
+        )
+        docs = moved(self.docs)
+        return replace(self, table=table, same=same, docs=docs, final=final, read=read)
 
     def with_counted_tokens(self, lengths: Ints) -> SearchTable:
         """The same where the tokens of a search are those of the documents that it brought.
@@ -193,22 +207,17 @@ class SearchTable:
         tokens[~(self.measured | self.failed) | ~self.table.answered[self.query]] = np.nan
         return replace(self, tokens=tokens)
 
-    def _of_searches(self, chosen: Any) -> Places:
-        """The list of one measured search of each question, by the number of the search.
+    def _of_search(self, *, first: bool) -> Places:
+        """The list of the first, or last, measured search of each question.
 
         Where none is measured, though some failed, it is empty.
         """
-        n_queries = len(self.n_searches)
-        numbers = np.flatnonzero(self.measured)
-        queries = self.query[numbers]
-        lengths, firsts = np.zeros(n_queries, np.int64), np.zeros(n_queries, np.int64)
-        if len(numbers):
-            begins = np.flatnonzero(np.diff(queries, prepend=-1))
-            search, queries = chosen(numbers, begins), queries[begins]
-            firsts[queries] = self.list_start[search]
-            lengths[queries] = np.diff(self.list_start)[search]
-        docs = self.docs[ranges(firsts, lengths)]
-        return Places(_starts(lengths), docs, self.is_known())
+        numbers = np.flatnonzero(self.measured)[:: -1 if first else 1]
+        search = np.full(len(self.n_searches), -1)
+        search[self.query[numbers]] = numbers  # of several the one that is written last
+        lengths = np.append(self.n_docs, 0)[search]
+        docs = self.docs[ranges(self.list_start[search], lengths)]
+        return Places(ends(lengths), docs, self.is_known())
 
     def _all(self, order: Order) -> Places:
         """The lists of all measured searches as one without repeats."""
@@ -221,59 +230,37 @@ class SearchTable:
             docs, query = docs[sequence], query[sequence]
         first = ~_again(self.same[docs], len(self.same))
         lengths = np.bincount(query[first], minlength=len(self.n_searches))
-        return Places(_starts(lengths), docs[first], self.is_known())
+        return Places(ends(lengths), docs[first], self.is_known())
 
     @classmethod
     def joined(cls, tables: Sequence[SearchTable]) -> SearchTable:
         """That of all questions of some, in order; at least one of them."""
         if len(tables) == 1:
             return tables[0]
-        docs = np.cumsum([0, *(len(part.same) for part in tables)])
-        entries = np.cumsum([0, *(len(part.docs) for part in tables)])
-        searches = np.cumsum([0, *(len(part.step) for part in tables)])
-        moved = {"same": docs, "docs": docs}
-        columns: dict[str, Any] = {
-            name: np.concatenate(
-                [getattr(part, name) + start for part, start in zip(tables, offsets)]
-            )
-            for name, offsets in moved.items()
-        }
-        for field in fields(cls):
-            if field.name in {"step", "lane", "measured", "failed", "seconds", "tokens"}:
-                columns[field.name] = np.concatenate([getattr(part, field.name) for part in tables])
-        return cls(
-            **columns,
+        starts = np.cumsum([0, *(len(part.same) for part in tables)]).tolist()
+        moved = [
+            part.over(part.table, part.same + start, np.arange(start, start + len(part.same)))
+            for part, start in zip(tables, starts)
+        ]
+
+        def column(name: str) -> Any:
+            return np.concatenate([*map(attrgetter(name), moved)])
+
+        def places(name: str) -> Places:
+            columns = (column(f"{name}.{part}") for part in ("lengths", "docs", "is_there"))
+            lengths, docs, is_there = columns
+            return Places(ends(lengths), docs, is_there)
+
+        names = ("same", "step", "lane", "docs", "measured", "failed", "seconds", "tokens")
+        return replace(
+            tables[0],
+            **{name: column(name) for name in names},
             table=MatchTable.joined([part.table for part in tables]),
-            start=_joined_starts([part.start for part in tables], searches),
-            list_start=_joined_starts([part.list_start for part in tables], entries),
-            final=_joined_places([part.final for part in tables], docs),
-            read=_joined_places([part.read for part in tables], docs),
-            basis=tables[0].basis,
-            says_read=tables[0].says_read,
+            start=ends(column("n_searches")),
+            list_start=ends(column("n_docs")),
+            final=places("final"),
+            read=places("read"),
         )
-
-
-def _nowhere(n: int) -> Places:
-    """The lists of n questions of which nobody knows any."""
-    return Places(np.zeros(n + 1, np.int64), np.zeros(0, np.int64), np.zeros(n, bool))
-
-
-def _joined_starts(starts: Sequence[Ints], offsets: Ints) -> Ints:
-    moved = (start[:-1] + offset for start, offset in zip(starts, offsets))
-    return np.concatenate((*moved, offsets[-1:]))
-
-
-def _joined_places(parts: Sequence[Places], docs: Ints) -> Places:
-    entries = np.cumsum([0, *(len(part.docs) for part in parts)])
-    moved = [
-        np.where(part.docs < 0, UNKNOWN_DOC, part.docs + offset)
-        for part, offset in zip(parts, docs)
-    ]
-    return Places(
-        _joined_starts([part.start for part in parts], entries),
-        np.concatenate(moved),
-        np.concatenate([part.is_there for part in parts]),
-    )
 
 
 def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
@@ -286,7 +273,10 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     """
     known = np.flatnonzero(places.docs >= 0)
     of_place = places.docs[known]
-    first, last = (np.searchsorted(table.pair_doc, of_place, side) for side in _SIDES)
+    repeated = np.zeros(len(places.docs), bool)
+    repeated[known] = _again(same[of_place], len(same))
+    first = np.searchsorted(table.pair_doc, of_place, "left")
+    last = np.searchsorted(table.pair_doc, of_place, "right")
     lengths = last - first
     pairs = ranges(first, lengths)
     votes = table.votes
@@ -294,7 +284,7 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
         table,
         doc_start=places.start,
         answered=table.answered & places.is_there,
-        repeated=_repeated(places, same),
+        repeated=repeated,
         pair_doc=np.repeat(known, lengths).astype(np.int32),
         pair_gold=table.pair_gold[pairs],
         pair_score=table.pair_score[pairs],
@@ -303,10 +293,8 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     )
 
 
-_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
-
-
-def _starts(lengths: Ints) -> Ints:
+def ends(lengths: Ints) -> Ints:
+    """Where lists of these lengths begin, and the last ends, one behind the other."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
 
 
@@ -316,11 +304,3 @@ def _again(numbers: Ints, n: int) -> Bools:
     # Written backwards, the first place of each number is written last.
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]
     return np.not_equal(first[numbers], np.arange(len(numbers)))
-
-
-def _repeated(places: Places, same: Ints) -> Bools:
-    """Whether each entry's document stands earlier in its list."""
-    is_again = np.zeros(len(places.docs), bool)
-    known = np.flatnonzero(places.docs >= 0)
-    is_again[known] = _again(same[places.docs[known]], len(same))
-    return is_again

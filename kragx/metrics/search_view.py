@@ -47,7 +47,7 @@ class SearchView:
     rel: float | None = None
     k: int | None = None
 
-    @cached_property
+    @property
     def n_queries(self) -> int:
         """How many questions there are (q)."""
         return self.searches.table.n_queries
@@ -130,12 +130,10 @@ class SearchView:
         nothing, so it is looked at only where documents of a question are the same but for that.
         """
         same, docs = self.searches.same, self.searches.docs
-        alike = np.bincount(same, minlength=len(same))[same] > 1
-        is_repeated = np.zeros(len(docs), bool)
-        places = np.flatnonzero(alike[docs])
-        keys = self.searches.entries[0][places] * (len(same) + 1) + same[docs[places]]
-        is_repeated[places] = True
-        is_repeated[places[np.unique(keys, return_index=True)[1]]] = False
+        is_repeated = np.full(len(docs), bool((same != np.arange(len(same))).any()))
+        if is_repeated.any():
+            keys = self.searches.entries[0] * len(same) + same[docs]
+            is_repeated[np.unique(keys, return_index=True)[1]] = False
         return is_repeated
 
     # -- steps -------------------------------------------------------------------------------

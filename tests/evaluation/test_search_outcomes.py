@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from kragx import Doc, GoldDataset, Retrieved, Run, Search, evaluate
 from kragx.evaluation.curves import step_curves
-from kragx.evaluation.search_outcomes import SearchOutcomes, search_outcomes
+from kragx.evaluation.search_lists import SearchOutcomes, search_outcomes
 from tests.thoroughness import examples
 
 

@@ -130,22 +130,15 @@ def test_the_table_has_rows_of_each_retriever():
 
 
 def test_each_retriever_keeps_its_line():
-    """Of eight all have one, the clean one too; of more those that leak."""
+    """All have one, the clean ones too; those that leak come first, and old versions last."""
     leak = {"q1": {1: "tenant"}}
-    clean = [leaking(found(f"clean{at}", 40), {}) for at in range(7)]
-    bad = [leaking(found(f"bad{at}", 40), leak) for at in range(2)]
-    eight = [line.text for line in leak_parts([*clean, bad[0]], most=0)]
-    assert [text.partition(":")[0] for text in eight] == ["bad0", *(own.name for own in clean)]
-    nine = [line.text for line in leak_parts([*clean, *bad], most=0)]
-    assert [text.partition(":")[0] for text in nine] == ["bad0", "bad1", "and 7 more"]
-
-
-def test_lines_of_old_versions_are_cut_first():
-    """Beside five lines of leaks three of old versions have room."""
-    own = [leaking(found(f"r{at}", 40), {}, metrics=["leak@3", "stale_first@3"]) for at in range(5)]
-    texts = [line.text for line in leak_parts(own, most=0)]
-    assert ["stale_first" in text for text in texts] == [False] * 5 + [True] * 3 + [False]
-    assert texts[-1] == "and 2 more"
+    metrics = ["leak@3", "stale_first@3"]
+    clean = [leaking(found(f"clean{at}", 40), {}, metrics=metrics) for at in range(9)]
+    bad = leaking(found("bad", 40), leak, metrics=metrics)
+    texts = [line.text for line in leak_parts([*clean, bad], most=0)]
+    names = [text.partition(":")[0] for text in texts]
+    assert names[:10] == ["bad", *(own.name for own in clean)]
+    assert ["stale_first" in text for text in texts] == [False] * 10 + [True] * 10
 
 
 def test_the_column_of_leaks(several):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.app.folder.opened import BASELINE, CORPUS, EARLIER, SCORES, opened
 from kragx.data import Corpus, Doc, GoldDataset, Run, every_run
-from kragx.data.corpus import stretch_of
 from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
 from kragx.data.formats.jsonl import make_folder, write_bytes, write_records
 
@@ -48,7 +47,7 @@ def _of_forbidden(corpus: Corpus, dataset: GoldDataset) -> Iterator[str | None]:
     unmet: set[object] = {name for item in items for name in (item.id, item.source) if name}
     for doc_id, doc in corpus.docs.items() if unmet else ():
         # A source, or an id that stands in some field, as that of a parent.
-        names = {stretch_in(doc.metadata, stretch_of(doc_id))[0], *map(str, doc.metadata.values())}
+        names = {stretch_in(doc.metadata, doc_id)[0], *map(str, doc.metadata.values())}
         if not unmet.isdisjoint(names):
             unmet -= names
             yield doc_id

@@ -1,28 +1,180 @@
-"""`Forbidding`: from a batch to its marks, the one function that tells what must not be found."""
+"""`Forbidding`: from a batch to its marks, and from those of all parts to an evaluation's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, value_at
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
-from kragx.data.forbidden import newer_by_older
+from kragx.data.forbidden import check_cycle, newer_by_older
 from kragx.data.rules import RuleSet
-from kragx.evaluation.forbidden.marks import Beyond, PartMarks
-from kragx.evaluation.forbidden.pairing import ItemMatches, Items, Pairing, doc_ids
-from kragx.evaluation.forbidden.ruling import Ruling
+from kragx.evaluation.forbidden.documents import Documents, ItemMatches, doc_ids, matched_items
+from kragx.evaluation.forbidden.ruling import RANKS, Place, Ruled
 from kragx.evaluation.forbidden.versions import versions_of
+from kragx.matchers import MatchWarning
 from kragx.matchers.batches import BatchMatcher
-from kragx.metrics import ForbiddenMarks
+from kragx.metrics import Bools, ForbiddenMarks
+from kragx.printing import phrase
+from kragx.warned import outside
 
-_MARKS = np.array([0, -1, 1], np.int8)
-_RANKS = np.array([0, 2, 1], np.int8)  # of 0, 1 and -1: what is forbidden outweighs all else
+_TRUTHS = np.array([0, -1, 1], np.int8)  # of ranks
+
+
+@dataclass
+class Beyond:
+    """What only all questions together can tell of what is forbidden.
+
+    Where no id that was retrieved, for whichever question, is forbidden anywhere, or gold, ids are
+    of another chunking, and what is forbidden by id can match nothing.
+
+    Attributes:
+        kinds: of whatever forbids.
+        named: ids of forbidden items and of gold, until one is met.
+        retrieved: those of documents.
+        met: whether an id is both; nobody asks further then, and there may be millions.
+        newer: the newer document by the older one, as items name them.
+        n_unmatchable: items that can match nothing, whatever was retrieved.
+        n_by_id: items that can match nothing if no id is met.
+        lacking: of each field that a rule asks for, how many questions, or documents, lack it, and
+            how many there are.
+    """
+
+    kinds: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    retrieved: set[str] = field(default_factory=set)
+    met: bool = False
+    newer: dict[str, str] = field(default_factory=dict)
+    n_unmatchable: int = 0
+    n_by_id: int = 0
+    lacking: dict[Place, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.met = self.met or not self.named.isdisjoint(self.retrieved)
+        if self.met:
+            self.named, self.retrieved = set(), set()
+
+    def merge(self, later: Self) -> None:
+        """Add that of the questions behind these."""
+        self.kinds |= later.kinds
+        self.named |= later.named
+        self.retrieved |= later.retrieved
+        self.met = self.met or later.met
+        self.__post_init__()
+        self.newer |= later.newer
+        self.n_unmatchable += later.n_unmatchable
+        self.n_by_id += later.n_by_id
+        for place, (n_lacking, n) in later.lacking.items():
+            before = self.lacking.get(place, (0, 0))
+            self.lacking[place] = before[0] + n_lacking, before[1] + n
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether something is forbidden by ids that are of another chunking than what came."""
+        return bool(self.n_by_id) and not self.met
+
+    @property
+    def n_lost(self) -> int:
+        """How many items can match nothing, once all questions are known."""
+        return self.n_unmatchable + (self.n_by_id if self.are_apart else 0)
+
+    def warn(self) -> None:
+        """Say that items can match nothing, once all questions are known, and what to do."""
+        if self.n_lost:
+            problem = phrase(
+                "forbidden items that can match nothing: {n}; whether their questions leak is not "
+                "known: these are ids that neither results nor corpus have (name the corpus that "
+                "has them), or texts where ids are compared (compare texts: match 'overlap')",
+                n=self.n_lost,
+            )
+            warnings.warn(problem, MatchWarning, stacklevel=outside())
+        for place, (n_lacking, n) in self.lacking.items():
+            if n_lacking and (place[2] or n_lacking == n):
+                warnings.warn(_lacks(place, n_lacking, n), MatchWarning, stacklevel=outside())
+
+
+def _lacks(place: Place, n_lacking: int, n: int) -> str:
+    """That a rule says nothing of questions, or of documents, as a field of theirs is missing."""
+    rule, path, is_of_query = place
+    return phrase(
+        "rule {rule}: {n} of {of} questions have no {path}, and it says nothing of them"
+        if is_of_query
+        else "rule {rule}: none of {of} retrieved documents has {path}",
+        rule=rule,
+        n=n_lacking,
+        of=n,
+        path=path,
+    )
+
+
+@dataclass(frozen=True)
+class PartMarks:
+    """The marks of some questions.
+
+    Attributes:
+        marks: as if some retrieved id were one that is named.
+        apart: as if none were, so that what is forbidden by id alone can match nothing.
+        beyond: what only all questions together can tell.
+    """
+
+    marks: ForbiddenMarks
+    apart: ForbiddenMarks
+    beyond: Beyond
+
+    def resolved(self) -> ForbiddenMarks:
+        """The marks, once all questions are known.
+
+        Raises:
+            DataError: documents take each other's place in a circle.
+        """
+        check_cycle(self.beyond.newer)
+        return self.apart if self.beyond.are_apart else self.marks
+
+
+def joined(parts: Sequence[PartMarks]) -> PartMarks:
+    """The marks of all questions of some parts, in order; at least one of them."""
+    beyond = Beyond()
+    for part in parts:
+        beyond.merge(part.beyond)
+
+    def whole(marks: Iterable[ForbiddenMarks]) -> ForbiddenMarks:
+        wide = [widened(part, beyond.kinds) for part in marks]
+        firsts = np.cumsum([0, *(len(part.stale) for part in wide)]).tolist()
+        names = {
+            first + row: name
+            for first, part in zip(firsts, wide)
+            for row, name in part.names.items()
+        }
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in wide]) for name in _COLUMNS
+        }
+        return replace(wide[0], **columns, names=names)
+
+    return PartMarks(
+        whole(part.marks for part in parts), whole(part.apart for part in parts), beyond
+    )
+
+
+_OF_KINDS = ("mark", "could", "open")
+_COLUMNS = ("mark", "could", "open", "stale", "versions", "stale_open")
+
+
+def widened(marks: ForbiddenMarks, kinds: Iterable[str]) -> ForbiddenMarks:
+    """The same with columns of more kinds, as what is not here may be forbidden elsewhere."""
+    every = tuple(sorted({*marks.kinds, *kinds}))
+    places = [every.index(kind) for kind in marks.kinds]
+    wide: dict[str, Any] = {}
+    for name in _OF_KINDS:
+        values = getattr(marks, name)
+        wide[name] = np.zeros((len(values), len(every)), values.dtype)
+        wide[name][:, places] = values
+    return replace(marks, kinds=every, **wide)
 
 
 @dataclass(frozen=True)
@@ -65,11 +217,65 @@ class Forbidding:
         Raises:
             DataError: a time has no zone, or versions lead in a circle.
         """
-        items = Items.of(batch)
-        pairing = Pairing(batch, items, self.matcher, self.id_key, self.corpus, self._is_in_corpus)
-        ruling = Ruling(batch, lambda: pairing.doc_ids, self.corpus, self.rules.zone)
-        pairs = pairing.pairs()
-        return self._part(batch, items, pairing, pairs, ruling)
+        docs = Documents(batch, self.id_key, self.corpus)
+        matched = matched_items(docs, self.matcher, self._is_in_corpus)
+        whys = [item.why for item in matched.items]
+        kinds = tuple(sorted({*whys, *(rule.name for rule in self.rules.rules)}))
+        kind_of = np.array([*map(kinds.index, whys)], np.int64)
+
+        def having(numbers: Iterable[int]) -> Bools:
+            """(q, s) which questions have some of these items, of which kinds."""
+            rows, mask = [*numbers], np.zeros((len(batch), len(kinds)), bool)
+            mask[np.array(matched.queries, np.int64)[rows], kind_of[rows]] = True
+            return mask
+
+        could, lost, by_id = map(having, (range(len(whys)), matched.lost, matched.by_id))
+        ranks = np.zeros((len(docs), len(kinds)), np.int8)
+        doc, item, truth = np.array(matched.pairs, np.int64).reshape(-1, 3).T
+        np.maximum.at(ranks, (doc, kind_of[item]), RANKS[truth])
+        beyond = self._beyond(docs, matched, kinds)
+        for rule in self.rules.rules:
+            ruled, column = Ruled.by(rule, docs, self.rules.zone), kinds.index(rule.name)
+            ranks[:, column] = np.maximum(ranks[:, column], ruled.ranks)
+            could[:, column] |= ruled.could
+            beyond.lacking |= ruled.lacking
+        stale, *of_versions = versions_of(docs, matched, reads_metadata=self.is_asked)
+        versions, versions_open, versions_by_id = of_versions
+        # Of an empty answer all is known, whatever is forbidden; of none nothing is.
+        is_open, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
+        is_told = (ranks == RANKS[1]).any(axis=1) | (stale == 1)
+        marks = ForbiddenMarks(
+            kinds=kinds,
+            mark=_TRUTHS[ranks],
+            could=could,
+            open=(could & is_open[:, None]) | (lost & may_be[:, None]),
+            stale=stale,
+            versions=versions,
+            stale_open=(versions & is_open) | (versions_open & may_be),
+            names={row: docs.label(row) for row in is_told.nonzero()[0].tolist()},
+        )
+        apart = replace(
+            marks,
+            open=marks.open | (by_id & may_be[:, None]),
+            stale_open=marks.stale_open | (versions_by_id & may_be),
+        )
+        return PartMarks(marks, apart, beyond)
+
+    def _beyond(self, docs: Documents, matched: ItemMatches, kinds: Iterable[str]) -> Beyond:
+        named, retrieved = set[str](), set[str]()
+        if self.corpus.source is None and not self.ids_met:  # a corpus says which ids there are
+            of_items = (item.id for item in matched.items)
+            named = {*filter(None, (*of_items, *(docs.batch.golds.ids or ())))}
+            retrieved = {*filter(None, docs.ids)}
+        return Beyond(
+            {*kinds},
+            named,
+            retrieved,
+            self.ids_met,
+            newer_by_older(matched.items),
+            len(matched.lost),
+            len(matched.by_id),
+        )
 
     def watching(self, batches: Iterable[Batch], parts: list[PartMarks]) -> Iterator[Batch]:
         """The batches as they pass, whose marks are added to some."""
@@ -87,69 +293,6 @@ class Forbidding:
     def _corpus_ids(self) -> frozenset[str]:
         docs = self.corpus.docs.values()
         return frozenset(str(value_at(doc.metadata, self.id_key or "")) for doc in docs)
-
-    def _part(
-        self, batch: Batch, items: Items, pairing: Pairing, pairs: ItemMatches, ruling: Ruling
-    ) -> PartMarks:
-        kinds = tuple(
-            sorted({*(item.why for item in items.items), *(rule.name for rule in self.rules.rules)})
-        )
-        number = {kind: place for place, kind in enumerate(kinds)}
-        kind = np.fromiter((number[item.why] for item in items.items), np.int64, len(items.items))
-        ranks = np.zeros((len(batch.docs.texts.numbers), len(kinds)), np.int8)
-        np.maximum.at(ranks, (pairs.doc, kind[pairs.item]), _RANKS[pairs.truth])
-        could, lost, by_id = np.zeros((3, len(batch), len(kinds)), bool)
-        could[items.query, kind] = True
-        lost[items.query[pairs.lost], kind[pairs.lost]] = True
-        by_id[items.query[pairs.by_id], kind[pairs.by_id]] = True
-        for rule in self.rules.rules:
-            column = number[rule.name]
-            truths, could_be = ruling.of_rule(rule)
-            np.maximum(ranks[:, column], _RANKS[truths], out=ranks[:, column])
-            could[:, column] |= could_be
-        versions = versions_of(
-            batch, items, pairing, pairs, ruling, self.corpus, reads_metadata=self.is_asked
-        )
-        # Of an empty answer all is known, whatever is forbidden; of none nothing is.
-        is_open, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
-        mark = _MARKS[ranks]
-        is_told = (mark == 1).any(axis=1) | (versions.stale == 1)
-        marks = ForbiddenMarks(
-            kinds=kinds,
-            mark=mark,
-            could=could,
-            open=(could & is_open[:, None]) | (lost & may_be[:, None]),
-            stale=versions.stale,
-            versions=versions.versions,
-            stale_open=(versions.versions & is_open) | (versions.open & may_be),
-            names={row: pairing.name(row) for row in is_told.nonzero()[0].tolist()},
-        )
-        return PartMarks(
-            marks,
-            by_id & may_be[:, None],
-            versions.by_id & may_be,
-            Beyond(
-                {*kinds},
-                *self._ids(batch, items, pairing),
-                self.ids_met,
-                newer_by_older(items.items),
-                int(pairs.lost.sum()),
-                int(pairs.by_id.sum()),
-                {
-                    place: (n_lacking, n)
-                    for rule in self.rules.rules
-                    for place, n_lacking, n in ruling.lacking(rule)
-                },
-            ),
-        )
-
-    def _ids(self, batch: Batch, items: Items, pairing: Pairing) -> tuple[set[str], set[str]]:
-        """What is named, and what was retrieved; a corpus says itself which ids there are."""
-        if self.corpus.source is not None or self.ids_met:
-            return set(), set()
-        named = {item.id for item in items.items if item.id is not None}
-        named |= {*filter(None, batch.golds.ids or ())}
-        return named, {*filter(None, pairing.doc_ids)}
 
 
 def ids_met(dataset: GoldDataset, runs: Iterable[Run], id_key: str | None) -> bool:

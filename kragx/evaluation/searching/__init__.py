@@ -1,10 +1,15 @@
 """Searches of a question: its distinct documents, matched once, and the lists made of them."""
 
-from kragx.evaluation.searching.basis import Seen, Told, seen_in, seen_in_records, seen_in_runs
-from kragx.evaluation.searching.behind import documents_behind
-from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, search_counts
+from kragx.evaluation.searching.basis import Seen, Told, seen_in, seen_in_runs
 from kragx.evaluation.searching.listing import n_came
-from kragx.evaluation.searching.searching import Searched, Searching
+from kragx.evaluation.searching.searching import (
+    OF_SEARCHES,
+    SEARCHES,
+    Searched,
+    Searching,
+    documents_behind,
+    search_counts,
+)
 
 __all__ = [
     "OF_SEARCHES",
@@ -17,6 +22,5 @@ __all__ = [
     "n_came",
     "search_counts",
     "seen_in",
-    "seen_in_records",
     "seen_in_runs",
 ]

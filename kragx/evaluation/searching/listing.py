@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from itertools import chain, repeat
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
+from kragx.data.lists import Lists
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import UNKNOWN_DOC
 from kragx.data.stretches import ranges, starts as starts_of
-from kragx.evaluation.searching.entries import (
-    first_of_equals,
-    is_first,
-    joined,
-    keys,
-    metadata_numbers,
-    numbers_of,
-    taken,
-)
-from kragx.metrics import Bools, Floats, Ints, MatchTable
-from kragx.metrics.search_table import Basis, Places, SearchTable
+from kragx.metrics import Bools, Ints, MatchTable
+from kragx.metrics.search_table import Basis, Places, SearchTable, ends
 
 
 @dataclass(frozen=True)
@@ -34,80 +24,37 @@ class BasisBatch(Batch):
     """Questions whose documents are those of the list that metrics are about which name none.
 
     Attributes:
-        final: what each got in the end; of a question that has searches alone it says nothing.
-        lists: what searches gave; None where no question has any.
+        listing: all of their lists.
         is_there: whether the list is known.
     """
 
-    final: Entries = field(kw_only=True)
-    lists: SearchLists | None = field(kw_only=True)
+    listing: Listing = field(kw_only=True)
     is_there: Bools = field(kw_only=True)
 
     @property
     def answered(self) -> Bools:
         """Of which questions the list is known."""
-        return self.has_answer & self.is_there
+        return self.listing.table.table.answered & self.is_there
 
-    @property
-    def has_answer(self) -> Bools:
-        """Which questions were answered, whatever is known of that."""
-        return np.array([status == "answered" for status in self.statuses], bool)
-
-
-def on_basis(batch: Batch, basis: Basis) -> BasisBatch:
-    """A batch with the documents of the list that metrics are about which name none."""
-    lists, docs = batch.searches, batch.docs
-    is_there = np.ones(len(batch), bool)
-    if lists is not None:
-        is_there = nothing_came(lists.n, lists.failed)
-        if basis == "retrieved":
-            is_there = is_there | lists.has_list
-        else:
-            is_there[query_of(lists.n)[lists.measured]] = True
-            docs = _first_lists(batch, lists)
-    columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
-    if lists is not None:  # answers would take what was read by numbers for these documents
-        columns |= {"docs": docs, "searches": None}
-    return BasisBatch(**columns, final=batch.docs, lists=lists, is_there=is_there)
+    @classmethod
+    def of_basis(cls, batch: Batch, basis: Basis, *, says_read: bool) -> Self:
+        """A batch with the documents of a list; see `SearchTable`."""
+        listing = Listing.of(batch, basis, says_read=says_read)
+        places = listing.table.places()
+        columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
+        if batch.searches is not None:  # answers would take what was read for these documents
+            docs = taken(listing.entries, places.docs, places.lengths)
+            columns |= {"docs": docs, "searches": None}
+        return cls(**columns, listing=listing, is_there=places.is_there)
 
 
 def n_came(batch: Batch) -> Ints:
     """(q) how many documents came in the end: of what was handed on, else of any search."""
-    n_docs: Ints = batch.docs.texts.n_texts
-    if not isinstance(batch, BasisBatch) or batch.lists is None:
-        return n_docs
-    n_final, lists = batch.final.texts.n_texts, batch.lists
-    of_searches = np.zeros_like(n_docs)
-    np.add.at(of_searches, query_of(lists.n), lists.docs.texts.n_texts)
-    return np.where(lists.has_list, n_final, of_searches)
-
-
-def _first_lists(batch: Batch, lists: SearchLists) -> Entries:
-    """What the first search of each question gave that is measured; of who has none, its list."""
-    final = batch.docs
-    n_final = final.texts.n_texts
-    if not (lists.has_list & (lists.n > 0) & batch.answered).any():
-        return final  # it is that already
-    firsts = final.texts.starts.copy()
-    lengths = np.where(lists.n > 0, 0, n_final)
-    numbers = np.flatnonzero(lists.measured & batch.answered[query_of(lists.n)])
-    queries = query_of(lists.n)[numbers]
-    begins = np.flatnonzero(np.diff(queries, prepend=-1))
-    search, queries = numbers[begins], queries[begins]
-    firsts[queries] = len(final.texts.numbers) + lists.docs.texts.starts[search]
-    lengths[queries] = lists.docs.texts.n_texts[search]
-    return taken(joined([final, lists.docs]), ranges(firsts, lengths), lengths)
-
-
-def nothing_came(n: Ints, failed: Bools) -> Bools:
-    """(q) of which questions all searches failed, if there were any: whatever they got is empty."""
-    n_failed = np.bincount(query_of(n)[failed], minlength=len(n))
-    return np.equal(n_failed, n)
-
-
-def query_of(n: Ints) -> Ints:
-    """The question of each search, of which each question has so many."""
-    return np.repeat(np.arange(len(n)), n)
+    if not isinstance(batch, BasisBatch):
+        return batch.docs.texts.n_texts
+    final = batch.listing.table.final
+    of_any = np.bincount(batch.listing.query, minlength=len(batch))
+    return np.where(final.is_there, final.lengths, of_any)
 
 
 @dataclass(frozen=True)
@@ -120,67 +67,64 @@ class Listing:
     Attributes:
         entries: all of them.
         query: of each entry.
-        n_final: (q) how many are of the list that was got in the end.
-        n: (q) the searches of each question; the columns below are theirs.
-        firsts, lengths: which entries each search gave.
-        has_list: (q) whether the list that was got in the end is known.
-        reads: (q) what was read, by number among the question's distinct documents; None where
-            nobody says.
-        answered: (q).
+        table: the searches over the entries, each of which is a document, none of it matched.
     """
 
     entries: Entries
     query: Ints
-    n_final: Ints
-    n: Ints
-    firsts: Ints
-    lengths: Ints
-    step: Ints
-    lane: Ints
-    measured: Bools
-    failed: Bools
-    seconds: Floats
-    tokens: Floats
-    has_list: Bools
-    reads: Sequence[tuple[int, ...] | None]
-    answered: Bools
+    table: SearchTable
 
     @classmethod
-    def of(cls, batch: BasisBatch) -> Self:
-        """That of a batch."""
-        answered, lists = batch.has_answer, batch.lists or _no_searches(batch)
+    def of(cls, batch: Batch, basis: Basis, *, says_read: bool) -> Self:
+        """That of a batch; see `SearchTable`."""
+        answered, lists = batch.answered, batch.searches or _no_searches(batch)
         of_search = query_of(lists.n)
-        is_meant = answered[of_search]
-        has_list = lists.has_list & answered
-        final, docs = _those(batch.final, has_list), _those(lists.docs, is_meant)
+        is_meant, has_list = answered[of_search], lists.has_list & answered
+        final, docs = _those(batch.docs, has_list), _those(lists.docs, is_meant)
         n_final, n_docs = final.texts.n_texts, docs.texts.n_texts
         alone = np.flatnonzero(has_list & (lists.n == 0))
         order = np.argsort(np.concatenate((of_search, alone)), kind="stable")
 
-        def column(values: NDArray[Any], of_alone: NDArray[Any]) -> NDArray[Any]:
-            return np.concatenate((values, of_alone))[order]
+        def column(values: Any, of_alone: Any) -> Any:
+            return np.concatenate((values, np.broadcast_to(of_alone, len(alone))))[order]
 
-        zero, nan = np.zeros(len(alone), np.int64), np.full(len(alone), np.nan)
         seconds = np.array([np.nan if s is None else s for s in batch.seconds], np.float64)
-        # What failed gave nothing that could have cost any, unless it says otherwise.
-        tokens = np.where(lists.failed & np.isnan(lists.tokens), 0.0, lists.tokens)
-        return cls(
-            entries=joined([final, docs]),
-            query=np.concatenate((final.texts.of_text, of_search[docs.texts.of_text])),
-            n_final=n_final,
-            n=lists.n + np.bincount(alone, minlength=len(batch)),
-            firsts=column(len(final.texts.numbers) + starts_of(n_docs), starts_of(n_final)[alone]),
-            lengths=column(n_docs, n_final[alone]),
-            step=column(lists.step, zero + 1),
-            lane=column(lists.lane, zero),
-            measured=column(lists.measured & is_meant, zero == 0),
-            failed=column(lists.failed | ~is_meant, zero > 0),
+        lengths = column(n_docs, n_final[alone])
+        failed = column(lists.failed | ~is_meant, of_alone=False)
+        n = lists.n + np.bincount(alone, minlength=len(batch))
+        is_empty = ~answered | np.equal(np.bincount(query_of(n)[failed], minlength=len(n)), n)
+        query = np.concatenate((final.texts.of_text, of_search[docs.texts.of_text]))
+        entries = _joined(final, docs)
+        reads = [read if flag else None for read, flag in zip(lists.reads, answered)]
+        is_read = np.array([read is not None for read in reads], bool)
+        table = SearchTable(
+            table=unmatched(np.bincount(query, minlength=len(batch)), answered),
+            same=np.arange(len(query)),
+            start=ends(n),
+            step=column(lists.step, 1),
+            lane=column(lists.lane, 0),
+            list_start=ends(lengths),
+            docs=ranges(
+                column(len(final.texts.numbers) + starts_of(n_docs), starts_of(n_final)[alone]),
+                lengths,
+            ),
+            measured=column(lists.measured & is_meant, of_alone=True),
+            failed=failed,
             seconds=column(lists.seconds, seconds[alone]),
-            tokens=column(tokens, nan),
-            has_list=has_list,
-            reads=[read if flag else None for read, flag in zip(lists.reads, answered)],
-            answered=answered,
+            # What failed gave nothing that could have cost any, unless it says otherwise.
+            tokens=column(
+                np.where(lists.failed & np.isnan(lists.tokens), 0.0, lists.tokens), np.nan
+            ),
+            final=Places(ends(n_final), np.arange(n_final.sum()), has_list | is_empty),
+            read=Places(
+                ends(np.array([len(read or ()) for read in reads], np.int64)),
+                _read(entries, query, reads),
+                is_read | is_empty,
+            ),
+            basis=basis,
+            says_read=says_read,
         )
+        return cls(entries, query, table)
 
     @property
     def distinct(self) -> tuple[Ints, Ints]:
@@ -189,79 +133,61 @@ class Listing:
         They are told apart by id and text; without an id by metadata too, as one text may stand in
         many places, which only metadata tell.
         """
-        names, metadata = self._names, self.entries.metadata
-        if metadata is not None:
-            ids = self.entries.ids or repeat(None)
-            about = [told if doc_id is None else None for told, doc_id in zip(metadata, ids)]
-            names = keys(names, metadata_numbers(about, len(names)))
-        first = first_of_equals(names)
-        distinct = self._by_query(first)
+        ids, metadata = self.entries.ids or repeat(None), self.entries.metadata or repeat(None)
+        about = (
+            repr(told) if told and doc_id is None else None for doc_id, told in zip(ids, metadata)
+        )
+        columns = self.query.tolist(), ids, self.entries.texts.numbers.tolist(), about
+        first = firsts(zip(*columns))
+        distinct = _by_query(first, self.query)
         at = np.zeros(len(first), np.int64)
         at[distinct] = np.arange(len(distinct))
         return distinct, at[first]
 
-    @cached_property
-    def read(self) -> tuple[Ints, Ints]:
-        """(q) how many documents were read, and the entries that these are; or `UNKNOWN_DOC`."""
-        n_read = np.array([len(read or ()) for read in self.reads], np.int64)
-        if not n_read.any():
-            return n_read, np.zeros(0, np.int64)
-        distinct = self._by_query(first_of_equals(self._names))
-        starts = starts_of(np.bincount(self.query[distinct], minlength=len(n_read)))
-        number = np.array([*chain.from_iterable(filter(None, self.reads))], np.int64)
-        entry = np.full(len(number), UNKNOWN_DOC)
-        is_known = number >= 0
-        entry[is_known] = distinct[(np.repeat(starts, n_read) + number)[is_known]]
-        return n_read, entry
 
-    @cached_property
-    def _names(self) -> Ints:
-        """What tells entries apart: question, id and text, as their data number them."""
-        ids = numbers_of(self.entries.ids, len(self.query))
-        return keys(self.query, ids, self.entries.texts.numbers)
+def _read(entries: Entries, query: Ints, reads: Sequence[tuple[int, ...] | None]) -> Ints:
+    """The entries that were read, or `UNKNOWN_DOC`.
 
-    def _by_query(self, first: Ints) -> Ints:
-        """The entries that stand first among equals, question by question."""
-        distinct = np.flatnonzero(is_first(first))
-        return distinct[np.argsort(self.query[distinct], kind="stable")]
-
-    def table(self, place: Ints, read: Ints, same: Ints, basis: Basis, n_docs: Ints) -> SearchTable:
-        """The searches over documents of which nothing is matched yet.
-
-        Args:
-            place: the document of each entry.
-            read: the documents that were read; `UNKNOWN_DOC` for one that nobody retrieved.
-            same: as of `SearchTable`.
-            basis: the list that metrics are about which name none.
-            n_docs: (q) how many documents each question has.
-        """
-        is_empty = ~self.answered | nothing_came(self.n, self.failed)
-        n_read, _ = self.read
-        is_read = np.array([of_query is not None for of_query in self.reads], bool)
-        final = place[: int(self.n_final.sum())]
-        return SearchTable(
-            table=_unmatched(n_docs, self.answered),
-            same=same,
-            start=_ends(self.n),
-            step=self.step,
-            lane=self.lane,
-            list_start=_ends(self.lengths),
-            docs=place[ranges(self.firsts, self.lengths)],
-            measured=self.measured,
-            failed=self.failed,
-            seconds=self.seconds,
-            tokens=self.tokens,
-            final=Places(_ends(self.n_final), final, self.has_list | is_empty),
-            read=Places(_ends(n_read), read, is_read | is_empty),
-            basis=basis,
-        )
+    Args:
+        entries: all of them.
+        query: of each.
+        reads: (q) what was read, by number among the question's distinct documents by id and text.
+    """
+    number = np.array([*chain.from_iterable(filter(None, reads))], np.int64)
+    if not len(number):
+        return number
+    first = firsts(zip(query.tolist(), entries.ids or repeat(None), entries.texts.numbers.tolist()))
+    distinct = _by_query(first, query)
+    begins = starts_of(np.bincount(query[distinct], minlength=len(reads)))
+    of_read = np.repeat(np.arange(len(reads)), [len(read or ()) for read in reads])
+    is_known = number >= 0
+    entry = np.full(len(number), UNKNOWN_DOC)
+    entry[is_known] = distinct[(begins[of_read] + number)[is_known]]
+    return entry
 
 
-def _no_searches(batch: BasisBatch) -> SearchLists:
+def firsts(names: Iterable[Hashable]) -> Ints:
+    """The place at which each of some names stands first."""
+    first: dict[Hashable, int] = {}
+    return np.array([first.setdefault(name, place) for place, name in enumerate(names)], np.int64)
+
+
+def _by_query(first: Ints, query: Ints) -> Ints:
+    """The entries that stand first among equals, question by question."""
+    distinct = np.flatnonzero(first == np.arange(len(first)))
+    return distinct[np.argsort(query[distinct], kind="stable")]
+
+
+def query_of(n: Ints) -> Ints:
+    """The question of each search, of which each question has so many."""
+    return np.repeat(np.arange(len(n)), n)
+
+
+def _no_searches(batch: Batch) -> SearchLists:
     """What questions say that have lists alone."""
     n, has_list = np.zeros(len(batch), np.int64), np.ones(len(batch), bool)
     ints, floats, bools = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
-    docs = taken(batch.final, ints, ints)
+    docs = taken(batch.docs, ints, ints)
     columns = ints, ints, docs, bools, bools, floats, floats
     return SearchLists(n, *columns, [None] * len(batch), has_list, ())
 
@@ -275,15 +201,37 @@ def _those(entries: Entries, is_meant: Bools) -> Entries:
     return taken(entries, np.flatnonzero(is_meant[texts.of_text]), lengths)
 
 
-def _ends(lengths: Ints) -> Ints:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+def _joined(final: Entries, docs: Entries) -> Entries:
+    """The entries of two parts of one batch as those of one list."""
+    parts = [part for part in (final, docs) if len(part.texts.numbers)] or [final]
+    numbers = np.concatenate([part.texts.numbers for part in parts])
+    columns: list[Any] = []
+    for name in ("ids", "numbers", "metadata"):
+        values = [getattr(part, name) for part in parts]
+        is_said = any(value is not None for value in values)
+        filled = (
+            repeat(None, len(part.texts.numbers)) if value is None else value
+            for value, part in zip(values, parts)
+        )
+        columns.append([*chain.from_iterable(filled)] if is_said else None)
+    return Entries(Lists(final.texts.known, numbers, np.array([len(numbers)], np.int64)), *columns)
 
 
-def _unmatched(n_docs: Ints, answered: Bools) -> MatchTable:
+def taken(entries: Entries, places: Ints, n: Ints) -> Entries:
+    """Some entries as lists, n of each question."""
+    rows = places.tolist()
+    columns: list[Any] = [
+        None if values is None else [values[row] for row in rows]
+        for values in (entries.ids, entries.numbers, entries.metadata)
+    ]
+    return Entries(Lists(entries.texts.known, entries.texts.numbers[places], n), *columns)
+
+
+def unmatched(n_docs: Ints, answered: Bools) -> MatchTable:
     """A match table of some documents, without gold."""
     nothing = np.zeros(0, np.int32)
     return MatchTable(
-        doc_start=_ends(n_docs),
+        doc_start=ends(n_docs),
         gold_start=np.zeros(len(n_docs) + 1, np.int64),
         grade=np.zeros(0),
         answered=answered,

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
 
 from kragx.data import Doc, Tokenizer
-from kragx.data.batch import Batch
+from kragx.data.batch import Batch, Row
 from kragx.data.entries import Entries
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
-from kragx.data.stretches import distinct
 from kragx.errors import DataError
-from kragx.evaluation.searching.entries import first_of_equals, taken
-from kragx.evaluation.searching.listing import BasisBatch, Listing, on_basis
+from kragx.evaluation.arranging import arranged_batch
+from kragx.evaluation.searching.listing import BasisBatch, firsts, taken, unmatched
 from kragx.matchers.items import first_same
-from kragx.metrics import Ints, MatchTable, RankedList
+from kragx.metrics import Ints, MatchTable, Profile, RankedList
 from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.search_view import SearchView
 from kragx.metrics.spans.reading import reading
+
+SEARCHES = "searches"
+"""What settings and counts of searches stand under."""
+
+OF_SEARCHES = "searches "
+"""Before the names of counts of searches, which are added up."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,9 @@ class Searched:
         if self.by_entry is None:
             return ()
         places = self.by_entry.places(name, order)
-        entries, starts = places.docs.tolist(), pairwise(places.start.tolist())
-        lists = (tuple(self.docs[entry] for entry in entries[a:b]) for a, b in starts)
-        return [replace(of_query, docs=docs) for of_query, docs in zip(ranked, lists)]
+        docs = [Doc() if n == UNKNOWN_DOC else self.docs[n] for n in places.docs.tolist()]
+        starts = pairwise(places.start.tolist())
+        return [replace(of_query, docs=(*docs[a:b],)) for of_query, (a, b) in zip(ranked, starts)]
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -89,7 +95,7 @@ class Searching:
 
     def on_basis(self, batch: Batch) -> Batch:
         """A batch with the documents of the list that metrics are about which name none."""
-        return on_basis(batch, self.basis)
+        return BasisBatch.of_basis(batch, self.basis, says_read=self.says_read)
 
     def watching(
         self,
@@ -107,43 +113,25 @@ class Searching:
         """
         for batch in batches:
             assert isinstance(batch, BasisBatch)
-            listing = Listing.of(batch)
+            listing, by_entry = batch.listing, batch.listing.table
             distinct, place = listing.distinct
             n_docs = np.bincount(listing.query[distinct], minlength=len(batch))
             docs = taken(listing.entries, distinct, n_docs)
-            columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
-            columns |= {"docs": docs, "searches": None}
-            searched = self._searched(listing, place, first_same(docs), n_docs)
+            same = first_same(docs)
+            table = by_entry.over(unmatched(n_docs, by_entry.table.answered), same, place)
             if self.counts_by is not None:
-                lengths = _lengths(batch, docs, self.counts_by)
-                searched = replace(searched, table=searched.table.with_counted_tokens(lengths))
-            parts.append(searched)
+                table = table.with_counted_tokens(_lengths(batch, docs, self.counts_by))
+            if self.keeps_docs:
+                by_entry = replace(by_entry, same=firsts(same[place].tolist()))
+                parts.append(Searched(table, by_entry, *listing.entries.documents()))
+            else:
+                parts.append(Searched(table))
+            batch = replace(batch, searches=None)  # noqa: PLW2901
             if hears_all is not None:
-                of_all = searched.table.places("all")
-                columns |= {"docs": taken(docs, of_all.docs, of_all.lengths)}
-                final, lists = batch.final, batch.lists
-                hears_all(BasisBatch(**columns, final=final, lists=lists, is_there=of_all.is_there))
-            yield Batch(**columns | {"docs": docs})
-
-    def _searched(self, listing: Listing, place: Ints, same: Ints, n_docs: Ints) -> Searched:
-        _, read = listing.read
-        is_known = read >= 0
-        of_read = np.where(is_known, place[read] if len(place) else read, UNKNOWN_DOC)
-        table = listing.table(place, of_read, same, self.basis, n_docs)
-        table = replace(table, says_read=self.says_read)
-        if not self.keeps_docs:
-            return Searched(table)
-        n, n_unknown = len(place), int((~is_known).sum())
-        entries = np.arange(n + n_unknown)
-        read = read.copy()
-        read[~is_known] = entries[n:]
-        first = np.concatenate((first_of_equals(same[place]), entries[n:]))
-        n_entries = np.zeros_like(n_docs)
-        n_entries[-1:] = len(entries)  # whose they are is asked of nobody
-        by_entry = listing.table(entries[:n], read, first, self.basis, n_entries)
-        by_entry = replace(by_entry, says_read=self.says_read)
-        (docs,) = listing.entries.documents()
-        return Searched(table, by_entry, [*docs, *[Doc()] * n_unknown])
+                places = table.places("all")
+                of_all = taken(docs, places.docs, places.lengths)
+                hears_all(replace(batch, docs=of_all, is_there=places.is_there))
+            yield replace(batch, docs=docs, is_there=np.ones(len(batch), bool))
 
 
 def _lengths(batch: Batch, docs: Entries, tokenizer: Tokenizer) -> Ints:
@@ -160,8 +148,51 @@ def _lengths(batch: Batch, docs: Entries, tokenizer: Tokenizer) -> Ints:
             "search says its tokens, so that these are counted",
             remedy="give searches their 'tokens', or documents their texts",
         )
-    kinds = distinct(numbers)
+    kinds, place_of = np.unique(numbers, return_inverse=True)
     texts = (reading(docs.texts.known[number], markup=True).strip() for number in kinds.tolist())
-    sizes = np.fromiter((len(tokens) for tokens in tokenizer.tokens(texts)), np.int64, len(kinds))
-    lengths: Ints = sizes[np.searchsorted(kinds, numbers)]
-    return lengths
+    return np.array([*map(len, tokenizer.tokens(texts))], np.int64)[place_of]
+
+
+def documents_behind(rows: Sequence[Row], profile: Profile) -> list[tuple[Doc, ...]]:
+    """The distinct documents of questions, in the order in which a `SearchTable` has them.
+
+    Args:
+        rows: the questions, with what was got for each.
+        profile: orders lists.
+    """
+    searching = Searching("retrieved")  # whichever: all lists are taken apart
+    batch = searching.on_basis(arranged_batch(Batch.of(rows), profile))
+    (widened,) = searching.watching([batch], [])
+    return widened.docs.documents()
+
+
+def search_counts(searches: SearchTable) -> dict[str, int]:
+    """The counts of some questions' searches; those of tables that follow one another add up.
+
+    Of a question that failed searches and steps are counted, as they cost; no more is known of
+    them. A search and its retries are one of ``n_searches``, as of ``searches_per_gold``; each that
+    failed is one of ``n_failed``. ``n_no_search``: questions that were answered without one, but
+    for unanswerable ones.
+    ``n_documents``: distinct ones of each question that its searches brought. ``n_no_list`` and
+    ``n_no_list_gold``: questions, and those of them with gold, of which the list is not known that
+    metrics are about which name none.
+    """
+    table, view = searches.table, SearchView(searches)
+    answered, has_searches = table.answered, searches.n_searches > 0
+    no_list = answered & ~searches.places().is_there
+    counts = {
+        "n_questions": has_searches.sum(),
+        "n_searches": view.step_lanes.sum(),
+        "n_steps": searches.n_steps.sum(),
+        "n_documents": len(searches.places("all").docs),
+        "n_unmeasured": (~searches.measured & ~searches.failed).sum(),
+        "n_failed": (searches.failed & answered[searches.query]).sum(),
+        "n_no_search": (answered & ~has_searches & ~table.unanswerable).sum(),
+        "n_no_tokens": np.isnan(searches.tokens).sum(),
+        "n_no_seconds": np.isnan(searches.seconds).sum(),
+        "n_unread": (answered & ~searches.read.is_there).sum(),
+        "n_unknown_read": (searches.read.docs == UNKNOWN_DOC).sum(),
+        "n_no_list": no_list.sum(),
+        "n_no_list_gold": (no_list & (view.n_gold > 0)).sum(),
+    }
+    return {f"{OF_SEARCHES}{name}": int(n) for name, n in counts.items()}

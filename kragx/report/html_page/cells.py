@@ -26,8 +26,7 @@ from kragx.evaluation.ranked_lists import (
     missed_rows,
     pool_gold,
 )
-from kragx.evaluation.search_lists import placed_searches
-from kragx.evaluation.search_outcomes import search_outcomes
+from kragx.evaluation.search_lists import placed_searches, search_outcomes
 from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED

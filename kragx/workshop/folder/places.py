@@ -1,7 +1,7 @@
 """Where a text stands: in the source that the corpus names, else in its own document."""
 
 from kragx.data import Doc, value_at
-from kragx.data.corpus import stretch_of
+from kragx.data.forbidden import stretch_of
 
 
 def place_of(document: Doc) -> tuple[str, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc, normalise
-from kragx.data.corpus import stretch_of
+from kragx.data.forbidden import stretch_of
 from kragx.workshop.folder.places import origin_of, place_of
 from kragx.workshop.moving.blocks import Block, blocks
 from kragx.workshop.moving.letters import Codes, Known, letters
