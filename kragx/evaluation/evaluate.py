@@ -36,6 +36,7 @@ from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import items_of
+from kragx.matchers.judge import match_in_pool
 from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
@@ -286,10 +287,10 @@ def _judged(
     if matcher.pool is None:
         matcher = matcher.against_gold()
         criteria = replace(criteria, matcher=matcher)
+        table = matching.match(items, matcher, notes, on_match)
     else:
         criteria = criteria.within(matcher, matcher.pool)
-        items = [matcher.with_gold(item) for item in items]
-    table = matcher.graded(matching.match(items, matcher, notes, on_match), items)
+        table = match_in_pool(items, matcher, notes, on_match)
     return criteria, Matches(
         table,
         {},

@@ -18,6 +18,7 @@ from kragx.evaluation.searching import Searched
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
 from kragx.matchers.items import batch_of
+from kragx.matchers.judge import match_in_pool
 from kragx.metrics import (
     Cut,
     HeldFacts,
@@ -306,9 +307,8 @@ def judged_relevance(
     pooled = judge if judge.pool is not None else judge.pooled([items])
     pool = pooled.pool
     assert pool is not None  # as it was pooled
-    items = [*map(pooled.with_gold, items)]
     notes = matchers.Notes()
-    table = pooled.graded(matching.match(items, pooled, notes, on_match), items)
+    table = match_in_pool(items, pooled, notes, on_match)
     judging = {f"{name}_relevance": n for name, n in judging_counts(pooled, notes).items()}
     settings = {**pooled.settings, "pool": pool.settings}
     rows = np.array([*judged], np.int64)

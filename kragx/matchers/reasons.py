@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
-from kragx.matchers.items import MatchItem, batch_of, shapes
+from kragx.matchers.items import MatchItem, batch_of, every_pair, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools
 from kragx.metrics.threshold import matches
@@ -96,7 +96,7 @@ def _traces(matcher: BaseMatcher, items: Iterable[MatchItem]) -> Iterator[tuple[
     """Each query with what its pairs are asked about, and what was said."""
     items = [*items]
     batch = batch_of(items)
-    trace = matcher.offline().trace(batch, Notes())
+    trace = matcher.offline().trace(batch, Notes(), every_pair(batch))
     return zip(items, trace.of_queries(*shapes(batch)), strict=True)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.errors import UntrustedError
-from kragx.matchers.base import BaseMatcher, Sayings, Trace
+from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import PoolMatcher
+from kragx.matchers.judging import Sayings
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 from kragx.plain import plain
@@ -147,7 +148,7 @@ class RecordedMatcher(BaseMatcher):
         """As it was."""
         return self.remarks.get(gold, "")
 
-    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """The recorded scores, and the votes behind them.
 
         Raises:

@@ -22,6 +22,7 @@ from kragx.data.stretches import ranges, starts
 from kragx.evaluation.forbidden.ruling import Truths
 from kragx.matchers import Notes
 from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.items import every_pair
 from kragx.metrics import Bools, Ints
 from kragx.metrics.threshold import matches
 
@@ -211,7 +212,7 @@ class Pairing:
             docs=Entries(of_docs),
             more={},
         )
-        scores = matcher.trace(batch, Notes()).scores
+        scores = matcher.trace(batch, Notes(), every_pair(batch)).scores
         doc, gold = of_pairs(of_docs.n_texts, texts.n_texts)
         are = matches(scores, matcher.threshold)
         doc, item = compared[doc[are]], places[gold[are]]
