@@ -114,6 +114,10 @@ class Criteria:
         counts_tokens: whether searches cost the tokens of what they gave, as none says what it
             cost, and a metric asks.
         says_read: whether any search says what was read; True where no metric asks.
+        looks: whether a metric looks at more than matches: documents, times, facts, relevance.
+        reads_searches: whether a metric asks what searches brought, or names a list of them.
+        reads_forbidden: whether a metric asks what must not come.
+        reads_tokens: whether a metric asks what searches cost in tokens.
     """
 
     label: str
@@ -137,6 +141,10 @@ class Criteria:
     lists_alone: bool = False
     counts_tokens: bool = False
     says_read: bool = True
+    looks: bool = field(init=False)
+    reads_searches: bool = field(init=False)
+    reads_forbidden: bool = field(init=False)
+    reads_tokens: bool = field(init=False)
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -175,12 +183,12 @@ class Criteria:
                 "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
                 "profile kragx"
             )
-        for spec in specs:
-            if spec["gain_from"] == "judge" and matcher.top is None:
-                raise UsageError(
-                    f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match "
-                    "llm"
-                )
+        of_grades = [spec for spec in specs if spec["gain_from"] == "judge"]
+        if of_grades and matcher.top is None:
+            raise UsageError(
+                f"metric {of_grades[0]}: gain_from=judge needs a matcher that gives grades; use "
+                "match llm"
+            )
         if matcher.of_context:
             raise UsageError(
                 f"match: {matcher.name!r} says which facts a whole context holds",
@@ -221,42 +229,40 @@ class Criteria:
             runs: what was retrieved; empty before anything is.
             corpus: where one has the texts of ids, these are compared.
         """
-        if self.is_open and as_corpus(corpus).source is None and ids_alone(gold, runs):
-            return self.of_ids()
-        return self
+        may_be_ids = self.is_open and as_corpus(corpus).source is None
+        return self.of_ids() if may_be_ids and ids_alone(gold, runs) else self
 
-    @property
-    def looks(self) -> bool:
-        """Whether a metric looks at more than matches: documents, times, facts, relevance."""
-        return any(spec.looks for spec in self.specs)
-
-    @property
-    def reads_searches(self) -> bool:
-        """Whether a metric asks what searches brought, or names a list of them."""
-        return any(spec.reads_searches for spec in self.specs)
+    def __post_init__(self) -> None:
+        reads = {
+            "looks": any(spec.looks for spec in self.specs),
+            "reads_searches": any(spec.reads_searches for spec in self.specs),
+            "reads_forbidden": any(spec.metric.reads_forbidden for spec in self.specs),
+            "reads_tokens": any(spec.metric.reads_tokens for spec in self.specs),
+        }
+        vars(self).update(reads)
 
     @property
     def searching(self) -> Searching | None:
         """What takes searches apart; None where nobody looks at any."""
-        if self.basis is None:
-            return None
         counts_by = self.tokenizer if self.counts_tokens else None
-        return Searching(self.basis, self.looks, counts_by, self.says_read)
+        basis = self.basis
+        return basis and Searching(basis, self.looks, counts_by, self.says_read)
+
+    def _list_of(self, spec: MetricSpec) -> tuple[ListName, Order] | None:
+        """The list of searches that a metric is about; None for the basis, or no list."""
+        return None if spec["of"] in (None, self.basis) else (spec["of"], spec["order"])
 
     @property
     def _on_basis(self) -> list[MetricSpec]:
         """The metrics that are about the basis, or about no list."""
-        return [spec for spec in self.specs if spec["of"] in (None, self.basis)]
+        return [spec for spec in self.specs if self._list_of(spec) is None]
 
     @property
     def asks_of_searches(self) -> frozenset[Told]:
         """What it matters whether searches say: their tokens, what was read."""
-        asks: set[Told] = set()
-        if self.are_usual or any(spec.metric.reads_tokens for spec in self.specs):
-            asks.add("tokens")
-        if any(spec["of"] == "read" for spec in self.specs):
-            asks.add("read")
-        return frozenset(asks)
+        reads = any(spec["of"] == "read" for spec in self.specs)
+        asks: dict[Told, bool] = {"tokens": self.are_usual or self.reads_tokens, "read": reads}
+        return frozenset(told for told, is_asked in asks.items() if is_asked)
 
     def seeing(self, seen: Seen | None) -> Self:
         """The same where questions may have several searches.
@@ -264,24 +270,23 @@ class Criteria:
         Args:
             seen: what a look at them shows; None where there are none.
         """
-        lists_alone = seen is None
-        if seen is None:
-            seen = Seen("retrieved", frozenset())
-            if not self.reads_searches:
-                return self
+        if seen is None and not self.reads_searches:
+            return self
+        lists_alone, seen = seen is None, seen or Seen("retrieved", frozenset())
+        says = seen.says
         specs = self.specs
         if self.are_usual:
-            names = (*SEARCH_METRICS, *TOKEN_METRICS[: None if "tokens" in seen.says else 0])
+            names = (*SEARCH_METRICS, *(TOKEN_METRICS if "tokens" in says else ()))
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
-        counts = any(spec.metric.reads_tokens for spec in specs) and "tokens" not in seen.says
-        says_read = "read" in seen.says or "read" not in self.asks_of_searches
-        changed = replace(self, basis=seen.basis, specs=specs, counts_tokens=counts)
-        return replace(changed, says_read=says_read, are_usual=False, lists_alone=lists_alone)
-
-    @property
-    def reads_forbidden(self) -> bool:
-        """Whether a metric asks what must not come."""
-        return any(spec.metric.reads_forbidden for spec in self.specs)
+        changed = replace(
+            self,
+            basis=seen.basis,
+            specs=specs,
+            says_read="read" in says or "read" not in self.asks_of_searches,
+            are_usual=False,
+            lists_alone=lists_alone,
+        )
+        return replace(changed, counts_tokens=changed.reads_tokens and "tokens" not in says)
 
     @property
     def forbidden_matcher(self) -> matchers.BaseMatcher | None:
@@ -322,8 +327,8 @@ class Criteria:
     @property
     def token_settings(self) -> dict[str, Any] | None:
         """What a result records of the budgets' tokens; None if no budget counts any."""
-        cuts = (spec.k for spec in self.specs)
-        counts = any(isinstance(k, TextBudget) and k.unit == "tokens" for k in cuts)
+        budgets = (spec.k for spec in self.specs if isinstance(spec.k, TextBudget))
+        counts = any(budget.unit == "tokens" for budget in budgets)
         return describe(self.tokenizer) if counts else None
 
     @property
@@ -374,8 +379,13 @@ class Criteria:
 
     def measured(self, metrics: Iterable[str]) -> Self:
         """The same matcher and profile with metrics of matches alone; nothing is forbidden."""
-        specs = tuple(parse_all(metrics, self.named))
-        return replace(self, specs=specs, facts_by=None, relevance_by=None, forbidden={})
+        return replace(
+            self,
+            specs=tuple(parse_all(metrics, self.named)),
+            facts_by=None,
+            relevance_by=None,
+            forbidden={},
+        )
 
     def for_run(self, name: str) -> Self:
         """The same for what one run retrieved; recorded scores differ from run to run."""
@@ -415,7 +425,7 @@ class Criteria:
     @property
     def judges(self) -> tuple[Judge, ...]:
         """All that are asked for grades of matches and facts."""
-        return tuple(judge for matcher in self.members for judge in matcher.graders)
+        return tuple(judge for matcher in self.deciders for judge in matcher.graders)
 
     def against_gold(self) -> Self:
         """The same with judges that judge support whatever there is."""
@@ -459,29 +469,20 @@ class Criteria:
             searches: what each search brought.
             searched: the same with documents.
         """
-        facts = relevance = None
-        specs, sizes, follows = self.specs, DocumentSizes(self.tokenizer), self.facts_follow
-        if self.facts_by is not None:
-            facts = Facts.matched(
-                lists, specs, self.facts_by, sizes, follows=follows, on_match=on_match
-            )
-        if self.relevance_by is not None and relevance_specs(self._on_basis):
-            relevance = judged_relevance(lists, self._on_basis, self.relevance_by, on_relevance)
-        gathered = (facts, sizes, relevance, self.passages, forbidden, searches, searched)
+        facts, sizes = None, DocumentSizes(self.tokenizer)
+        if (by := self.facts_by) is not None:
+            follows = self.facts_follow
+            facts = Facts.matched(lists, self.specs, by, sizes, follows=follows, on_match=on_match)
+        gathered = (facts, sizes, None, self.passages, forbidden, searches, searched)
         evidence = GatheredEvidence(lists, table, concurrency, *gathered)
-        return replace(evidence, relevance_of=self._judged_lists(evidence, on_relevance))
-
-    def _judged_lists(
-        self, evidence: GatheredEvidence, on_relevance: matchers.OnMatch | None
-    ) -> dict[tuple[ListName, Order], Relevance]:
-        """What a judge says of the relevance of other lists that metrics name."""
-        judge, judged = self.relevance_by, dict[tuple[ListName, Order], Relevance]()
-        for name, order in dict.fromkeys((spec["of"], spec["order"]) for spec in self.specs):
-            specs = [spec for spec in self.specs if (spec["of"], spec["order"]) == (name, order)]
-            if judge is not None and relevance_specs(specs) and name not in (None, self.basis):
-                lists = evidence.of(name, order).lists
-                judged[name, order] = judged_relevance(lists, specs, judge, on_relevance)
-        return judged
+        if (judge := self.relevance_by) is None:
+            return evidence
+        judged: dict[Any, Relevance] = {}
+        for name in dict.fromkeys(map(self._list_of, relevance_specs(self.specs))):
+            of_list = (evidence if name is None else evidence.of(*name)).lists
+            specs = [spec for spec in self.specs if self._list_of(spec) == name]
+            judged[name] = judged_relevance(of_list, specs, judge, on_relevance)
+        return replace(evidence, relevance=judged.pop(None, None), relevance_of=judged)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
         """Refuse a result in which no question can match.
