@@ -6,6 +6,7 @@ And the pool of what was judged, which is the gold where there is none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -18,7 +19,7 @@ from kragx.data.stretches import starts
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, OnMatch, Trace
 from kragx.matchers.batches import with_texts
-from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
+from kragx.matchers.items import MatchItem, Targets, TextlessError, every_pair, items_of, shapes
 from kragx.matchers.judging import Sayings
 from kragx.matchers.matching import match, missing_ids_error
 from kragx.matchers.notes import Notes
@@ -115,7 +116,9 @@ class JudgeMatcher(BaseMatcher):
         if "budget" in options:
             options["budget"] = self.judge.budget.with_limits(options["budget"])
         judge = self.judge.with_options(**options)
-        return self if judge is self.judge else replace(self, judge=judge)
+        twin = copy(self)  # which keeps the pool
+        twin._set(judge=judge)
+        return self if judge is self.judge else twin
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
@@ -129,6 +132,8 @@ class JudgeMatcher(BaseMatcher):
         Raises:
             JudgingError: judging had to stop; what was judged is stored.
         """
+        if self.pool is not None:
+            return pool_trace(self, self.pool, batch, notes)
         if wanted.all():
             with_texts(self, batch, Targets.of(batch.golds))
         grades = np.zeros((3, len(wanted)))  # grade, lowest, highest
@@ -256,11 +261,11 @@ class JudgeMatcher(BaseMatcher):
 
     def needs_pool(self, items: Iterable[MatchItem]) -> bool:
         """Whether these queries are judged for relevance, not against gold."""
-        if self.mode == "auto":
-            return not any(item.query.gold for item in items)
-        return self.mode == "relevance"
+        if self.pool is not None or self.mode == "support":
+            return False
+        return self.mode == "relevance" or not any(item.query.gold for item in items)
 
-    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> PoolMatcher:
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> Self:
         """The matcher with the pool of several runs over the same queries as gold.
 
         Raises:
@@ -285,57 +290,22 @@ class JudgeMatcher(BaseMatcher):
             judged[query_id][text] = judgement
         self.check(notes)
         pool = Pool(judged, self.depth, int(self.threshold), self.top, self.votes, notes.judging)
-        return PoolMatcher(replace(self, mode="relevance"), pool)
+        twin = replace(self, mode="relevance")
+        twin._set(pool=pool)
+        return twin
 
 
-@dataclass(frozen=True)
-class PoolMatcher(BaseMatcher):
-    """Matches a document with the pool's judgement of the same text.
-
-    Attributes:
-        judge: the matcher that judged, or that has recorded what was said.
-        pool: what it judged; `top` is the highest grade that a document without a judgement may
-            have.
-    """
-
-    judge: BaseMatcher
-    pool: Pool
-    judges = True
-    may_not_know = True
-
-    def __post_init__(self) -> None:
-        self._set(top=self.pool.top)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Those of the judge."""
-        return self.judge.settings
-
-    def summary(self, tally: Tally) -> dict[str, Any]:
-        """As the judge's."""
-        return self.judge.summary(tally)
-
-    def said(self, items: Iterable[MatchItem]) -> Sayings:
-        """What the judge has said of their relevance, which made the pool."""
-        return self.judge.said(items)
-
-    def of_relevance(self, depth: int | None) -> BaseMatcher:
-        """The judge, of another pool."""
-        return self.judge.of_relevance(depth)
-
-    def against_gold(self) -> BaseMatcher:
-        """The judge, of what is no pool: facts."""
-        return self.judge.against_gold()
-
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 for a document and its own judgement, NaN if that one is missing, else 0."""
-        notes.judging.add(self.pool.tally)
-        for item in items:
-            judgements = self.pool.judgements[item.query.id] if item.targets else {}
-            texts = np.array([normalise(doc.text or "") for doc in item.docs], object)
-            is_missing = [judgement.grade is None for judgement in judgements.values()]
-            is_same = np.equal.outer(texts, np.array([*judgements], object))
-            yield np.where(is_same, np.where(is_missing, np.nan, 1.0), 0.0)
+def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:
+    """1 for a document and its own judgement in a pool, NaN if that one is missing, else 0."""
+    notes.judging.add(pool.tally)
+    scores = [np.empty(0)]
+    for item in items_of(batch):
+        judgements = pool.judgements[item.query.id] if item.targets else {}
+        texts = np.array([normalise(doc.text or "") for doc in item.docs], object)
+        is_missing = [judgement.grade is None for judgement in judgements.values()]
+        is_same = np.equal.outer(texts, np.array([*judgements], object))
+        scores.append(np.where(is_same, np.where(is_missing, np.nan, 1.0), 0.0).ravel())
+    return Trace(matcher, np.concatenate(scores), every_pair(batch))
 
 
 def match_in_pool(
@@ -352,7 +322,7 @@ def match_in_pool(
     pool = matcher.pool
     assert pool is not None  # whoever has none matches by `match`
     items = [_with_gold(item, pool) for item in items]
-    table = match(items, matcher, notes, on_match)
+    table = replace(match(items, matcher, notes, on_match), threshold=1.0)
     judged = (pool.judgements.get(item.query.id, {}) for item in items if item.query.gold)
     grades = [(judgement.score, *judgement.reach) for of in judged for judgement in of.values()]
     grade, low, high = np.array(grades, np.float64).reshape(-1, 3).T
