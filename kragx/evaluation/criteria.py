@@ -107,13 +107,10 @@ class Criteria:
         ids_met: whether it is known that some retrieved id, if only another run's, is forbidden or
             gold, so that ids are not of another chunking.
         are_usual: whether nobody has named metrics.
-        basis: of several searches for a question, the list that metrics are about which name none;
-            None where nobody looks at searches.
+        searching: takes searches apart, and says which list of them metrics are about that name
+            none (`basis`); None where nobody looks at searches.
         lists_alone: whether metrics ask for searches where there are lists alone, whose basis might
             be another as well.
-        counts_tokens: whether searches cost the tokens of what they gave, as none says what it
-            cost, and a metric asks.
-        says_read: whether any search says what was read; True where no metric asks.
         looks: whether a metric looks at more than matches: documents, times, facts, relevance.
         reads_searches: whether a metric asks what searches brought, or names a list of them.
         reads_forbidden: whether a metric asks what must not come.
@@ -137,15 +134,14 @@ class Criteria:
     forbidden_words: Vocabulary | None = None
     ids_met: bool = False
     are_usual: bool = False
-    basis: Basis | None = None
+    searching: Searching | None = None
     lists_alone: bool = False
-    counts_tokens: bool = False
-    says_read: bool = True
     looks: bool = field(init=False)
     reads_searches: bool = field(init=False)
     reads_forbidden: bool = field(init=False)
     reads_tokens: bool = field(init=False)
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
+    _warned: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -242,11 +238,9 @@ class Criteria:
         vars(self).update(reads)
 
     @property
-    def searching(self) -> Searching | None:
-        """What takes searches apart; None where nobody looks at any."""
-        counts_by = self.tokenizer if self.counts_tokens else None
-        basis = self.basis
-        return basis and Searching(basis, self.looks, counts_by, self.says_read)
+    def basis(self) -> Basis | None:
+        """The list that metrics are about which name none; None where nobody looks at searches."""
+        return None if self.searching is None else self.searching.basis
 
     def _list_of(self, spec: MetricSpec) -> tuple[ListName, Order] | None:
         """The list of searches that a metric is about; None for the basis, or no list."""
@@ -272,21 +266,17 @@ class Criteria:
         """
         if seen is None and not self.reads_searches:
             return self
-        lists_alone, seen = seen is None, seen or Seen("retrieved", frozenset())
-        says = seen.says
+        known = seen or Seen("retrieved", frozenset())
         specs = self.specs
         if self.are_usual:
-            names = (*SEARCH_METRICS, *(TOKEN_METRICS if "tokens" in says else ()))
+            names = (*SEARCH_METRICS, *(TOKEN_METRICS if "tokens" in known.says else ()))
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
-        changed = replace(
-            self,
-            basis=seen.basis,
-            specs=specs,
-            says_read="read" in says or "read" not in self.asks_of_searches,
-            are_usual=False,
-            lists_alone=lists_alone,
-        )
-        return replace(changed, counts_tokens=changed.reads_tokens and "tokens" not in says)
+        says_read = "read" in known.says or "read" not in self.asks_of_searches
+        changed = replace(self, specs=specs, are_usual=False, lists_alone=seen is None)
+        counts = changed.reads_tokens and "tokens" not in known.says
+        counts_by = self.tokenizer if counts else None
+        searching = Searching(known.basis, changed.looks, counts_by, says_read)
+        return replace(changed, searching=searching)
 
     @property
     def forbidden_matcher(self) -> matchers.BaseMatcher | None:
@@ -349,33 +339,32 @@ class Criteria:
             searching=self.searching,
         )
 
-    def siblings(self, sample: GoldSample) -> GoldSiblings | None:
+    def siblings(
+        self, sample: GoldSample, notes: matchers.Notes | None = None
+    ) -> GoldSiblings | None:
         """What the matcher makes of the gold of other questions; looked at, and said, once.
 
         None of a matcher that cannot tell without asking somebody (`compares_gold`).
+
+        Args:
+            sample: of the gold.
+            notes: of all questions, once they were matched: where texts are misread, too, that is
+                said.
         """
         if self.recorded is None and not compares_gold(self.matcher):
             return None
         key = hash((sample.n, *sample.looked_at()))
         if key not in self._siblings:
-            siblings = self.recorded or gold_siblings(sample, self.matcher)
-            self._siblings[key] = siblings = replace(siblings, misread=False)
-            self._warn(siblings)
-        return self._siblings[key]
-
-    def found(self, siblings: GoldSiblings | None, notes: matchers.Notes) -> GoldSiblings | None:
-        """The same once all was matched: where texts are misread, too, that is said."""
-        misread = are_misread(notes) if self.recorded is None else self.recorded.misread
-        if siblings is None or not misread:
-            return siblings
-        misread_siblings = replace(siblings, misread=True)
-        if misread_siblings.at(self.matcher.threshold) != siblings.at(self.matcher.threshold):
-            self._warn(misread_siblings)
-        return misread_siblings
-
-    def _warn(self, siblings: GoldSiblings) -> None:
+            self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
+        misread = notes is not None and are_misread(notes)
+        if notes is not None and self.recorded is not None:
+            misread = self.recorded.misread
+        siblings = replace(self._siblings[key], misread=misread)
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
-            warnings.warn(problem, matchers.MatchWarning, stacklevel=outside())
+            if problem not in self._warned:
+                self._warned.add(problem)
+                warnings.warn(problem, matchers.MatchWarning, stacklevel=outside())
+        return siblings
 
     def measured(self, metrics: Iterable[str]) -> Self:
         """The same matcher and profile with metrics of matches alone; nothing is forbidden."""
@@ -527,9 +516,13 @@ class Criteria:
     @property
     def searches_settings(self) -> dict[str, Any]:
         """What a result records of how searches are looked at."""
-        counted = {"tokens": "counted", "tokenizer": describe(self.tokenizer)}
-        alone = {"lists_alone": True} if self.lists_alone else {}
-        return {"basis": self.basis, **alone, **(counted if self.counts_tokens else {})}
+        counts_by = self.searching and self.searching.counts_by
+        counted = {"tokens": "counted", "tokenizer": describe(counts_by)} if counts_by else {}
+        return {
+            "basis": self.basis,
+            **({"lists_alone": True} if self.lists_alone else {}),
+            **counted,
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         # Metrics hold functions, so others read them by their names; a plain one goes by itself.

@@ -200,7 +200,8 @@ def _evaluated(
         marks = None  # nothing is forbidden after all
     forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
-    siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
+    sample = source.passed.golds or GoldSample.of(source.gold or ())
+    siblings = criteria.siblings(sample, notes)
     sums = table_counts(table, forbidden, searches)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
@@ -228,7 +229,7 @@ def _evaluated(
         searches=searches,
         dataset=source.gold,
         seconds=np.asarray(source.passed.seconds),
-        siblings=criteria.found(siblings, notes),
+        siblings=siblings,
     ).measured(with_leak(criteria.specs, forbidden))
 
 

@@ -17,10 +17,9 @@ from kragx.data import Gold, normalise
 from kragx.data.batch import Batch
 from kragx.data.stretches import starts
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, OnMatch, Trace
+from kragx.matchers.base import BaseMatcher, OnMatch, Sayings, Trace
 from kragx.matchers.batches import with_texts
 from kragx.matchers.items import MatchItem, Targets, TextlessError, every_pair, items_of, shapes
-from kragx.matchers.judging import Sayings
 from kragx.matchers.matching import match, missing_ids_error
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Votes

@@ -11,10 +11,9 @@ import numpy as np
 from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.errors import UntrustedError
-from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import pool_trace
-from kragx.matchers.judging import Sayings
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 from kragx.plain import plain
