@@ -28,8 +28,10 @@ from kragx.evaluation.evidence import (
     DocumentSizes,
     Facts,
     GatheredEvidence,
+    Reads,
     facts_matcher,
     judged_relevance,
+    reads_of,
     relevance_matcher,
     relevance_specs,
     span_options,
@@ -65,6 +67,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.spans.reading import SpanOptions
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -111,10 +114,9 @@ class Criteria:
             none (`basis`); None where nobody looks at searches.
         lists_alone: whether metrics ask for searches where there are lists alone, whose basis might
             be another as well.
-        looks: whether a metric looks at more than matches: documents, times, facts, relevance.
-        reads_searches: whether a metric asks what searches brought, or names a list of them.
-        reads_forbidden: whether a metric asks what must not come.
-        reads_tokens: whether a metric asks what searches cost in tokens.
+        reads: what metrics read beside matches (`Reads`).
+        looks: whether they look at documents, times, facts, relevance.
+        reads_forbidden: whether one asks what must not come.
     """
 
     label: str
@@ -136,10 +138,9 @@ class Criteria:
     are_usual: bool = False
     searching: Searching | None = None
     lists_alone: bool = False
+    reads: frozenset[Reads] = field(init=False)
     looks: bool = field(init=False)
-    reads_searches: bool = field(init=False)
     reads_forbidden: bool = field(init=False)
-    reads_tokens: bool = field(init=False)
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
     _warned: set[str] = field(default_factory=set, repr=False, compare=False)
 
@@ -172,6 +173,7 @@ class Criteria:
                 f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}"
             )
         specs = tuple(parse_all(metrics, named))
+        reads = reads_of(specs)
         with inside(FORBIDDEN):
             rules = {} if forbidden is None else RuleSet.of(forbidden).source
         if matcher.judges and named.name == "krag":
@@ -196,9 +198,11 @@ class Criteria:
             named=named,
             profile=replace(named, no_gold=no_gold or named.no_gold),
             specs=specs,
-            facts_by=facts_matcher(specs, facts_match, matcher, named),
+            facts_by=facts_matcher(facts_match, matcher, named) if "facts" in reads else None,
             facts_follow=facts_match is None,
-            relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
+            relevance_by=relevance_matcher(specs, relevance_match, matcher, named)
+            if "relevance" in reads
+            else None,
             is_open=match is None and named.name == KRAGX.name,
             forbidden=rules or {},
             are_usual=metrics is None,
@@ -229,13 +233,9 @@ class Criteria:
         return self.of_ids() if may_be_ids and ids_alone(gold, runs) else self
 
     def __post_init__(self) -> None:
-        reads = {
-            "looks": any(spec.looks for spec in self.specs),
-            "reads_searches": any(spec.reads_searches for spec in self.specs),
-            "reads_forbidden": any(spec.metric.reads_forbidden for spec in self.specs),
-            "reads_tokens": any(spec.metric.reads_tokens for spec in self.specs),
-        }
-        vars(self).update(reads)
+        reads = reads_of(self.specs)
+        looks, forbidden = "documents" in reads, "forbidden" in reads
+        vars(self).update(reads=reads, looks=looks, reads_forbidden=forbidden)
 
     @property
     def basis(self) -> Basis | None:
@@ -247,15 +247,18 @@ class Criteria:
         return None if spec["of"] in (None, self.basis) else (spec["of"], spec["order"])
 
     @property
-    def _on_basis(self) -> list[MetricSpec]:
-        """The metrics that are about the basis, or about no list."""
-        return [spec for spec in self.specs if self._list_of(spec) is None]
+    def _spans(self) -> tuple[SpanOptions, ...]:
+        """How texts are read for the metrics that are about the basis, or about no list."""
+        if "spans" not in self.reads:
+            return ()
+        specs = [spec for spec in self.specs if self._list_of(spec) is None]
+        return span_options(specs, self.passages)
 
     @property
     def asks_of_searches(self) -> frozenset[Told]:
         """What it matters whether searches say: their tokens, what was read."""
-        reads = any(spec["of"] == "read" for spec in self.specs)
-        asks: dict[Told, bool] = {"tokens": self.are_usual or self.reads_tokens, "read": reads}
+        reads_tokens = self.are_usual or "tokens" in self.reads
+        asks: dict[Told, bool] = {"tokens": reads_tokens, "read": "read" in self.reads}
         return frozenset(told for told, is_asked in asks.items() if is_asked)
 
     def seeing(self, seen: Seen | None) -> Self:
@@ -264,7 +267,7 @@ class Criteria:
         Args:
             seen: what a look at them shows; None where there are none.
         """
-        if seen is None and not self.reads_searches:
+        if seen is None and "searches" not in self.reads:
             return self
         known = seen or Seen("retrieved", frozenset())
         specs = self.specs
@@ -273,7 +276,7 @@ class Criteria:
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
         says_read = "read" in known.says or "read" not in self.asks_of_searches
         changed = replace(self, specs=specs, are_usual=False, lists_alone=seen is None)
-        counts = changed.reads_tokens and "tokens" not in known.says
+        counts = "tokens" in changed.reads and "tokens" not in known.says
         counts_by = self.tokenizer if counts else None
         searching = Searching(known.basis, changed.looks, counts_by, says_read)
         return replace(changed, searching=searching)
@@ -310,8 +313,7 @@ class Criteria:
     @property
     def id_key(self) -> str | None:
         """Where documents keep the ids that the matcher, or a member, compares; None: as usual."""
-        members = (self.matcher, *self.matcher.members)
-        keys = (getattr(member, "id_key", None) for member in members)
+        keys = (getattr(member, "id_key", None) for member in (self.matcher, *self.matcher.members))
         return next(filter(None, keys), None)
 
     @property
@@ -334,7 +336,7 @@ class Criteria:
             self.matcher,
             self.profile,
             texts,
-            spans=span_options(self._on_basis, self.passages),
+            spans=self._spans,
             keep=keep,
             searching=self.searching,
         )
@@ -393,9 +395,10 @@ class Criteria:
     @property
     def needs_vocabulary(self) -> bool:
         """Whether matchers or spans look at the words of all texts, and nobody has said them."""
-        by_script = any(options.tokenizer == "auto" for options in span_options(self.specs))
-        by_words = any(matcher.needs_vocabulary for matcher in self.deciders)
-        return by_words or (self.passages is None and by_script)
+        if any(matcher.needs_vocabulary for matcher in self.deciders):
+            return True
+        by_script = "spans" in self.reads and self.passages is None
+        return by_script and any(read.tokenizer == "auto" for read in span_options(self.specs))
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with matchers and spans that know the words of all texts."""
@@ -482,9 +485,8 @@ class Criteria:
             notes: of all questions; the count that is looked at goes.
             n_with_gold: questions that have gold, of whatever grade.
         """
-        n_lost = notes.pop(ALL_LOST, 0)
-        is_kragx = self.named.name == KRAGX.name and not self.matcher.members
-        if is_kragx and n_lost and n_lost == n_with_gold:
+        all_are_lost = 0 < n_with_gold == notes.pop(ALL_LOST, 0)
+        if all_are_lost and self.named.name == KRAGX.name and not self.matcher.members:
             why = notes.of_kind(GOLD_LOST)[0].problem()
             raise DataError(phrase("no question can match: {why}", why=why))
 

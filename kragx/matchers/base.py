@@ -336,13 +336,12 @@ class BaseMatcher(Judging):
     def settings(self) -> dict[str, Any]:
         """What a result records: the method and every option, the tokenizer with its version."""
         matcher = self if self.inner is None else self.inner
-        settings: dict[str, Any] = {"method": self.name or plugins.path_of(type(matcher))}
-        for option, value in plugins.options(matcher).items():
-            is_tokenizer = isinstance(value, Tokenizer)
-            settings[option] = tokenizers.describe(value) if is_tokenizer else value
-        if not self.yes_or_no:
-            settings.setdefault("threshold", self.threshold)
-        return settings
+        settings = {"method": self.name or plugins.path_of(type(matcher))} | {
+            option: tokenizers.describe(value) if isinstance(value, Tokenizer) else value
+            for option, value in plugins.options(matcher).items()
+        }
+        has_threshold = not self.yes_or_no and "threshold" not in settings
+        return settings | ({"threshold": self.threshold} if has_threshold else {})
 
     def for_run(self, name: str) -> Self:
         """This matcher for what one run retrieved; recorded scores differ from run to run."""

@@ -43,13 +43,16 @@ class Alike(Finding):
     def problem(self) -> str:
         """How many there are."""
         n, names = self.counts["queries"], self.example
-        ids = told_apart(names["gold"], names["id"])
         return phrase(
             "ids of gold and documents that only look equal in 1 question: {example}"
             if n == 1
             else "ids of gold and documents that only look equal in {n} questions: {example}",
             n=n,
-            example=phrase("in {query!r} {ids}", query=names["query"], ids=ids),
+            example=phrase(
+                "in {query!r} {ids}",
+                query=names["query"],
+                ids=told_apart(names["gold"], names["id"]),
+            ),
         )
 
 
