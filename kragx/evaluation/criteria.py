@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx import matchers
@@ -259,7 +261,7 @@ class Criteria:
         """What it matters whether searches say: their tokens, what was read."""
         reads_tokens = self.are_usual or "tokens" in self.reads
         asks: dict[Told, bool] = {"tokens": reads_tokens, "read": "read" in self.reads}
-        return frozenset(told for told, is_asked in asks.items() if is_asked)
+        return frozenset(compress(asks, asks.values()))
 
     def seeing(self, seen: Seen | None) -> Self:
         """The same where questions may have several searches.
@@ -395,7 +397,7 @@ class Criteria:
     @property
     def needs_vocabulary(self) -> bool:
         """Whether matchers or spans look at the words of all texts, and nobody has said them."""
-        if any(matcher.needs_vocabulary for matcher in self.deciders):
+        if any(map(attrgetter("needs_vocabulary"), self.deciders)):
             return True
         by_script = "spans" in self.reads and self.passages is None
         return by_script and any(read.tokenizer == "auto" for read in span_options(self.specs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -158,7 +158,7 @@ def reads_of(specs: Iterable[MetricSpec]) -> frozenset[Reads]:
             "relevance": metric.from_relevance is not None,
             "spans": metric.cuts_budgets,
         }
-        reads.update(name for name, is_read in may_read.items() if is_read)
+        reads.update(compress(may_read, may_read.values()))
     return frozenset(reads)
 
 

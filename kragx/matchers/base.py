@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -350,7 +351,7 @@ class BaseMatcher(Judging):
     @property
     def needs_vocabulary(self) -> bool:
         """Whether its scores depend on the words of the evaluation's texts, not yet said."""
-        return any(member.needs_vocabulary for member in self.members)
+        return any(map(attrgetter("needs_vocabulary"), self.members))
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """This matcher with the words of the evaluation's texts, where it looks at them."""

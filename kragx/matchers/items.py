@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from threading import local
 from typing import Any, Self
 
@@ -242,7 +242,7 @@ def _identities(docs: Entries) -> Ints:
     """Each document's id by number, or without one its text, the same for one normal form."""
     numbers = docs.texts.numbers.copy()
     ids = docs.ids or [None] * len(numbers)
-    number_of_id = {doc_id: number for number, doc_id in enumerate(dict.fromkeys(ids))}
+    number_of_id = dict(zip(dict.fromkeys(ids), count()))
     identities = np.fromiter(map(number_of_id.__getitem__, ids), np.int64, len(ids))
     has_no_id = identities == number_of_id.get(None, NO_TEXT)
     if has_no_id.any():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from importlib import import_module
+from itertools import filterfalse
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
@@ -170,17 +171,17 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
         problem = phrase("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, METHODS))
     valid = option_names(method)
-    name = next((name for name in options if name not in valid), None)
-    if name == "threshold":
-        methods = [candidate for candidate in METHODS if name in option_names(candidate)]
+    wrong = [*filterfalse(valid.__contains__, options)]
+    if "threshold" in wrong:
+        methods = [known for known in METHODS if "threshold" in option_names(known)]
         raise UsageError(
             phrase("{method!r} decides yes or no and has no threshold", method=method),
-            field=name,
+            field="threshold",
             remedy=phrase("remove it, or use one of {methods}", methods=", ".join(methods)),
         )
-    if name is not None:
+    if wrong:
         problem = phrase("{method!r} has no such option", method=method)
-        raise UsageError(problem, field=name, remedy=nearest(name, valid))
+        raise UsageError(problem, field=wrong[0], remedy=nearest(wrong[0], valid))
     preset = {name: value for name, value in defaults.items() if name in valid}
     return METHODS[method](**{**preset, **options})
 
