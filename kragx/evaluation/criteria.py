@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx import matchers
@@ -28,8 +30,10 @@ from kragx.evaluation.evidence import (
     DocumentSizes,
     Facts,
     GatheredEvidence,
+    Reads,
     facts_matcher,
     judged_relevance,
+    reads_of,
     relevance_matcher,
     relevance_specs,
     span_options,
@@ -65,6 +69,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.spans.reading import SpanOptions
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -107,13 +112,13 @@ class Criteria:
         ids_met: whether it is known that some retrieved id, if only another run's, is forbidden or
             gold, so that ids are not of another chunking.
         are_usual: whether nobody has named metrics.
-        basis: of several searches for a question, the list that metrics are about which name none;
-            None where nobody looks at searches.
+        searching: takes searches apart, and says which list of them metrics are about that name
+            none (`basis`); None where nobody looks at searches.
         lists_alone: whether metrics ask for searches where there are lists alone, whose basis might
             be another as well.
-        counts_tokens: whether searches cost the tokens of what they gave, as none says what it
-            cost, and a metric asks.
-        says_read: whether any search says what was read; True where no metric asks.
+        reads: what metrics read beside matches (`Reads`).
+        looks: whether they look at documents, times, facts, relevance.
+        reads_forbidden: whether one asks what must not come.
     """
 
     label: str
@@ -133,11 +138,13 @@ class Criteria:
     forbidden_words: Vocabulary | None = None
     ids_met: bool = False
     are_usual: bool = False
-    basis: Basis | None = None
+    searching: Searching | None = None
     lists_alone: bool = False
-    counts_tokens: bool = False
-    says_read: bool = True
+    reads: frozenset[Reads] = field(init=False)
+    looks: bool = field(init=False)
+    reads_forbidden: bool = field(init=False)
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
+    _warned: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -168,6 +175,7 @@ class Criteria:
                 f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}"
             )
         specs = tuple(parse_all(metrics, named))
+        reads = reads_of(specs)
         with inside(FORBIDDEN):
             rules = {} if forbidden is None else RuleSet.of(forbidden).source
         if matcher.judges and named.name == "krag":
@@ -175,12 +183,12 @@ class Criteria:
                 "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
                 "profile kragx"
             )
-        for spec in specs:
-            if spec["gain_from"] == "judge" and matcher.top is None:
-                raise UsageError(
-                    f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match "
-                    "llm"
-                )
+        of_grades = [spec for spec in specs if spec["gain_from"] == "judge"]
+        if of_grades and matcher.top is None:
+            raise UsageError(
+                f"metric {of_grades[0]}: gain_from=judge needs a matcher that gives grades; use "
+                "match llm"
+            )
         if matcher.of_context:
             raise UsageError(
                 f"match: {matcher.name!r} says which facts a whole context holds",
@@ -192,9 +200,11 @@ class Criteria:
             named=named,
             profile=replace(named, no_gold=no_gold or named.no_gold),
             specs=specs,
-            facts_by=facts_matcher(specs, facts_match, matcher, named),
+            facts_by=facts_matcher(facts_match, matcher, named) if "facts" in reads else None,
             facts_follow=facts_match is None,
-            relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
+            relevance_by=relevance_matcher(specs, relevance_match, matcher, named)
+            if "relevance" in reads
+            else None,
             is_open=match is None and named.name == KRAGX.name,
             forbidden=rules or {},
             are_usual=metrics is None,
@@ -221,42 +231,37 @@ class Criteria:
             runs: what was retrieved; empty before anything is.
             corpus: where one has the texts of ids, these are compared.
         """
-        if self.is_open and as_corpus(corpus).source is None and ids_alone(gold, runs):
-            return self.of_ids()
-        return self
+        may_be_ids = self.is_open and as_corpus(corpus).source is None
+        return self.of_ids() if may_be_ids and ids_alone(gold, runs) else self
+
+    def __post_init__(self) -> None:
+        reads = reads_of(self.specs)
+        looks, forbidden = "documents" in reads, "forbidden" in reads
+        vars(self).update(reads=reads, looks=looks, reads_forbidden=forbidden)
 
     @property
-    def looks(self) -> bool:
-        """Whether a metric looks at more than matches: documents, times, facts, relevance."""
-        return any(spec.looks for spec in self.specs)
+    def basis(self) -> Basis | None:
+        """The list that metrics are about which name none; None where nobody looks at searches."""
+        return None if self.searching is None else self.searching.basis
+
+    def _list_of(self, spec: MetricSpec) -> tuple[ListName, Order] | None:
+        """The list of searches that a metric is about; None for the basis, or no list."""
+        return None if spec["of"] in (None, self.basis) else (spec["of"], spec["order"])
 
     @property
-    def reads_searches(self) -> bool:
-        """Whether a metric asks what searches brought, or names a list of them."""
-        return any(spec.reads_searches for spec in self.specs)
-
-    @property
-    def searching(self) -> Searching | None:
-        """What takes searches apart; None where nobody looks at any."""
-        if self.basis is None:
-            return None
-        counts_by = self.tokenizer if self.counts_tokens else None
-        return Searching(self.basis, self.looks, counts_by, self.says_read)
-
-    @property
-    def _on_basis(self) -> list[MetricSpec]:
-        """The metrics that are about the basis, or about no list."""
-        return [spec for spec in self.specs if spec["of"] in (None, self.basis)]
+    def _spans(self) -> tuple[SpanOptions, ...]:
+        """How texts are read for the metrics that are about the basis, or about no list."""
+        if "spans" not in self.reads:
+            return ()
+        specs = [spec for spec in self.specs if self._list_of(spec) is None]
+        return span_options(specs, self.passages)
 
     @property
     def asks_of_searches(self) -> frozenset[Told]:
         """What it matters whether searches say: their tokens, what was read."""
-        asks: set[Told] = set()
-        if self.are_usual or any(spec.metric.reads_tokens for spec in self.specs):
-            asks.add("tokens")
-        if any(spec["of"] == "read" for spec in self.specs):
-            asks.add("read")
-        return frozenset(asks)
+        reads_tokens = self.are_usual or "tokens" in self.reads
+        asks: dict[Told, bool] = {"tokens": reads_tokens, "read": "read" in self.reads}
+        return frozenset(compress(asks, asks.values()))
 
     def seeing(self, seen: Seen | None) -> Self:
         """The same where questions may have several searches.
@@ -264,24 +269,19 @@ class Criteria:
         Args:
             seen: what a look at them shows; None where there are none.
         """
-        lists_alone = seen is None
-        if seen is None:
-            seen = Seen("retrieved", frozenset())
-            if not self.reads_searches:
-                return self
+        if seen is None and "searches" not in self.reads:
+            return self
+        known = seen or Seen("retrieved", frozenset())
         specs = self.specs
         if self.are_usual:
-            names = (*SEARCH_METRICS, *TOKEN_METRICS[: None if "tokens" in seen.says else 0])
+            names = (*SEARCH_METRICS, *(TOKEN_METRICS if "tokens" in known.says else ()))
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
-        counts = any(spec.metric.reads_tokens for spec in specs) and "tokens" not in seen.says
-        says_read = "read" in seen.says or "read" not in self.asks_of_searches
-        changed = replace(self, basis=seen.basis, specs=specs, counts_tokens=counts)
-        return replace(changed, says_read=says_read, are_usual=False, lists_alone=lists_alone)
-
-    @property
-    def reads_forbidden(self) -> bool:
-        """Whether a metric asks what must not come."""
-        return any(spec.metric.reads_forbidden for spec in self.specs)
+        says_read = "read" in known.says or "read" not in self.asks_of_searches
+        changed = replace(self, specs=specs, are_usual=False, lists_alone=seen is None)
+        counts = "tokens" in changed.reads and "tokens" not in known.says
+        counts_by = self.tokenizer if counts else None
+        searching = Searching(known.basis, changed.looks, counts_by, says_read)
+        return replace(changed, searching=searching)
 
     @property
     def forbidden_matcher(self) -> matchers.BaseMatcher | None:
@@ -315,15 +315,14 @@ class Criteria:
     @property
     def id_key(self) -> str | None:
         """Where documents keep the ids that the matcher, or a member, compares; None: as usual."""
-        members = (self.matcher, *self.matcher.members)
-        keys = (getattr(member, "id_key", None) for member in members)
+        keys = (getattr(member, "id_key", None) for member in (self.matcher, *self.matcher.members))
         return next(filter(None, keys), None)
 
     @property
     def token_settings(self) -> dict[str, Any] | None:
         """What a result records of the budgets' tokens; None if no budget counts any."""
-        cuts = (spec.k for spec in self.specs)
-        counts = any(isinstance(k, TextBudget) and k.unit == "tokens" for k in cuts)
+        budgets = (spec.k for spec in self.specs if isinstance(spec.k, TextBudget))
+        counts = any(budget.unit == "tokens" for budget in budgets)
         return describe(self.tokenizer) if counts else None
 
     @property
@@ -339,43 +338,47 @@ class Criteria:
             self.matcher,
             self.profile,
             texts,
-            spans=span_options(self._on_basis, self.passages),
+            spans=self._spans,
             keep=keep,
             searching=self.searching,
         )
 
-    def siblings(self, sample: GoldSample) -> GoldSiblings | None:
+    def siblings(
+        self, sample: GoldSample, notes: matchers.Notes | None = None
+    ) -> GoldSiblings | None:
         """What the matcher makes of the gold of other questions; looked at, and said, once.
 
         None of a matcher that cannot tell without asking somebody (`compares_gold`).
+
+        Args:
+            sample: of the gold.
+            notes: of all questions, once they were matched: where texts are misread, too, that is
+                said.
         """
         if self.recorded is None and not compares_gold(self.matcher):
             return None
         key = hash((sample.n, *sample.looked_at()))
         if key not in self._siblings:
-            siblings = self.recorded or gold_siblings(sample, self.matcher)
-            self._siblings[key] = siblings = replace(siblings, misread=False)
-            self._warn(siblings)
-        return self._siblings[key]
-
-    def found(self, siblings: GoldSiblings | None, notes: matchers.Notes) -> GoldSiblings | None:
-        """The same once all was matched: where texts are misread, too, that is said."""
-        misread = are_misread(notes) if self.recorded is None else self.recorded.misread
-        if siblings is None or not misread:
-            return siblings
-        misread_siblings = replace(siblings, misread=True)
-        if misread_siblings.at(self.matcher.threshold) != siblings.at(self.matcher.threshold):
-            self._warn(misread_siblings)
-        return misread_siblings
-
-    def _warn(self, siblings: GoldSiblings) -> None:
+            self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
+        misread = notes is not None and are_misread(notes)
+        if notes is not None and self.recorded is not None:
+            misread = self.recorded.misread
+        siblings = replace(self._siblings[key], misread=misread)
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
-            warnings.warn(problem, matchers.MatchWarning, stacklevel=outside())
+            if problem not in self._warned:
+                self._warned.add(problem)
+                warnings.warn(problem, matchers.MatchWarning, stacklevel=outside())
+        return siblings
 
     def measured(self, metrics: Iterable[str]) -> Self:
         """The same matcher and profile with metrics of matches alone; nothing is forbidden."""
-        specs = tuple(parse_all(metrics, self.named))
-        return replace(self, specs=specs, facts_by=None, relevance_by=None, forbidden={})
+        return replace(
+            self,
+            specs=tuple(parse_all(metrics, self.named)),
+            facts_by=None,
+            relevance_by=None,
+            forbidden={},
+        )
 
     def for_run(self, name: str) -> Self:
         """The same for what one run retrieved; recorded scores differ from run to run."""
@@ -394,9 +397,10 @@ class Criteria:
     @property
     def needs_vocabulary(self) -> bool:
         """Whether matchers or spans look at the words of all texts, and nobody has said them."""
-        by_script = any(options.tokenizer == "auto" for options in span_options(self.specs))
-        by_words = any(matcher.needs_vocabulary for matcher in self.deciders)
-        return by_words or (self.passages is None and by_script)
+        if any(map(attrgetter("needs_vocabulary"), self.deciders)):
+            return True
+        by_script = "spans" in self.reads and self.passages is None
+        return by_script and any(read.tokenizer == "auto" for read in span_options(self.specs))
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with matchers and spans that know the words of all texts."""
@@ -415,7 +419,7 @@ class Criteria:
     @property
     def judges(self) -> tuple[Judge, ...]:
         """All that are asked for grades of matches and facts."""
-        return tuple(judge for matcher in self.members for judge in matcher.graders)
+        return tuple(judge for matcher in self.deciders for judge in matcher.graders)
 
     def against_gold(self) -> Self:
         """The same with judges that judge support whatever there is."""
@@ -459,29 +463,20 @@ class Criteria:
             searches: what each search brought.
             searched: the same with documents.
         """
-        facts = relevance = None
-        specs, sizes, follows = self.specs, DocumentSizes(self.tokenizer), self.facts_follow
-        if self.facts_by is not None:
-            facts = Facts.matched(
-                lists, specs, self.facts_by, sizes, follows=follows, on_match=on_match
-            )
-        if self.relevance_by is not None and relevance_specs(self._on_basis):
-            relevance = judged_relevance(lists, self._on_basis, self.relevance_by, on_relevance)
-        gathered = (facts, sizes, relevance, self.passages, forbidden, searches, searched)
+        facts, sizes = None, DocumentSizes(self.tokenizer)
+        if (by := self.facts_by) is not None:
+            follows = self.facts_follow
+            facts = Facts.matched(lists, self.specs, by, sizes, follows=follows, on_match=on_match)
+        gathered = (facts, sizes, None, self.passages, forbidden, searches, searched)
         evidence = GatheredEvidence(lists, table, concurrency, *gathered)
-        return replace(evidence, relevance_of=self._judged_lists(evidence, on_relevance))
-
-    def _judged_lists(
-        self, evidence: GatheredEvidence, on_relevance: matchers.OnMatch | None
-    ) -> dict[tuple[ListName, Order], Relevance]:
-        """What a judge says of the relevance of other lists that metrics name."""
-        judge, judged = self.relevance_by, dict[tuple[ListName, Order], Relevance]()
-        for name, order in dict.fromkeys((spec["of"], spec["order"]) for spec in self.specs):
-            specs = [spec for spec in self.specs if (spec["of"], spec["order"]) == (name, order)]
-            if judge is not None and relevance_specs(specs) and name not in (None, self.basis):
-                lists = evidence.of(name, order).lists
-                judged[name, order] = judged_relevance(lists, specs, judge, on_relevance)
-        return judged
+        if (judge := self.relevance_by) is None:
+            return evidence
+        judged: dict[Any, Relevance] = {}
+        for name in dict.fromkeys(map(self._list_of, relevance_specs(self.specs))):
+            of_list = (evidence if name is None else evidence.of(*name)).lists
+            specs = [spec for spec in self.specs if self._list_of(spec) == name]
+            judged[name] = judged_relevance(of_list, specs, judge, on_relevance)
+        return replace(evidence, relevance=judged.pop(None, None), relevance_of=judged)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
         """Refuse a result in which no question can match.
@@ -492,9 +487,8 @@ class Criteria:
             notes: of all questions; the count that is looked at goes.
             n_with_gold: questions that have gold, of whatever grade.
         """
-        n_lost = notes.pop(ALL_LOST, 0)
-        is_kragx = self.named.name == KRAGX.name and not self.matcher.members
-        if is_kragx and n_lost and n_lost == n_with_gold:
+        all_are_lost = 0 < n_with_gold == notes.pop(ALL_LOST, 0)
+        if all_are_lost and self.named.name == KRAGX.name and not self.matcher.members:
             why = notes.of_kind(GOLD_LOST)[0].problem()
             raise DataError(phrase("no question can match: {why}", why=why))
 
@@ -526,9 +520,13 @@ class Criteria:
     @property
     def searches_settings(self) -> dict[str, Any]:
         """What a result records of how searches are looked at."""
-        counted = {"tokens": "counted", "tokenizer": describe(self.tokenizer)}
-        alone = {"lists_alone": True} if self.lists_alone else {}
-        return {"basis": self.basis, **alone, **(counted if self.counts_tokens else {})}
+        counts_by = self.searching and self.searching.counts_by
+        counted = {"tokens": "counted", "tokenizer": describe(counts_by)} if counts_by else {}
+        return {
+            "basis": self.basis,
+            **({"lists_alone": True} if self.lists_alone else {}),
+            **counted,
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         # Metrics hold functions, so others read them by their names; a plain one goes by itself.

@@ -36,6 +36,7 @@ from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import items_of
+from kragx.matchers.judge import match_in_pool
 from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
@@ -199,7 +200,8 @@ def _evaluated(
         marks = None  # nothing is forbidden after all
     forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
-    siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
+    sample = source.passed.golds or GoldSample.of(source.gold or ())
+    siblings = criteria.siblings(sample, notes)
     sums = table_counts(table, forbidden, searches)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
@@ -227,7 +229,7 @@ def _evaluated(
         searches=searches,
         dataset=source.gold,
         seconds=np.asarray(source.passed.seconds),
-        siblings=criteria.found(siblings, notes),
+        siblings=siblings,
     ).measured(with_leak(criteria.specs, forbidden))
 
 
@@ -286,10 +288,10 @@ def _judged(
     if matcher.pool is None:
         matcher = matcher.against_gold()
         criteria = replace(criteria, matcher=matcher)
+        table = matching.match(items, matcher, notes, on_match)
     else:
         criteria = criteria.within(matcher, matcher.pool)
-        items = [matcher.with_gold(item) for item in items]
-    table = matcher.graded(matching.match(items, matcher, notes, on_match), items)
+        table = match_in_pool(items, matcher, notes, on_match)
     return criteria, Matches(
         table,
         {},

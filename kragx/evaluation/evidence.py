@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from kragx.evaluation.searching import Searched
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
 from kragx.matchers.items import batch_of
+from kragx.matchers.judge import match_in_pool
 from kragx.metrics import (
     Cut,
     HeldFacts,
@@ -96,11 +97,9 @@ class DocumentSizes:
             parts = [*self.tokenizer.tokens(map(_whole_words, texts, rests))]
         for (row, cut_at), part, whole in zip(crossing, parts, wholes):
             doc = int(spread.ends[row][cut_at + 1] - spread.ends[row][cut_at])
-            if doc == len(whole):
-                cut[row] += len(part)
-            elif doc == sum(map(len, whole)):  # letters
+            if doc == sum(map(len, whole)):  # letters
                 cut[row] += sum(map(len, part))
-            else:  # another tokenizer, or wrappers: the same share of the document
+            else:  # all of its tokens, or of those of another tokenizer the same share
                 cut[row] += doc * len(part) // max(len(whole), 1)
         return cut
 
@@ -138,12 +137,35 @@ def _whole_words(text: str, size: int) -> str:
     return text[:size]
 
 
+Reads = Literal[
+    "documents", "searches", "read", "tokens", "forbidden", "facts", "relevance", "spans"
+]
+"""What metrics may read beside matches."""
+
+
+def reads_of(specs: Iterable[MetricSpec]) -> frozenset[Reads]:
+    """What metrics read beside matches."""
+    reads: set[Reads] = set()
+    for spec in specs:
+        metric = spec.metric
+        may_read: dict[Reads, bool] = {
+            "documents": spec.looks,
+            "searches": spec.reads_searches,
+            "read": spec["of"] == "read",
+            "tokens": metric.reads_tokens,
+            "forbidden": metric.reads_forbidden,
+            "facts": metric.reads_facts,
+            "relevance": metric.from_relevance is not None,
+            "spans": metric.cuts_budgets,
+        }
+        reads.update(compress(may_read, may_read.values()))
+    return frozenset(reads)
+
+
 def facts_matcher(
-    specs: Sequence[MetricSpec], spec: object, matcher: matchers.BaseMatcher, named: Profile
-) -> matchers.BaseMatcher | None:
-    """What matches facts; None where no metric reads them."""
-    if not any(spec.metric.reads_facts for spec in specs):
-        return None
+    spec: object, matcher: matchers.BaseMatcher, named: Profile
+) -> matchers.BaseMatcher:
+    """What matches facts, where a metric reads them."""
     of_facts = matcher if spec is None else matchers.matcher(spec, named.match_options)
     if of_facts.reads == "ids":
         raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
@@ -220,8 +242,7 @@ class Facts:
             JudgingError: more judgements are missing than the matcher's judge allows.
         """
         matching.conclude(matcher, notes)
-        judging = {f"{name}_facts": count for name, count in judging_counts(matcher, notes).items()}
-        return {**judging, "facts": dict(n)}
+        return judging_counts(matcher, notes, "judging_facts") | {"facts": dict(n)}
 
     def held(self, depths: Ints) -> HeldFacts:
         """Which facts the first documents of each query hold, so many of each list.
@@ -274,18 +295,16 @@ def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
 
 def relevance_matcher(
     specs: Sequence[MetricSpec], spec: object, matcher: matchers.BaseMatcher, named: Profile
-) -> matchers.BaseMatcher | None:
-    """What judges relevance, or a pool that it has judged; None where no metric needs it.
+) -> matchers.BaseMatcher:
+    """What judges relevance, or a pool that it has judged, where a metric needs it.
 
     Raises:
         UsageError: it judges something else.
     """
-    if not relevance_specs(specs):
-        return None
-    is_judge = matcher.judges and not matcher.members
-    of_gold = matcher if is_judge else "llm"
-    judge_spec = of_gold if spec is None else spec
-    judge = matchers.matcher(judge_spec, named.match_options, field="relevance_match")
+    of_gold = matcher if matcher.judges and not matcher.members else "llm"
+    judge = matchers.matcher(
+        of_gold if spec is None else spec, named.match_options, field="relevance_match"
+    )
     return judge if spec is not None and judge.pool else judge.of_relevance(relevance_depth(specs))
 
 
@@ -297,27 +316,29 @@ def judged_relevance(
 ) -> Relevance:
     """How relevant the documents of each query are; nothing is asked where nothing answers."""
     depth = relevance_depth(specs)
-    judged = {
-        row: ranked for row, ranked in enumerate(lists) if ranked.query.answerable is not False
+    items = {
+        row: MatchItem(ranked.query, ranked.top(depth), ranked.status)
+        for row, ranked in enumerate(lists)
+        if ranked.query.answerable is not False
     }
-    items = [
-        MatchItem(ranked.query, ranked.top(depth), ranked.status) for ranked in judged.values()
-    ]
-    pooled = judge if judge.pool is not None else judge.pooled([items])
-    pool = pooled.pool
+    pooled = judge if judge.pool is not None else judge.pooled([items.values()])
+    pool, notes = pooled.pool, matchers.Notes()
     assert pool is not None  # as it was pooled
-    items = [*map(pooled.with_gold, items)]
-    notes = matchers.Notes()
-    table = pooled.graded(matching.match(items, pooled, notes, on_match), items)
-    judging = {f"{name}_relevance": n for name, n in judging_counts(pooled, notes).items()}
-    settings = {**pooled.settings, "pool": pool.settings}
-    rows = np.array([*judged], np.int64)
-    return Relevance(rows, table, float(pool.cut), depth, judging, settings)
+    return Relevance(
+        rows=np.array([*items], np.int64),
+        table=match_in_pool(items.values(), pooled, notes, on_match),
+        cut=float(pool.cut),
+        depth=depth,
+        judging=judging_counts(pooled, notes, "judging_relevance"),
+        settings={**pooled.settings, "pool": pool.settings},
+    )
 
 
-def judging_counts(matcher: matchers.BaseMatcher, notes: matchers.Notes) -> dict[str, Any]:
+def judging_counts(
+    matcher: matchers.BaseMatcher, notes: matchers.Notes, name: str = "judging"
+) -> dict[str, Any]:
     """What judging took: ``{"judging": {...}}``, nothing without a judge."""
-    return {"judging": matcher.summary(notes.judging)} if matcher.judges else {}
+    return {name: matcher.summary(notes.judging)} if matcher.judges else {}
 
 
 VITAL, OKAY = 1.0, 0.5
@@ -380,9 +401,8 @@ def reading_settings(
     readers: Mapping[SpanOptions, Reader], tokens: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """How texts were read for spans, and what a budget's token is; nothing where none was."""
-    spans = [reader.settings() for reader in readers.values()]
     return {
-        **({"spans": spans} if spans else {}),
+        **({"spans": [reader.settings() for reader in readers.values()]} if readers else {}),
         **({"budget_tokenizer": dict(tokens)} if tokens else {}),
     }
 

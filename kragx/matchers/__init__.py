@@ -17,7 +17,7 @@ from kragx.matchers.combine import CombinedMatcher as CombinedMatcher, Step as S
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.items import MatchItem, Target
-from kragx.matchers.judge import JudgeMatcher as JudgeMatcher, PoolMatcher as PoolMatcher
+from kragx.matchers.judge import JudgeMatcher as JudgeMatcher
 from kragx.matchers.notes import Finding, MatchWarning, Notes
 from kragx.matchers.options import check_threshold as check_threshold
 from kragx.matchers.recorded import RecordedMatcher as RecordedMatcher

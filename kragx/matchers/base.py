@@ -6,16 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Literal,
-    Protocol,
-    Self,
-    runtime_checkable,
-)
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +17,7 @@ from kragx.data import Tokenizer, tokenizers
 from kragx.errors import DataError, UsageError
 from kragx.matchers.items import MatchItem, batch_of, items_of, shapes
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats, Ints, MatchTable, Profile
+from kragx.metrics import Bools, Floats, Ints, Profile
 from kragx.plain import plain
 
 if TYPE_CHECKING:
@@ -36,10 +28,6 @@ if TYPE_CHECKING:
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
     from kragx.matchers.vocabulary import Vocabulary
-
-
-_AT_ONCE = 512
-"""Queries that are compared at once where they come one by one: few enough to hold in memory."""
 
 
 @runtime_checkable
@@ -119,7 +107,7 @@ class Trace:
                 scores=self.scores[pairs].reshape(n, t),
                 open=self.open[pairs].reshape(n, t),
                 members=tuple(map(next, members)),
-                pending=None if self.pending is None else self.pending[pairs].reshape(n, t),
+                pending=None,
                 reach=reach and (reach[0][pairs].reshape(n, t), reach[1][pairs].reshape(n, t)),
             )
 
@@ -145,10 +133,96 @@ Sayings = dict[tuple[str, str, str], tuple[float | None, str]]
 grade is None, and the reason what went wrong, where there is no grade."""
 
 
-class BaseMatcher:
+class Judging:
+    """The part of `BaseMatcher` that is about judges; a matcher that has none keeps it as it is.
+
+    Attributes:
+        judges: whether its scores are judgements that are paid for: it asks for the wanted pairs
+            alone, combinations ask it last, and results tell what it took.
+        votes: whether several judges decide its scores, so that `trace` tells how far they differ.
+        uses_gold: whether the gold is what documents are matched with.
+        of_context: whether what it is given as a document is a whole context, all that was
+            retrieved down to a cut-off: then it decides about facts alone.
+        pool: the judged documents that are the gold instead.
+    """
+
+    name: str
+    members: tuple[BaseMatcher, ...]
+    judges: bool = False
+    votes: bool = False
+    uses_gold: bool = True
+    of_context: bool = False
+    pool: Pool | None = None
+
+    def of_members(self, change: Callable[[BaseMatcher], BaseMatcher]) -> Self:
+        """Of a combination the same with every member changed; any other matcher is itself."""
+        return self
+
+    def judging(self, **options: Any) -> Self:
+        """This matcher with these options of its judges, whichever it has."""
+        return self.of_members(lambda member: member.judging(**options))
+
+    def offline(self) -> Self:
+        """This matcher with judges that answer from their store alone, so that asking is free."""
+        return self.judging(dry_run=True, progress=False)
+
+    @property
+    def graders(self) -> tuple[Judge, ...]:
+        """The judges that it asks, or that its members ask."""
+        return tuple(judge for member in self.members for judge in member.graders)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What dry runs of its judges would have asked so far."""
+        return tuple(judge.plan for judge in self.graders)
+
+    def summary(self, tally: Tally) -> dict[str, Any]:
+        """What judging took, for a result; of a matcher that judges."""
+        return {"model": self.name, "cost": None, "currency": None, **plain(tally)}
+
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
+        """What a judge's store has for the documents of these queries; nothing is asked."""
+        items, members = [*items], reversed(self.members)  # of two that know a pair the first
+        return {pair: text for member in members for pair, text in member.said(items).items()}
+
+    def against_gold(self) -> BaseMatcher:
+        """This matcher as it is asked where there is gold for sure."""
+        return self  # type: ignore[return-value]  # as it is the base of that alone
+
+    def of_relevance(self, depth: int | None) -> BaseMatcher:
+        """This matcher as it judges how relevant documents are to questions, whatever the gold.
+
+        Args:
+            depth: how many documents of each list are judged; None for all.
+
+        Raises:
+            UsageError: it is no judge of that.
+        """
+        raise UsageError(
+            f"{self.name or type(self).__name__!r} is no LLM judge, and relevance is what one "
+            "judges",
+            field="relevance_match",
+            remedy="name llm",
+        )
+
+    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
+        """Whether these queries are judged without gold, so that a pool must be made first."""
+        return not self.uses_gold
+
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> BaseMatcher:
+        """The matcher with the pool of several runs over the same queries as gold.
+
+        Raises:
+            UsageError: this is no judge of relevance.
+        """
+        raise UsageError(f"{self.name!r} is no LLM judge, and a pool is what one judged")
+
+
+class BaseMatcher(Judging):
     """A matcher, with everything that one may also be able to do; derive from it to say so.
 
-    A subclass gives `scores`, of a question at a time, or `batch_trace`, of many at once.
+    A subclass gives `scores`, of a question at a time, or `trace`, of many at once. What only one
+    that judges can do stands in `Judging`.
 
     Attributes:
         threshold: the least score that counts as a match.
@@ -160,20 +234,12 @@ class BaseMatcher:
         top: the highest grade, of a matcher whose scores are grades; None if they are none.
         may_not_know: whether a score may be NaN, for one that could not be found out.
         asks: whether it asks a model or service, so that it is never used unasked.
-        judges: whether its scores are judgements that are paid for: it asks for the wanted pairs
-            alone, combinations ask it last, and results tell what it took.
-        votes: whether several judges decide its scores, so that `trace` tells how far they differ.
         tells_siblings: whether texts made from one template are told apart by what differs.
-        uses_gold: whether the gold is what documents are matched with.
-        of_context: whether what it is given as a document is a whole context, all that was
-            retrieved down to a cut-off: then it decides about facts alone.
-        pool: the judged documents that are the gold instead.
         tokenizer: what cuts texts into tokens, if anything does.
         vocabulary: the words of the evaluation's texts; None where nobody has said them.
         members: of a combination, in the order in which they are asked.
         places: of a combination: where each of them stands in the spec, from 0.
         inner: the object that this one adapts.
-        by_question: whether its class gives `scores`, and no `batch_trace`.
     """
 
     threshold: float = 1.0
@@ -184,26 +250,20 @@ class BaseMatcher:
     top: float | None = None
     may_not_know: bool = False
     asks: bool = False
-    judges: bool = False
-    votes: bool = False
     tells_siblings: bool = False
-    uses_gold: bool = True
-    of_context: bool = False
-    pool: Pool | None = None
     tokenizer: Tokenizer | None = None
     vocabulary: Vocabulary | None = None
     members: tuple[BaseMatcher, ...] = ()
     places: tuple[int, ...] = ()
     inner: Any = None
-    by_question: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         # It decides in another way than the method whose name it would inherit.
         if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
             cls.name = plugins.path_of(cls)
-        if not vars(cls).keys().isdisjoint({"scores", "batch_trace"}):
-            cls.by_question = "scores" in vars(cls)
+        if "scores" in vars(cls) and "trace" not in vars(cls):  # whatever the class above gives
+            cls.trace = BaseMatcher.trace  # type: ignore[method-assign]
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, Any]]:
@@ -212,12 +272,12 @@ class BaseMatcher:
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
-        while part := [*islice(items := iter(items), _AT_ONCE)]:
-            batch, masks = batch_of(part), [item.wanted.ravel() for item in part]
-            trace = self.batch_trace(batch, notes, np.concatenate(masks))
-            yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))
+        batch = batch_of(items := [*items])
+        wanted = np.concatenate([np.empty(0, bool), *(item.wanted.ravel() for item in items)])
+        trace = self.trace(batch, notes, wanted)
+        yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))
 
-    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """What it says of the pairs of a batch, question after question, documents down.
 
         Args:
@@ -225,35 +285,20 @@ class BaseMatcher:
             notes: it adds its counts and findings here.
             wanted: (p) the pairs that are asked for; the others may be anything.
         """
-        items = items_of(batch, wanted)
+        items, scores = items_of(batch, wanted), [np.empty(0)]
         waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
-
-        def handed_out() -> Iterator[MatchItem]:
-            for item in items:
-                waiting.append(item)
-                yield item
-
-        stream, scores = handed_out(), [np.empty(0)]
+        # Appending gives None, so that each item is let through once it waits.
+        stream = (item for item in items if not waiting.append(item))  # type: ignore[func-returns-value]
         for matrix in self.scores(stream, notes):
             if not waiting:
                 raise DataError(f"{self.class_name}.scores gave more answers than queries")
             scores.append(self._shaped(matrix, waiting.popleft()).ravel())
-        for _ in stream:  # what a matcher that stopped early has not even asked for
-            pass
-        if waiting:
+        if n_left := len(items) - len(scores) + 1:
             raise DataError(
-                f"{self.class_name}.scores left {len(waiting)} of {len(items)} queries unanswered; "
+                f"{self.class_name}.scores left {n_left} of {len(items)} queries unanswered; "
                 "it must yield one array for each"
             )
         return Trace(self, np.concatenate(scores), wanted)
-
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools | None = None) -> Trace:
-        """`batch_trace`; of a class that gives `scores` of its own, by these. None asks for all."""
-        if wanted is None:
-            wanted = np.ones(int(np.multiply(*shapes(batch)).sum()), bool)
-        if self.by_question:
-            return BaseMatcher.batch_trace(self, batch, notes, wanted)
-        return self.batch_trace(batch, notes, wanted)
 
     def _shaped(self, matrix: ArrayLike, item: MatchItem) -> Floats:
         """Scores as an array of its own: who gave them may use theirs again for the next query."""
@@ -276,9 +321,9 @@ class BaseMatcher:
         """
         return None
 
-    def siblings_together(self) -> BaseMatcher:
+    def siblings_together(self) -> Self:
         """This matcher without the rule by which it tells siblings; itself if it has none."""
-        return self
+        return self.of_members(lambda member: member.siblings_together())
 
     def siblings_apart(self) -> BaseMatcher | None:
         """This matcher, or one of its members, with the rule by which it tells siblings.
@@ -292,34 +337,25 @@ class BaseMatcher:
     def settings(self) -> dict[str, Any]:
         """What a result records: the method and every option, the tokenizer with its version."""
         matcher = self if self.inner is None else self.inner
-        settings: dict[str, Any] = {"method": self.name or plugins.path_of(type(matcher))}
-        for option, value in plugins.options(matcher).items():
-            is_tokenizer = isinstance(value, Tokenizer)
-            settings[option] = tokenizers.describe(value) if is_tokenizer else value
-        if not self.yes_or_no:
-            settings.setdefault("threshold", self.threshold)
-        return settings
-
-    def offline(self) -> Self:
-        """This matcher with judges that answer from their store alone, so that asking is free."""
-        return self.judging(dry_run=True, progress=False)
-
-    def judging(self, **options: Any) -> Self:
-        """This matcher with these options of its judges, whichever it has."""
-        return self
+        settings = {"method": self.name or plugins.path_of(type(matcher))} | {
+            option: tokenizers.describe(value) if isinstance(value, Tokenizer) else value
+            for option, value in plugins.options(matcher).items()
+        }
+        has_threshold = not self.yes_or_no and "threshold" not in settings
+        return settings | ({"threshold": self.threshold} if has_threshold else {})
 
     def for_run(self, name: str) -> Self:
         """This matcher for what one run retrieved; recorded scores differ from run to run."""
-        return self
+        return self.of_members(lambda member: member.for_run(name))
 
     @property
     def needs_vocabulary(self) -> bool:
         """Whether its scores depend on the words of the evaluation's texts, not yet said."""
-        return False
+        return any(map(attrgetter("needs_vocabulary"), self.members))
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """This matcher with the words of the evaluation's texts, where it looks at them."""
-        return self
+        return self.of_members(lambda member: member.knowing(vocabulary))
 
     def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> Self:
         """This matcher with the tokens of another one with the same tokenizer, where it can."""
@@ -337,8 +373,6 @@ class BaseMatcher:
         """What makes a document no match that its score does not tell; empty for nothing."""
         return ""
 
-    # -- judging -----------------------------------------------------------------------------
-
     def check(self, notes: Notes) -> None:
         """Refuse what was noted of all questions, once they have passed.
 
@@ -348,65 +382,6 @@ class BaseMatcher:
         for member in self.members:
             member.check(notes)
 
-    def summary(self, tally: Tally) -> dict[str, Any]:
-        """What judging took, for a result; of a matcher that judges."""
-        return {"model": self.name, "cost": None, "currency": None, **plain(tally)}
-
-    @property
-    def graders(self) -> tuple[Judge, ...]:
-        """The judges that it asks itself; its members have their own."""
-        return ()
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """What dry runs of its judges would have asked so far."""
-        return tuple(plan for member in self.members for plan in member.plans)
-
-    def said(self, items: Iterable[MatchItem]) -> Sayings:
-        """What a judge's store has for the documents of these queries; nothing is asked."""
-        return {}
-
-    def against_gold(self) -> BaseMatcher:
-        """This matcher as it is asked where there is gold for sure."""
-        return self
-
-    def of_relevance(self, depth: int | None) -> BaseMatcher:
-        """This matcher as it judges how relevant documents are to questions, whatever the gold.
-
-        Args:
-            depth: how many documents of each list are judged; None for all.
-
-        Raises:
-            UsageError: it is no judge of that.
-        """
-        raise UsageError(
-            f"{self.name or self.class_name!r} is no LLM judge, and relevance is what one judges",
-            field="relevance_match",
-            remedy="name llm",
-        )
-
-    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
-        """Whether these queries are judged without gold, so that a pool must be made first."""
-        return not self.uses_gold
-
-    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> BaseMatcher:
-        """The matcher with the pool of several runs over the same queries as gold.
-
-        Raises:
-            UsageError: this is no judge of relevance.
-        """
-        raise UsageError(f"{self.name!r} is no LLM judge, and a pool is what one judged")
-
-    def with_gold(self, item: MatchItem) -> MatchItem:
-        """The query with the gold that it is matched with: its own, or the pool's documents."""
-        return item
-
-    def graded(self, table: MatchTable, items: Iterable[MatchItem]) -> MatchTable:
-        """The match table of these queries (`with_gold`) with the grades of their gold."""
-        return table
-
-    # -- being made --------------------------------------------------------------------------
-
     @property
     def class_name(self) -> str:
         """For messages about what it gave."""
@@ -414,8 +389,12 @@ class BaseMatcher:
 
     def __getstate__(self) -> dict[str, Any]:
         # What it has read so far stays here: another process reads its own texts.
-        names = (name for name in vars(self) if not _is_cached(type(self), name))
-        return {name: vars(self)[name] for name in names}
+        kind, state = type(self), vars(self).items()
+        return {
+            name: value
+            for name, value in state
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
 
     def __post_init__(self) -> None:
         plugins.check_options(self)
@@ -424,10 +403,6 @@ class BaseMatcher:
         """Set what follows from the options while a frozen dataclass is being made."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-
-def _is_cached(kind: type, name: str) -> bool:
-    return isinstance(getattr(kind, name, None), cached_property)
 
 
 class IdsMatcher(BaseMatcher):

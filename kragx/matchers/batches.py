@@ -130,7 +130,7 @@ class BatchMatcher(BaseMatcher):
         """Why a gold text can match nothing, and what would match it."""
         raise NotImplementedError
 
-    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """The scores of all documents and gold texts of a batch; 0 for targets without text."""
         every = Targets.of(batch.golds)
         targets = with_texts(self, batch, every)

@@ -7,7 +7,7 @@ what it decided (`kragx.matchers.reasons`); nothing of that is kept otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -15,14 +15,13 @@ import numpy as np
 
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs
-from kragx.matchers.base import BaseMatcher, Sayings, Trace
-from kragx.matchers.items import MatchItem, Targets
+from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally
-    from kragx.matchers.vocabulary import Vocabulary
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")
@@ -84,43 +83,18 @@ class CombinedMatcher(BaseMatcher):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the matchers in order, with their limits."""
-        settings: dict[str, Any] = {"method": self.kind, "of": []}
-        for step in self.steps:
-            options = dict(step.matcher.settings)
-            if self.kind == "cascade" and step is not self.steps[-1]:
-                options.pop("threshold", None)
-                limits = {"accept": step.accept, "reject": step.reject}
-                options |= {name: limit for name, limit in limits.items() if limit is not None}
-            settings["of"].append(options)
-        if not self.yes_or_no:
-            settings["threshold"] = settings["of"][-1].pop("threshold")
-        return settings
+        members = [dict(member.settings) for member in self.members]
+        for step, options in zip(self.steps[:-1] if self.kind == "cascade" else (), members):
+            options.pop("threshold", None)
+            limits = {"accept": step.accept, "reject": step.reject}
+            options |= {name: limit for name, limit in limits.items() if limit is not None}
+        threshold = {} if self.yes_or_no else {"threshold": members[-1].pop("threshold")}
+        return {"method": self.kind, "of": members, **threshold}
 
-    def _each(self, change: Callable[[BaseMatcher], BaseMatcher]) -> Self:
+    def of_members(self, change: Callable[[BaseMatcher], BaseMatcher]) -> Self:
         """The same with every member changed."""
         steps = (replace(step, matcher=change(step.matcher)) for step in self.steps)
         return replace(self, steps=tuple(steps))
-
-    def judging(self, **options: Any) -> Self:
-        """The same with every member's judges."""
-        return self._each(lambda member: member.judging(**options))
-
-    def for_run(self, name: str) -> Self:
-        """The same with every member for this run."""
-        return self._each(lambda member: member.for_run(name))
-
-    def siblings_together(self) -> Self:
-        """The same with every member's rule switched off."""
-        return self._each(lambda member: member.siblings_together())
-
-    @property
-    def needs_vocabulary(self) -> bool:
-        """Whether a member does."""
-        return any(member.needs_vocabulary for member in self.members)
-
-    def knowing(self, vocabulary: Vocabulary) -> Self:
-        """The same with every member's."""
-        return self._each(lambda member: member.knowing(vocabulary))
 
     def profile_for(self, profile: Profile) -> Profile:
         """A cascade that filters has scores; what the others give is yes or no."""
@@ -131,95 +105,82 @@ class CombinedMatcher(BaseMatcher):
         judge = next(member for member in self.members if member.judges)
         return {**judge.summary(tally), "n_calls_saved": tally.n_calls_saved}
 
-    def said(self, items: Iterable[MatchItem]) -> Sayings:
-        """What the judges among the members have said."""
-        items = list(items)
-        return {
-            pair: grade
-            for member in reversed(self.members)
-            for pair, grade in member.said(items).items()
-        }
-
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
         """What the members say by texts alone; what is left to another one is no match."""
-        of_members = [step.matcher.pair_scores(docs, golds) for step in self.steps]
-        scores = [member for member in of_members if member is not None]
-        if not scores or (self.kind == "all" and len(scores) < len(of_members)):
+        scores_of = {step.place: step.matcher.pair_scores(docs, golds) for step in self.steps}
+        is_known = (scores is not None for scores in scores_of.values())
+        if not (all(is_known) if self.kind == "all" else any(is_known)):
             return None
-        decision = _Decision(self, np.ones(len(docs), bool))
-        for step, of_member in zip(self.steps, of_members):
-            if of_member is not None:
-                decision.take(step, Trace(step.matcher, of_member, decision.open))
-            elif self.kind == "cascade":  # whoever is asked here decides all that is open
-                break
-        return decision.trace().scores
 
-    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+        def ask(step: Step, open_: Bools) -> Trace | None:
+            scores = scores_of[step.place]
+            return None if scores is None else Trace(step.matcher, scores, open_)
+
+        return self._decided(np.ones(len(docs), bool), ask).scores
+
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """1, 0 and NaN, and what each member was asked; pairs that are not wanted are 0."""
-        decision = _Decision(self, wanted)
-        for step in self.steps:
+
+        def ask(step: Step, open_: Bools) -> Trace:
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _n_spared(batch, wanted, decision.open)
-            decision.take(step, step.matcher.trace(batch, notes, decision.open))
-        return decision.trace()
+                notes.judging.n_calls_saved += _n_spared(batch, wanted, open_)
+            return step.matcher.trace(batch, notes, open_)
+
+        return self._decided(wanted, ask)
+
+    def _decided(self, wanted: Bools, ask: Callable[[Step, Bools], Trace | None]) -> Trace:
+        """What the members decide of the wanted pairs, one after another.
+
+        Args:
+            wanted: the pairs that are asked for.
+            ask: gives what a member says of the pairs that are open; None if it says nothing.
+        """
+        open_, scores, members = wanted, np.zeros(len(wanted)), list[Trace]()
+        unknown, pending, disputed = np.zeros((3, len(wanted)), bool)
+        for step in self.steps:
+            if (trace := ask(step, open_)) is None:
+                if self.kind == "cascade":  # whoever is asked here decides all that is open
+                    break
+                continue
+            last = step is self.steps[-1]
+            accept = step.matcher.threshold if last else step.accept
+            match, rejected, missing, by_vote = (
+                verdict & open_ for verdict in _verdicts(trace, accept, step.reject)
+            )
+            keeps_scores = last and not self.yes_or_no
+            scores = np.where(open_, trace.scores if keeps_scores else match, scores)
+            unknown |= missing
+            if self.kind == "all":  # one that does not match decides
+                unknown &= ~(open_ & ~missing & ~match) if last else ~rejected
+            disputed |= by_vote
+            # The members of `any` and `all`, the last of a cascade and combinations say yes or no.
+            yes_or_no = last or self.kind != "cascade" or step.matcher.members
+            members.append(replace(trace, limits=None if yes_or_no else (step.accept, step.reject)))
+            open_ = open_ & ~match & ~rejected
+            if trace.pending is not None:
+                pending |= trace.pending
+                open_ &= ~trace.pending
+        if self.kind == "any":  # one that matches decides
+            unknown &= scores == 0
+        scores[unknown] = np.nan
+        low, high = (np.where(disputed, vote, scores) for vote in (0.0, 1.0))
+        reach = (low, high) if self.votes else None
+        return Trace(self, scores, wanted, None, tuple(members), pending, reach)
 
 
-class _Decision:
-    """What the members of a combination have decided of the wanted pairs, one after another.
-
-    Attributes:
-        open: the pairs that the next member is asked for.
-    """
-
-    def __init__(self, matcher: CombinedMatcher, mask: Bools) -> None:
-        self._matcher, self._wanted = matcher, mask
-        self.open: Bools = mask
-        self._scores = np.zeros(len(mask))
-        self._unknown, self._pending, self._disputed = np.zeros((3, len(mask)), bool)
-        self._members: list[Trace] = []
-
-    def take(self, step: Step, trace: Trace) -> None:
-        """Take what the next member says of the open pairs."""
-        kind, rest = self._matcher.kind, self.open
-        last = step is self._matcher.steps[-1]
-        accept, reject = (
-            np.nan if limit is None else limit  # nothing is at or above NaN, or below it
-            for limit in (step.matcher.threshold if last else step.accept, step.reject)
-        )
-        missing = np.isnan(trace.scores) & rest
-        self._unknown |= missing
-        match, rejected = (trace.scores >= accept) & rest, (trace.scores < reject) & rest
-        if last and not self._matcher.yes_or_no:
-            self._scores[rest] = trace.scores[rest]
-        else:
-            self._scores[match] = 1.0
-        if kind == "all":  # one that does not match decides
-            self._unknown &= ~(rest & ~missing & ~match) if last else ~rejected
-        if trace.reach is not None:
-            low, high = trace.reach
-            by_vote = ((low >= accept) != (high >= accept)) | ((low < reject) != (high < reject))
-            self._disputed |= by_vote & rest
-        # The members of `any` and `all`, the last of a cascade and combinations say yes or no.
-        yes_or_no = last or kind != "cascade" or step.matcher.members
-        limits = None if yes_or_no else (step.accept, step.reject)
-        self._members.append(replace(trace, limits=limits))
-        self.open = rest & ~match & ~rejected
-        if trace.pending is not None:
-            self.open &= ~trace.pending
-            self._pending |= trace.pending
-
-    def trace(self) -> Trace:
-        """What is decided, once all were asked."""
-        scores, reach = self._scores, None
-        if self._matcher.kind == "any":  # one that matches decides
-            self._unknown &= scores == 0
-        scores[self._unknown] = np.nan
-        if self._matcher.votes:  # what hangs on a vote may become a match, or none
-            reach = np.where(self._disputed, 0.0, scores), np.where(self._disputed, 1.0, scores)
-        members, pending = tuple(self._members), self._pending
-        return Trace(
-            self._matcher, scores, self._wanted, members=members, pending=pending, reach=reach
-        )
+def _verdicts(
+    trace: Trace, accept: float | None, reject: float | None
+) -> tuple[Bools, Bools, Bools, Bools]:
+    """Which pairs match, which are ruled out, which are not known, and which hang on a vote."""
+    low, high = trace.reach or (trace.scores, trace.scores)
+    match, rejected, hangs = np.zeros((3, len(trace.scores)), bool)
+    if accept is not None:
+        match = trace.scores >= accept
+        hangs = (low >= accept) != (high >= accept)
+    if reject is not None:
+        rejected = trace.scores < reject
+        hangs = hangs | ((low < reject) != (high < reject))
+    return match, rejected, np.isnan(trace.scores), hangs
 
 
 def _n_spared(batch: Batch, mask: Bools, open_: Bools) -> int:

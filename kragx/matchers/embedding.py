@@ -19,7 +19,7 @@ from kragx.errors import UsageError, shorten
 from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
 from kragx.matchers.options import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.metrics import Bools, Floats
-from kragx.plugins import Read, fitting, is_text, optional, whole
+from kragx.plugins import fitting, is_text, optional, whole
 
 if TYPE_CHECKING:
     from kragx.data.vectors import Vectors
@@ -33,12 +33,6 @@ _SAYS = (
     *("query_instruction", "embed_instruction", "task_type"),
 )
 """What an object may say of itself besides its model on which vectors depend."""
-
-
-def _if_given(kinds: Any, name: str) -> Read:
-    return optional(
-        fitting(lambda value: isinstance(value, kinds), f"{name} is expected, not {{!r}}")
-    )
 
 
 @dataclass(frozen=True)
@@ -68,9 +62,25 @@ class EmbeddingMatcher(BatchMatcher):
 
     embeddings: Any = None
     threshold: Any = None
-    args: Annotated[Mapping[str, Any] | None, _if_given(Mapping, "a mapping of arguments")] = None
+    args: Annotated[
+        Mapping[str, Any] | None,
+        optional(
+            fitting(
+                lambda args: isinstance(args, Mapping),
+                "a mapping of arguments is expected, not {!r}",
+            )
+        ),
+    ] = None
     batch_size: Annotated[int, whole(1)] = 64
-    cache: Annotated[str | Path | None, _if_given((str, Path), "the path of a file")] = None
+    cache: Annotated[
+        str | Path | None,
+        optional(
+            fitting(
+                lambda path: isinstance(path, (str, Path)),
+                "the path of a file is expected, not {!r}",
+            )
+        ),
+    ] = None
     model: Annotated[str | None, optional(fitting(is_text, "a name is expected, not {!r}"))] = None
     embed_as: EmbedAs = "documents"
     normalised: bool = True
@@ -236,27 +246,11 @@ class EmbeddingMatcher(BatchMatcher):
 
 
 def _embeds(value: object) -> bool:
-    names = ("embed_documents", "aembed_documents")
-    return not isinstance(value, type) and any(
-        callable(getattr(value, name, None)) for name in names
-    )
+    return not isinstance(value, type) and callable(getattr(value, "embed_documents", None))
 
 
 def _embedded(embeddings: Any, texts: list[str], embed_as: EmbedAs) -> Sequence[Sequence[float]]:
-    """Ask for the vectors of a batch, of a class that is asynchronous alone as well."""
-    one_by_one = embed_as == "queries"
-    name = "embed_query" if one_by_one else "embed_documents"
-    later = getattr(embeddings, f"a{name}", None)
-    if later is None or hasattr(embeddings, name):
-        ask = getattr(embeddings, name)
-        try:
-            return [ask(text) for text in texts] if one_by_one else ask(texts)
-        except NotImplementedError:  # langchain-core requires it of asynchronous ones as well
-            if later is None:
-                raise
-    from kragx.loop import run_sync
-
-    async def awaited() -> Sequence[Sequence[float]]:
-        return [await later(text) for text in texts] if one_by_one else await later(texts)
-
-    return run_sync(awaited)
+    """Ask for the vectors of a batch."""
+    if embed_as == "queries":
+        return [embeddings.embed_query(text) for text in texts]
+    return embeddings.embed_documents(texts)  # type: ignore[no-any-return]

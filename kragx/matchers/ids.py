@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, islice, repeat
+from itertools import chain, compress, repeat
 from numbers import Integral
 from typing import Annotated, Any, Self
 
@@ -15,12 +15,12 @@ from kragx.data import look_alikes, told_apart, value_at
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.lists import Lists
-from kragx.data.stretches import ranges, starts
+from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError
 from kragx.matchers.base import IdsMatcher, Trace
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Finding, Notes
-from kragx.metrics import Bools, Ints
+from kragx.metrics import Bools
 from kragx.plugins import fitting, is_text, optional
 from kragx.printing import phrase
 
@@ -43,13 +43,16 @@ class Alike(Finding):
     def problem(self) -> str:
         """How many there are."""
         n, names = self.counts["queries"], self.example
-        ids = told_apart(names["gold"], names["id"])
         return phrase(
             "ids of gold and documents that only look equal in 1 question: {example}"
             if n == 1
             else "ids of gold and documents that only look equal in {n} questions: {example}",
             n=n,
-            example=phrase("in {query!r} {ids}", query=names["query"], ids=ids),
+            example=phrase(
+                "in {query!r} {ids}",
+                query=names["query"],
+                ids=told_apart(names["gold"], names["id"]),
+            ),
         )
 
 
@@ -128,53 +131,62 @@ class IdMatcher(IdsMatcher):
     gold_id_key: IdKey = None
     name = "id"
 
-    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """1 where the ids are equal, else 0; note those that only look so, or none are."""
         targets = Targets.of(batch.golds)
-        n_docs, n_targets = batch.docs.texts.n_texts, targets.entries.texts.n_texts
-        is_compared: Bools = (n_docs > 0) & (n_targets > 0)
+        docs, golds = batch.docs.texts, targets.entries.texts
+        is_compared: Bools = (docs.n_texts > 0) & (golds.n_texts > 0)
         doc_ids = self._doc_ids(batch, is_compared)
         target_ids = self._target_ids(batch, targets, is_compared)
-        numbers: dict[Any, int] = {
-            name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name
-        }
-        docs, golds = (
-            np.fromiter(map(numbers.get, ids, repeat(nobody)), np.int64, len(ids))
+        number_of = {name: number for number, name in enumerate({*target_ids} - {None})}
+        of_docs, of_targets = (  # who has no id has a number of which there is no other
+            np.fromiter(map(number_of.get, ids, repeat(nobody)), np.int64, len(ids))
             for ids, nobody in ((doc_ids, -1), (target_ids, -2))
         )
-        scores = np.zeros(int((n_docs * n_targets).sum()))
-        scores[_equal(docs, golds, n_docs, n_targets)] = 1.0
+        doc, target = of_pairs(docs.n_texts, golds.n_texts)
+        is_same = of_docs[doc] == of_targets[target]
         finding = notes.finding(self.settings, APART, Apart)
-        if scores.any():
+        if is_same.any():
             finding.meet()
-        query_of_doc, query_of_target = batch.docs.texts.of_text, targets.entries.texts.of_text
         if not finding.met and is_compared.any():
-            of_docs = [*compress(doc_ids, is_compared[query_of_doc].tolist())]
-            of_golds = [*filter(None, compress(target_ids, is_compared[query_of_target].tolist()))]
+            of_docs_compared = [*compress(doc_ids, is_compared[docs.of_text].tolist())]
+            of_golds = [*filter(None, compress(target_ids, is_compared[golds.of_text].tolist()))]
             first = int(is_compared.argmax())
-            metadata = batch.docs.metadata and batch.docs.metadata[batch.docs.texts.starts[first]]
-            example = {"query": batch.query_ids[first], "id": of_docs[0] or ""}
-            example |= {"keys": _keys(metadata or {}), "gold": of_golds[0]}
-            ids = {*of_golds}, {*filter(None, of_docs)}
+            names = _names((batch.docs.metadata and batch.docs.metadata[docs.starts[first]]) or {})
+            example = {"query": batch.query_ids[first], "id": of_docs_compared[0] or ""}
+            example |= {"keys": f" (it has: {names})" if names else "", "gold": of_golds[0]}
+            ids = {*of_golds}, {*filter(None, of_docs_compared)}
             finding.merge(Apart(Counter(queries=int(is_compared.sum())), example, *ids))
-        if not _is_plain("".join(filter(None, chain(doc_ids, target_ids)))):
-            sides = zip(
-                _by_query(doc_ids, n_docs),
-                _by_query(target_ids, n_targets),
-                _by_query(targets.gold.tolist(), n_targets),
-            )
-            for query, (of_query, golds_of, positions) in enumerate(sides):
-                missed = _not_found(of_query, golds_of, positions)
-                alike = look_alikes(missed, [*filter(None, of_query)])
-                notes[ALIKE] += bool(alike)
-                if alike:
-                    finding.meet()  # it is said by itself
-                    gold_id, doc_id = [*alike.items()][-1]
-                    names = {"query": batch.query_ids[query], "gold": gold_id, "id": doc_id}
-                    notes.finding(self.settings, ALIKE, Alike).merge(
-                        Alike(Counter(queries=1), names)
-                    )
-        return Trace(self, scores, wanted)
+        # As a rule no id can be another one to the eye.
+        letters = "".join(filter(None, chain(doc_ids, target_ids)))
+        if letters.split() not in ([], [letters]) or not unicodedata.is_normalized("NFC", letters):
+            self._note_alike(batch, targets, doc_ids, target_ids, notes)
+        return Trace(self, is_same.astype(np.float64), wanted)
+
+    def _note_alike(
+        self,
+        batch: Batch,
+        targets: Targets,
+        doc_ids: Sequence[str | None],
+        target_ids: Sequence[str | None],
+        notes: Notes,
+    ) -> None:
+        """Note the questions with an id that nobody retrieved, but for one that looks the same."""
+        docs, golds, gold_of = batch.docs.texts, targets.entries.texts, targets.gold.tolist()
+        for query, query_id in enumerate(batch.query_ids):
+            retrieved = dict.fromkeys(filter(None, doc_ids[_places(docs, query)]))
+            places = _places(golds, query)
+            ids = [*zip(target_ids[places], gold_of[places])]
+            hits = {gold for target_id, gold in ids if target_id in retrieved}
+            missed = (target_id for target_id, gold in ids if target_id and gold not in hits)
+            alike = look_alikes(missed, retrieved)
+            notes[ALIKE] += bool(alike)
+            if alike:
+                notes.finding(self.settings, APART, Apart).meet()  # it is said by itself
+                gold_id, doc_id = [*alike.items()][-1]
+                example = {"query": query_id, "gold": gold_id, "id": doc_id}
+                finding = notes.finding(self.settings, ALIKE, Alike)
+                finding.merge(Alike(Counter(queries=1), example))
 
     def check(self, notes: Notes) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
@@ -186,7 +198,8 @@ class IdMatcher(IdsMatcher):
         texts = batch.docs.texts
         paths = _OWN if self.id_key is None else (self.id_key,)
         ids = _ids(batch.docs, paths, is_compared, lambda row: _place(batch, texts, row, "rank"))
-        for row in _rows_without_id(ids, is_compared[texts.of_text]):
+        needs = is_compared[texts.of_text].tolist() if None in ids else ()
+        for row in (row for row, is_needed in enumerate(needs) if is_needed and ids[row] is None):
             names = _names((batch.docs.metadata and batch.docs.metadata[row]) or {})
             raise DataError(
                 phrase(
@@ -235,34 +248,6 @@ class IdMatcher(IdsMatcher):
         return ids
 
 
-def _equal(docs: Ints, targets: Ints, n_docs: Ints, n_targets: Ints) -> Ints:
-    """The places of the pairs whose numbers are equal, as `of_pairs` has them.
-
-    Args:
-        docs: the number of each document's id; below 0 of one that is no target's.
-        targets: the same of targets.
-        n_docs: how many documents each query has.
-        n_targets: how many targets.
-    """
-    n_ids = int(targets.max(initial=0)) + 1
-    query_of_doc, query_of_target = (np.repeat(np.arange(len(n)), n) for n in (n_docs, n_targets))
-    known, place = (docs >= 0).nonzero()[0], (targets >= 0).nonzero()[0]
-    keys = query_of_target[place] * n_ids + targets[place]
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    sought = query_of_doc[known] * n_ids + docs[known]
-    first = np.searchsorted(keys, sought)
-    met = (first < len(keys)).nonzero()[0]
-    met = met[keys[first[met]] == sought[met]]
-    known, first = known[met], first[met]
-    times = np.searchsorted(keys, sought[met], side="right") - first  # alternatives may be alike
-    query = np.repeat(query_of_doc[known], times)
-    row = np.repeat(known, times) - starts(n_docs)[query]
-    column = place[order[ranges(first, times)]] - starts(n_targets)[query]
-    places: Ints = starts(n_docs * n_targets)[query] + row * n_targets[query] + column
-    return places
-
-
 _is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 
@@ -277,40 +262,10 @@ def _names(metadata: Mapping[str, Any]) -> str:
     return ", ".join(sorted(map(str, metadata))[:8])
 
 
-def _keys(metadata: Mapping[str, Any]) -> str:
-    """The same in brackets."""
-    names = _names(metadata)
-    return f" (it has: {names})" if names else ""
-
-
-def _is_plain(ids: str) -> bool:
-    """Whether no id of some, written one behind the other, can be another one to the eye."""
-    return ids.split() in ([], [ids]) and unicodedata.is_normalized("NFC", ids)
-
-
-def _by_query(values: Sequence[Any], lengths: Ints) -> Iterator[list[Any]]:
-    """The values of each query."""
-    stream = iter(values)
-    return ([*islice(stream, n)] for n in lengths.tolist())
-
-
-def _rows_without_id(ids: Sequence[str | None], is_needed: Bools) -> Iterator[int]:
-    """The rows of those that need an id and have none."""
-    if None in ids:
-        for row, (doc_id, needs) in enumerate(zip(ids, is_needed.tolist())):
-            if needs and doc_id is None:
-                yield row
-
-
-def _not_found(
-    docs: Sequence[str | None], targets: Sequence[str | None], gold: Sequence[int]
-) -> Iterator[str]:
-    """The ids of gold items of which no id was retrieved; `gold` says of which item each is."""
-    retrieved = set(docs)
-    hits = {position for target, position in zip(targets, gold) if target in retrieved}
-    for target, position in zip(targets, gold):
-        if target is not None and position not in hits:
-            yield target
+def _places(texts: Lists, query: int) -> slice:
+    """Where what a query has stands among that of all."""
+    first = int(texts.starts[query])
+    return slice(first, first + int(texts.n_texts[query]))
 
 
 def _ids(
@@ -323,7 +278,10 @@ def _ids(
     """
     nothing = [None] * len(entries.texts.numbers)
     own_ids = nothing if entries.ids is None else entries.ids
-    if paths[0] == "id" and (entries.are_distinct or all(map(_is_filled, own_ids))):
+    are_own = paths[0] == "id" and (
+        entries.are_distinct or all(isinstance(name, str) and name.strip() for name in own_ids)
+    )
+    if are_own:
         return own_ids
     metadata = nothing if entries.metadata is None else entries.metadata
     needs = is_compared[entries.texts.of_text].tolist()
@@ -336,10 +294,6 @@ def _ids(
         except DataError as error:
             raise error.within(path=place(row)) from None
     return ids
-
-
-def _is_filled(value: str | None) -> bool:
-    return isinstance(value, str) and value.strip() != ""
 
 
 def _as_id(path: str, value: object) -> str | None:

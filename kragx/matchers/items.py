@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count, repeat
 from threading import local
 from typing import Any, Self
 
@@ -61,11 +61,14 @@ class MatchItem(RankedList):
     @cached_property
     def targets(self) -> tuple[Target, ...]:
         """Each gold item, before its alternatives; made for those who look at them."""
-        targets: list[Target] = []
-        for position, gold in enumerate(self.query.gold):
-            sources: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-            targets += (Target(position, doc.id, doc.text, doc.metadata) for doc in sources)
-        return tuple(targets)
+        sides: Iterator[tuple[Gold | Doc, ...]] = (
+            (gold, *gold.alternatives) for gold in self.query.gold
+        )
+        return tuple(
+            Target(position, doc.id, doc.text, doc.metadata)
+            for position, docs in enumerate(sides)
+            for doc in docs
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -167,18 +170,16 @@ class Targets:
     @classmethod
     def of(cls, golds: Entries) -> Self:
         """Those of gold items."""
+        texts = golds.texts
         if golds.alternatives is None:
-            return cls(golds, np.arange(len(golds.texts.numbers)))
-        targets: list[Any] = []
-        gold: list[int] = []
-        flat = chain.from_iterable(golds.golds())
-        for position, item in enumerate(flat):
-            doc = Doc(item.id, item.text, item.metadata)
-            targets += (doc, *item.alternatives)
-            gold += [position] * (1 + len(item.alternatives))
-        of_query = golds.texts.of_text[gold] if gold else np.empty(0, np.int64)
-        n_targets = np.bincount(of_query, minlength=len(golds.texts))
-        return cls(Entries.of(targets, n_targets.tolist(), "score"), np.array(gold, np.int64))
+            return cls(golds, np.arange(len(texts.numbers)))
+        docs = (
+            (Doc(item.id, item.text, item.metadata), *item.alternatives)
+            for item in chain.from_iterable(golds.golds())
+        )
+        gold = np.repeat(np.arange(len(texts.numbers)), n_of_golds(golds))
+        n_targets = np.bincount(texts.of_text[gold], minlength=len(texts)).tolist()
+        return cls(Entries.of([*chain.from_iterable(docs)], n_targets, "score"), gold)
 
     def where(self, is_kept: Bools) -> Self:
         """Some of them; nothing but their texts is kept."""
@@ -187,18 +188,20 @@ class Targets:
 
 def n_of_golds(golds: Entries) -> Ints:
     """How many targets each gold item is: itself and its alternatives."""
-    if golds.alternatives is None:
-        return np.ones(len(golds.texts.numbers), np.int64)
-    return 1 + np.fromiter(map(len, golds.alternatives), np.int64, len(golds.alternatives))
+    n = len(golds.texts.numbers)
+    return 1 + np.fromiter(map(len, golds.alternatives or repeat((), n)), np.int64, n)
 
 
 def shapes(batch: Batch) -> tuple[Ints, Ints]:
     """How many documents each query of a batch has, and how many targets they may match."""
     golds = batch.golds.texts
-    if batch.golds.alternatives is None:
-        return batch.docs.texts.n_texts, golds.n_texts
     n_targets = np.bincount(golds.of_text, n_of_golds(batch.golds), len(golds)).astype(np.int64)
     return batch.docs.texts.n_texts, n_targets
+
+
+def every_pair(batch: Batch) -> Bools:
+    """All pairs of a batch, as those that are asked for."""
+    return np.ones(int(np.multiply(*shapes(batch)).sum()), bool)
 
 
 # -- repeated documents ----------------------------------------------------------------------------
@@ -215,54 +218,36 @@ _HERE = _OfThread()
 
 
 def repeated(docs: Entries) -> Bools:
-    """Whether each document of each list stood earlier in it, one list after the other.
-
-    It is the same one by id, or without an id by its normalised text.
-    """
-    if docs.are_distinct:
-        return np.zeros(len(docs.texts.numbers), bool)
-    numbers = _normal_numbers(docs)
-    if docs.ids is None:
-        places = docs.texts.of_text * (int(numbers.max(initial=0)) + 1) + numbers
-        is_again = docs.texts.numbers >= 0
-        is_again[np.unique(places, return_index=True)[1]] = False  # where each stands first
-        return is_again
-    # A text is known by its number, which is no id; without text and id nothing can be the same.
-    of_texts: list[int | None] = [None if n < 0 else n for n in numbers.tolist()]
-    identities = [
-        of_text if doc_id is None else doc_id for doc_id, of_text in zip(docs.ids, of_texts)
-    ]
-    keys = [*zip(docs.texts.of_text.tolist(), identities)]
-    if len({*keys}) == len(keys):  # as a rule
-        return np.zeros(len(keys), bool)
-    earlier = set[tuple[int, int | str | None]]()
-    flags: list[bool] = []
-    for key in keys:
-        flags.append(key[1] is not None and key in earlier)
-        earlier.add(key)
-    return np.array(flags, bool)
+    """Whether each document of each list stood earlier in it, one list after the other."""
+    is_again: Bools = first_same(docs) != np.arange(len(docs.texts.numbers))
+    return is_again
 
 
 def first_same(docs: Entries) -> Ints:
-    """The first document of its list that each document is the same as, as `repeated` tells it."""
+    """The first document of its list that each document is the same as.
+
+    It is the same one by id, or without an id by its normalised text.
+    """
     places = np.arange(len(docs.texts.numbers))
-    if docs.are_distinct or not repeated(docs).any():
+    if docs.are_distinct:
         return places
-    query, numbers = docs.texts.of_text.tolist(), _normal_numbers(docs).tolist()
-    ids = docs.ids or [None] * len(numbers)
-    first: dict[tuple[int, int | str], int] = {}
-    for place, (row, number, doc_id) in enumerate(zip(query, numbers, ids)):
-        identity = number if doc_id is None else doc_id
-        if identity != NO_TEXT:
-            places[place] = first.setdefault((row, identity), place)
-    return places
+    identities = _identities(docs)
+    keys = docs.texts.of_text * (int(identities.max(initial=0)) + 1) + identities
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    # Without text and id nothing can be the same.
+    return np.where(identities < 0, places, first[group])
 
 
-def _normal_numbers(docs: Entries) -> Ints:
-    """The text of each document by number, the same for texts with one normal form."""
-    forms = _HERE.normal_forms
-    forms.make_room()
-    has_text = docs.texts.numbers >= 0
+def _identities(docs: Entries) -> Ints:
+    """Each document's id by number, or without one its text, the same for one normal form."""
     numbers = docs.texts.numbers.copy()
-    numbers[has_text] = forms.of(docs.texts.known, numbers[has_text])
-    return numbers
+    ids = docs.ids or [None] * len(numbers)
+    number_of_id = dict(zip(dict.fromkeys(ids), count()))
+    identities = np.fromiter(map(number_of_id.__getitem__, ids), np.int64, len(ids))
+    has_no_id = identities == number_of_id.get(None, NO_TEXT)
+    if has_no_id.any():
+        forms, is_text = _HERE.normal_forms, has_no_id & (numbers >= 0)
+        forms.make_room()
+        numbers[is_text] = len(number_of_id) + forms.of(docs.texts.known, numbers[is_text])
+        identities[has_no_id] = numbers[has_no_id]
+    return identities

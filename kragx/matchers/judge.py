@@ -1,21 +1,26 @@
-"""The `llm` matcher: a judge's grade as the score of a document and a gold text."""
+"""Matchers that ask an LLM judge: `llm` for grades of documents, `nuggets` for facts in a context.
+
+And the pool of what was judged, which is the gold where there is none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
 from kragx.data import Gold, normalise
 from kragx.data.batch import Batch
-from kragx.data.stretches import parts, starts
+from kragx.data.stretches import starts
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Sayings, Trace
+from kragx.matchers.base import BaseMatcher, OnMatch, Sayings, Trace
 from kragx.matchers.batches import with_texts
-from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
-from kragx.matchers.matching import missing_ids_error
+from kragx.matchers.items import MatchItem, Targets, TextlessError, every_pair, items_of, shapes
+from kragx.matchers.matching import match, missing_ids_error
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Votes
 from kragx.plain import plain
@@ -24,13 +29,12 @@ from kragx.printing import joined, phrase
 
 if TYPE_CHECKING:
     from kragx.judging import Grader, Judge, Judgement, Question
-    from kragx.judging.budget import Plan
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
 
 Mode = Literal["auto", "support", "relevance"]
 
-# Pairs judged in one go: enough to keep every worker busy, few enough to hold in memory.
+# Questions judged in one go: enough to keep every worker busy, few enough to hold in memory.
 _BATCH = 4096
 
 
@@ -111,13 +115,15 @@ class JudgeMatcher(BaseMatcher):
         if "budget" in options:
             options["budget"] = self.judge.budget.with_limits(options["budget"])
         judge = self.judge.with_options(**options)
-        return self if judge is self.judge else replace(self, judge=judge)
+        twin = copy(self)  # which keeps the pool
+        twin._set(judge=judge)
+        return self if judge is self.judge else twin
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
         return replace(self, mode="support")
 
-    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """Grades of the wanted pairs, and which of them a batch of the judge has yet to give.
 
         The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.
@@ -125,92 +131,53 @@ class JudgeMatcher(BaseMatcher):
         Raises:
             JudgingError: judging had to stop; what was judged is stored.
         """
+        if self.pool is not None:
+            return pool_trace(self, self.pool, batch, notes)
         if wanted.all():
             with_texts(self, batch, Targets.of(batch.golds))
-        items, n_pairs = items_of(batch, wanted), np.multiply(*shapes(batch))
         grades = np.zeros((3, len(wanted)))  # grade, lowest, highest
         pending = np.zeros(len(wanted), bool)
-        first = starts(n_pairs).tolist()
-        for part in parts(n_pairs, _BATCH):
-            questions = {
-                start + row * item.shape[1] + column: question
-                for item, start in zip(items[part], first[part])
-                if item.wanted.any()
-                for (row, column), question in self._support(item).items()
-                if item.wanted[row, column]
-            }
-            judgements = self._judge([*questions.values()], notes.judging)
-            for place, judgement in zip(questions, judgements, strict=True):
-                grades[:, place] = (judgement.score, *judgement.reach)
-                pending[place] = judgement.failure == "pending"
+        first = starts(np.multiply(*shapes(batch))).tolist()
+        questions = (
+            (slice(start + pairs.start, start + pairs.stop), question)
+            for start, item in zip(first, items_of(batch, wanted))
+            if item.wanted.any()
+            for pairs, question in self._questions(item)
+        )
+        while part := [*islice(questions, _BATCH)]:
+            judgements = self._judge([question for _, question in part], notes)
+            for (pairs, question), judgement in zip(part, judgements, strict=True):
+                grades[:, pairs] = self._grades(question, judgement)
+                pending[pairs] = judgement.failure == "pending"
         grade, low, high = grades
         reach = (low, high) if self.votes else None
         return Trace(self, grade, wanted, pending=pending, reach=reach)
 
-    def check(self, notes: Notes) -> None:
-        """Refuse more missing judgements than `max_missing` allows."""
-        self._check_missing(notes.judging)
-
-    def _support(self, item: MatchItem) -> dict[tuple[int, int], Question]:
-        """The question about each document and target that have a text, by their positions."""
-        from kragx.judging import Question
-
-        docs, questions = item.doc_texts(self.name), dict[tuple[int, int], Question]()
-        for column, gold in item.target_texts(self.name).items():
-            rubric = self.judge.rubric_for("support", gold)
-            for row, (doc, text) in enumerate(zip(item.docs, docs)):
-                ids: dict[str, Any] = {"query_id": item.query.id, "document_id": doc.id}
-                questions[row, column] = Question(rubric, text, gold=gold, **ids)
-        return questions
-
-    def _relevance(self, item: MatchItem) -> Iterator[Question]:
-        from kragx.judging import Question
-
-        query = item.query
-        if not query.text:
-            raise DataError(
-                f"query {query.id!r} has no text, and relevance to it cannot be judged; "
-                "add 'query' to the gold file, or pass queries=[...]"
-            )
-        rubric = self.judge.rubric_for("relevance", query.text)
-        item = self._top(item)
-        for doc, text in zip(item.docs, item.doc_texts(self.name)):
-            yield Question(
-                rubric,
-                text,
-                query=query.text,
-                reference=query.reference,
-                query_id=query.id,
-                document_id=doc.id,
-            )
-
-    def _top(self, item: MatchItem) -> MatchItem:
-        """A query with the documents that are pooled."""
-        return replace(item, docs=item.docs[: self.depth])
-
-    def said(self, items: Iterable[MatchItem]) -> Sayings:
-        """What the judge has said of these pairs, from its store; see `BaseMatcher.said`."""
-        questions: list[Question] = []
-        for item in items:
-            is_relevance = self.mode == "relevance"
-            questions += self._relevance(item) if is_relevance else self._support(item).values()
-        return {
-            (question.query_id or "", question.document, question.gold or ""): (
-                judgement.grade,
-                judgement.text,
-            )
-            for question, judgement in zip(questions, self.judge.stored(questions), strict=True)
-            if judgement is not None
-        }
-
-    def _judge(self, questions: Sequence[Question], tally: Tally) -> Sequence[Judgement]:
+    def _judge(self, questions: Sequence[Question], notes: Notes) -> Sequence[Judgement]:
         judged = self.judge.judge(questions)
-        tally.add(judged.tally)
+        notes.judging.add(judged.tally)
         return judged.judgements  # type: ignore[no-any-return]
 
-    def _check_missing(self, tally: Tally) -> None:
-        """Raise a `JudgingError` if too many judgements are missing."""
+    def _questions(self, item: MatchItem) -> Iterator[tuple[slice, Question]]:
+        """The question about each wanted document and target that have a text, with its place."""
+        from kragx.judging import Question
+
+        docs, (_, width) = item.doc_texts(self.name), item.shape
+        for column, gold in item.target_texts(self.name).items():
+            rubric = self.judge.rubric_for("support", gold)
+            for row in np.flatnonzero(item.wanted[:, column]).tolist():
+                ids: dict[str, Any] = {"query_id": item.query.id, "document_id": item.docs[row].id}
+                place = row * width + column
+                yield slice(place, place + 1), Question(rubric, docs[row], gold=gold, **ids)
+
+    def _grades(self, question: Question, judgement: Judgement) -> Floats:
+        """Grade, least and greatest vote of the pairs of a question, NaN where there is none."""
+        return np.array([[judgement.score], *([vote] for vote in judgement.reach)])
+
+    def check(self, notes: Notes) -> None:
+        """Refuse more missing judgements than `max_missing` allows."""
         judge: Grader = self.judge
+        tally = notes.judging
         if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
             return
         from kragx.judging.remedies import too_many_missing
@@ -230,30 +197,55 @@ class JudgeMatcher(BaseMatcher):
             )
             all_pending = n_pending == tally.failures.total()
             further = pending if all_pending else joined("\n  ", [pending, further])
-        raise too_many_missing(
-            plain(tally),
-            judge.max_missing,
-            further,
-        )
+        raise too_many_missing(plain(tally), judge.max_missing, further)
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As its judge says it."""
-        judge: Grader = self.judge
-        return judge.summary(tally)
+        return self.judge.summary(tally)  # type: ignore[no-any-return]
 
     @property
     def graders(self) -> tuple[Judge, ...]:
         """The judge, or those of the panel."""
-        judge: Grader = self.judge
-        return judge.members
+        return self.judge.members  # type: ignore[no-any-return]
 
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """The judge's."""
-        judge: Grader = self.judge
-        return judge.plans
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
+        """What the judge has said of these pairs, from its store; see `Judging.said`."""
+        is_relevance = self.mode == "relevance"
+        questions = [
+            question
+            for item in items
+            for _, question in (self._relevance(item) if is_relevance else self._questions(item))
+        ]
+        return {
+            (question.query_id or "", question.document, question.gold or ""): (
+                judgement.grade,
+                judgement.text,
+            )
+            for question, judgement in zip(questions, self.judge.stored(questions), strict=True)
+            if judgement is not None
+        }
 
     # -- without gold ------------------------------------------------------------------------
+
+    def _relevance(self, item: MatchItem) -> Iterator[tuple[str, Question]]:
+        """The question about each document that is pooled, with its text."""
+        from kragx.judging import Question
+
+        query = item.query
+        if not query.text:
+            raise DataError(
+                f"query {query.id!r} has no text, and relevance to it cannot be judged; "
+                "add 'query' to the gold file, or pass queries=[...]"
+            )
+        rubric = self.judge.rubric_for("relevance", query.text)
+        about: Any = {"query": query.text, "reference": query.reference, "query_id": query.id}
+        item = self._top(item)
+        for doc, text in zip(item.docs, item.doc_texts(self.name)):
+            yield normalise(text), Question(rubric, text, document_id=doc.id, **about)
+
+    def _top(self, item: MatchItem) -> MatchItem:
+        """A query with the documents that are pooled."""
+        return replace(item, docs=item.docs[: self.depth])
 
     def of_relevance(self, depth: int | None) -> Self:
         """The same, judging relevance whatever there is."""
@@ -268,11 +260,11 @@ class JudgeMatcher(BaseMatcher):
 
     def needs_pool(self, items: Iterable[MatchItem]) -> bool:
         """Whether these queries are judged for relevance, not against gold."""
-        if self.mode == "auto":
-            return not any(item.query.gold for item in items)
-        return self.mode == "relevance"
+        if self.pool is not None or self.mode == "support":
+            return False
+        return self.mode == "relevance" or not any(item.query.gold for item in items)
 
-    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> PoolMatcher:
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> Self:
         """The matcher with the pool of several runs over the same queries as gold.
 
         Raises:
@@ -280,110 +272,137 @@ class JudgeMatcher(BaseMatcher):
             JudgingError: judging had to stop; what was judged is stored.
         """
         from kragx.judging.pool import Pool
-        from kragx.judging.tally import Tally
 
-        places: dict[tuple[str, str], Question] = {}
-        judgements: dict[str, dict[str, Judgement]] = {}
         # Whoever says that nothing answers has judged every document.
         items = [item for of_run in runs for item in of_run if item.query.answerable is not False]
+        questions: dict[tuple[str, str], Question] = {}
         try:
             for item in items:
-                judgements[item.query.id] = {}
-                for question in self._relevance(item):
-                    places.setdefault((item.query.id, normalise(question.document)), question)
+                for text, question in self._relevance(item):
+                    questions.setdefault((item.query.id, text), question)
         except TextlessError as error:
             raise missing_ids_error(map(self._top, items), error, uses_gold=False) from None
-        tally = Tally()
-        for (query_id, text), judgement in zip(
-            places, self._judge(list(places.values()), tally), strict=True
-        ):
-            judgements[query_id][text] = judgement
-        self._check_missing(tally)
-        pool = Pool(judgements, self.depth, int(self.threshold), self.top, self.votes, tally)
-        return PoolMatcher(replace(self, mode="relevance"), pool)
+        notes = Notes()
+        judged: dict[str, dict[str, Judgement]] = {item.query.id: {} for item in items}
+        judgements = self._judge([*questions.values()], notes)
+        for (query_id, text), judgement in zip(questions, judgements, strict=True):
+            judged[query_id][text] = judgement
+        self.check(notes)
+        pool = Pool(judged, self.depth, int(self.threshold), self.top, self.votes, notes.judging)
+        twin = replace(self, mode="relevance")
+        twin._set(pool=pool)
+        return twin
+
+
+def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:
+    """1 for a document and its own judgement in a pool, NaN if that one is missing, else 0."""
+    notes.judging.add(pool.tally)
+    scores = [np.empty(0)]
+    for item in items_of(batch):
+        judgements = pool.judgements[item.query.id] if item.targets else {}
+        texts = np.array([normalise(doc.text or "") for doc in item.docs], object)
+        is_missing = [judgement.grade is None for judgement in judgements.values()]
+        is_same = np.equal.outer(texts, np.array([*judgements], object))
+        scores.append(np.where(is_same, np.where(is_missing, np.nan, 1.0), 0.0).ravel())
+    return Trace(matcher, np.concatenate(scores), every_pair(batch))
+
+
+def match_in_pool(
+    items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes, on_match: OnMatch | None = None
+) -> MatchTable:
+    """The match table of queries whose gold is a pool's documents, with the pool's grades.
+
+    A grade is not known (NaN) where a judgement is missing. A gold item's own grade must be a
+    number, so the grades come into the table at last.
+
+    Raises:
+        UsageError: what was retrieved is not in the pool.
+    """
+    pool = matcher.pool
+    assert pool is not None  # whoever has none matches by `match`
+    items = [_with_gold(item, pool) for item in items]
+    table = replace(match(items, matcher, notes, on_match), threshold=1.0)
+    judged = (pool.judgements.get(item.query.id, {}) for item in items if item.query.gold)
+    grades = [(judgement.score, *judgement.reach) for of in judged for judgement in of.values()]
+    grade, low, high = np.array(grades, np.float64).reshape(-1, 3).T
+    scores = table.pair_score
+    votes = Votes(scores, scores, low, high) if pool.votes else None
+    return replace(table, grade=grade, votes=votes)
+
+
+def _with_gold(item: MatchItem, pool: Pool) -> MatchItem:
+    """The query with the pool's documents as its gold."""
+    docs, judgements = item.docs[: pool.depth], pool.judgements.get(item.query.id, {})
+    if item.query.answerable is False:
+        judgements = {}
+    elif outside := {normalise(doc.text or "") for doc in docs} - judgements.keys():
+        raise UsageError(
+            f"query {item.query.id!r}: {len(outside)} retrieved documents are not in the pool; "
+            "a run is scored in a pool that it is a part of (kragx.pooled)"
+        )
+    gold = tuple(Gold(text=text) for text in judgements)
+    return replace(item, query=replace(item.query, gold=gold), docs=docs)
 
 
 @dataclass(frozen=True)
-class PoolMatcher(BaseMatcher):
-    """Matches a document with the pool's judgement of the same text.
+class NuggetMatcher(JudgeMatcher):
+    """How far a whole context holds each fact, by an LLM judge: 1, in part .5, or 0.
+
+    Facts are asked about `at_once`, in their order; each context of each question is asked about
+    once, whatever retrievers found it.
 
     Attributes:
-        judge: the matcher that judged, or that has recorded what was said.
-        pool: what it judged; `top` is the highest grade that a document without a judgement may
-            have.
+        judge: as of `llm`.
+        at_once: the most facts in one question to the judge.
     """
 
-    judge: BaseMatcher
-    pool: Pool
-    judges = True
-    may_not_know = True
+    at_once: Annotated[int, whole(1)] = 10
+    name = "nuggets"
+    of_context = True
+
+    @classmethod
+    def methods(cls) -> Mapping[str, Mapping[str, Any]]:
+        """Itself alone, with what is not asked here left as it is."""
+        return {cls.name: {"mode": "support", "threshold": None, "depth": None}}
 
     def __post_init__(self) -> None:
-        self._set(top=self.pool.top)
+        super().__post_init__()
+        self._set(threshold=1.0, top=1, votes=False)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Those of the judge."""
-        return self.judge.settings
-
-    def summary(self, tally: Tally) -> dict[str, Any]:
-        """As the judge's."""
-        return self.judge.summary(tally)
+        """What a result records: the model, the rubric, and how many facts are asked at once."""
+        return {
+            "method": self.name,
+            "model": self.judge.model,
+            "rubric": self.judge.rubric_id("holds"),
+            "at_once": self.at_once,
+        }
 
     def said(self, items: Iterable[MatchItem]) -> Sayings:
-        """What the judge has said of their relevance, which made the pool."""
-        return self.judge.said(items)
+        """Nothing of single documents."""
+        return {}
 
-    def of_relevance(self, depth: int | None) -> BaseMatcher:
-        """The judge, of another pool."""
-        return self.judge.of_relevance(depth)
+    def _questions(self, item: MatchItem) -> Iterator[tuple[slice, Question]]:
+        """Each question with the places of its facts beside its context."""
+        from kragx.judging import Question
 
-    def against_gold(self) -> BaseMatcher:
-        """The judge, of what is no pool: facts."""
-        return self.judge.against_gold()
+        facts = [*item.target_texts(self.name).values()]
+        rubric = self.judge.rubric_for("holds", " ".join(facts))
+        about: Any = {"query": item.query.text, "query_id": item.query.id}
+        for row, (context, doc) in enumerate(zip(item.doc_texts(self.name), item.docs)):
+            for start in range(0, len(facts), self.at_once):
+                part = tuple(facts[start : start + self.at_once])
+                first = row * len(facts) + start
+                question = Question(rubric, context, facts=part, document_id=doc.id, **about)
+                yield slice(first, first + len(part)), question
 
-    def with_gold(self, item: MatchItem) -> MatchItem:
-        """The query with the pool's documents as its gold."""
-        docs = item.docs[: self.pool.depth]
-        if item.query.answerable is False:
-            return replace(item, query=replace(item.query, gold=()), docs=docs)
-        judgements = self.pool.judgements.get(item.query.id, {})
-        outside = {normalise(doc.text or "") for doc in docs} - judgements.keys()
-        if outside:
-            raise UsageError(
-                f"query {item.query.id!r}: {len(outside)} retrieved documents are not in the pool; "
-                "a run is scored in a pool that it is a part of (kragx.pooled)"
-            )
-        gold = tuple(Gold(text=text) for text in judgements)
-        return replace(item, query=replace(item.query, gold=gold), docs=docs)
-
-    def graded(self, table: MatchTable, items: Iterable[MatchItem]) -> MatchTable:
-        """The match table of these queries with the pool's grades; not known (NaN) where missing.
-
-        A gold item's own grade must be a number, so the grades come into the table at last.
-        """
-        grades = np.array(
-            [
-                (judgement.score, *judgement.reach)
-                for item in items
-                if item.query.answerable is not False
-                for judgement in self.pool.judgements.get(item.query.id, {}).values()
-            ],
-            np.float64,
-        ).reshape(-1, 3)
-        grade, low, high = grades.T
-        scores = table.pair_score
-        votes = Votes(scores, scores, low, high) if self.pool.votes else None
-        return replace(table, grade=grade, votes=votes)
-
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 for a document and its own judgement, NaN if that one is missing, else 0."""
-        notes.judging.add(self.pool.tally)
-        for item in items:
-            judgements = self.pool.judgements[item.query.id] if item.targets else {}
-            columns = {text: column for column, text in enumerate(judgements)}
-            grid = np.zeros(item.shape)
-            texts = item.doc_texts("llm") if item.targets else ()
-            for row, text in enumerate(map(normalise, texts)):
-                grid[row, columns[text]] = np.nan if judgements[text].grade is None else 1.0
-            yield grid
+    def _grades(self, question: Question, judgement: Judgement) -> Floats:
+        """How far a context holds the facts of a question; NaN where the judgement failed."""
+        if judgement.grade is None:
+            return np.full(len(question.facts), np.nan)
+        grades = np.array([grade for grade, _ in judgement.entries])
+        if len(grades) != len(question.facts):
+            raise DataError("not the answer to its question", path=str(self.judge.store))
+        # On any scale: the top is all of a fact, and what lies below it a part.
+        return np.where(grades >= question.rubric.top, 1.0, (grades > 0) / 2)

@@ -10,12 +10,14 @@ import numpy as np
 from kragx.data import NO_CORPUS, Lacking
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs, pairs_at
+from kragx.data.stretches import starts
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import Matcher, OnMatch, Trace, adapted
 from kragx.matchers.items import (
     MatchItem,
     TextlessError,
     batch_of,
+    every_pair,
     items_of,
     n_of_golds,
     repeated,
@@ -72,7 +74,7 @@ def match_batches(
     stream = iter(batches)
     for batch in stream:
         try:
-            trace = matcher.trace(batch, notes)
+            trace = matcher.trace(batch, notes, every_pair(batch))
         except TextlessError as error:
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
             raise missing_ids_error(items, error, uses_gold=matcher.uses_gold) from None
@@ -95,10 +97,8 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
     low, high = votes or (scores, scores)
     place = ((scores != 0) | (high != 0)).nonzero()[0]
     doc, gold = pairs_at(place, *(side.n_texts for side in texts))
-    grade, doc_start, gold_start = (
-        batch.grades,
-        *(np.append(0, np.cumsum(side.n_texts)) for side in texts),
-    )
+    grade = batch.grades
+    doc_start, gold_start = (np.append(0, np.cumsum(side.n_texts)) for side in texts)
     return MatchTable(
         doc_start=doc_start,
         gold_start=gold_start,
@@ -148,11 +148,10 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
 
     Not known (NaN) if one of them is not and no other one matches.
     """
-    _, gold = of_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts)
-    if len(scores) == len(gold) or not gold.size:
+    if batch.golds.alternatives is None or not len(scores):
         return scores
-    n_targets = n_of_golds(batch.golds)[gold]
-    first = np.cumsum(n_targets) - n_targets
+    _, gold = of_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts)
+    first = starts(n_of_golds(batch.golds)[gold])
     best: Floats = np.fmax.reduceat(scores, first)
     unknown = np.logical_or.reduceat(np.isnan(scores), first)
     best[unknown & ~matches(best, threshold)] = np.nan

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
-from kragx.matchers.items import MatchItem, batch_of, shapes
+from kragx.matchers.items import MatchItem, batch_of, every_pair, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools
 from kragx.metrics.threshold import matches
@@ -50,11 +50,9 @@ class Reason:
     @property
     def limit(self) -> float | None:
         """The limit next to the score."""
-        score = self.score
-        if score is None:
-            return None
-        limits = [limit for limit in (self.accept, self.reject) if limit is not None]
-        return min(limits, key=lambda limit: abs(score - limit), default=None)
+        score, limits = self.score, (self.accept, self.reject)
+        known = (limit for limit in limits if limit is not None and score is not None)
+        return min(known, key=lambda limit: abs((score or 0) - limit), default=None)
 
     @property
     def distance(self) -> float | None:
@@ -71,10 +69,10 @@ class Reason:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         names = ("verdict", "decides", "accept", "reject", "distance")
-        fields = {name: getattr(self, name) for name in names} | {"reason": self.text}
-        record = {name: value for name, value in fields.items() if value is not None}
-        record = {"method": self.method, "score": self.score, **record}
-        return {**record, "of": [part.to_dict() for part in self.parts]} if self.parts else record
+        further = {name: getattr(self, name) for name in names} | {"reason": self.text}
+        record = {"method": self.method, "score": self.score}
+        record |= {name: value for name, value in further.items() if value is not None}
+        return record | ({"of": [part.to_dict() for part in self.parts]} if self.parts else {})
 
 
 Because = Callable[[int, int], Reason]
@@ -96,7 +94,7 @@ def _traces(matcher: BaseMatcher, items: Iterable[MatchItem]) -> Iterator[tuple[
     """Each query with what its pairs are asked about, and what was said."""
     items = [*items]
     batch = batch_of(items)
-    trace = matcher.offline().trace(batch, Notes())
+    trace = matcher.offline().trace(batch, Notes(), every_pair(batch))
     return zip(items, trace.of_queries(*shapes(batch)), strict=True)
 
 
@@ -134,26 +132,24 @@ def _explained(trace: Trace, item: MatchItem) -> Because:
 
 
 def _verdict(trace: Trace, score: float) -> Verdict:
-    accept, reject = trace.limits or (trace.matcher.threshold, None)
+    threshold = trace.matcher.threshold
+    accept, reject = trace.limits or (threshold, threshold)
     if np.isnan(score):
         return "unknown"
     if accept is not None and matches(score, accept):
         return "match"
-    if trace.limits is None or (reject is not None and score < reject):
-        return "no match"
-    return "open"
+    return "no match" if reject is not None and score < reject else "open"
 
 
 def _deciding(method: str, members: Sequence[Verdict], verdict: Verdict) -> Iterable[int]:
     """The positions of the members on which the verdict of a combination rests."""
-    if verdict == "unknown":
-        return {n for n, member in enumerate(members) if member == "unknown"}
-    if method == "cascade":
-        return {len(members) - 1}
+    numbers = range(len(members))
+    if method == "cascade" and verdict != "unknown":
+        return numbers[-1:]
     # A match is enough for `any`, and a pair that is none for `all`; else all of them decide.
-    if members and (verdict == "match") == (method == "any"):
-        return {members.index("match" if method == "any" else "no match")}
-    return range(len(members))
+    if members and verdict != "unknown" and (verdict == "match") == (method == "any"):
+        return {members.index(verdict)}
+    return [n for n in numbers if verdict != "unknown" or members[n] == "unknown"]
 
 
 _RANK: Mapping[Verdict, int] = {"match": 3, "unknown": 2, "open": 1, "no match": 0}
@@ -175,10 +171,9 @@ def decisions(
     for item, trace in _traces(matcher, items):
         because = _explained(trace, item)
         best: dict[tuple[int, int], Reason] = {}
-        for row, column in zip(*(places.tolist() for places in np.nonzero(_relevant_pairs(trace)))):
+        for row, column in np.argwhere(_relevant_pairs(trace)).tolist():
             pair, reason = (row, item.targets[column].gold), because(row, column)
-            if pair not in best or strength(reason) > strength(best[pair]):
-                best[pair] = reason
+            best[pair] = max(best.get(pair, reason), reason, key=strength)
         yield best
 
 

@@ -13,7 +13,7 @@ from kragx.data.batch import Batch
 from kragx.errors import UntrustedError
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, items_of
-from kragx.matchers.judge import PoolMatcher
+from kragx.matchers.judge import pool_trace
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 from kragx.plain import plain
@@ -96,7 +96,7 @@ class RecordedMatcher(BaseMatcher):
         of_facts: of the same where it matched facts, which have no pool.
         answers: by the run's name and `key_of` a query.
         remarks: by gold text what `BaseMatcher.remark` said.
-        judged: the pool, where relevance was judged.
+        pool: where relevance was judged.
         run: whose answers are given.
         vocabulary: the words of the texts, of which the scores are.
     """
@@ -105,13 +105,13 @@ class RecordedMatcher(BaseMatcher):
     of_facts: Contract | None = None
     answers: Mapping[tuple[str, Key], RecordedAnswer] = field(default_factory=dict, repr=False)
     remarks: Mapping[str, str] = field(default_factory=dict, repr=False)
-    judged: Pool | None = field(default=None, repr=False)
+    pool: Pool | None = field(default=None, repr=False)
     run: str = ""
     vocabulary: Vocabulary | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._set(**{name: getattr(self.contract, name) for name in _SAME})
-        self._set(uses_gold=self.judged is None)
+        self._set(uses_gold=self.pool is None)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -133,11 +133,11 @@ class RecordedMatcher(BaseMatcher):
 
     def against_gold(self) -> Self:
         """As it matched what is no pool."""
-        return replace(self, contract=self.of_facts or self.contract, judged=None)
+        return replace(self, contract=self.of_facts or self.contract, pool=None)
 
     def of_relevance(self, depth: int | None) -> BaseMatcher:
         """As it judged that, if it did."""
-        return super().of_relevance(depth) if self.judged is None else self
+        return super().of_relevance(depth) if self.pool is None else self
 
     def profile_for(self, profile: Profile) -> Profile:
         """As it was."""
@@ -147,12 +147,14 @@ class RecordedMatcher(BaseMatcher):
         """As it was."""
         return self.remarks.get(gold, "")
 
-    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """The recorded scores, and the votes behind them.
 
         Raises:
             UntrustedError: there are none.
         """
+        if self.pool is not None:
+            return pool_trace(self, self.pool, batch, notes)
         kinds: list[list[Floats]] = [[np.empty(0)] for _ in range(3)]  # scores, lowest, highest
         for item in items_of(batch):
             answer = self._answer(item)
@@ -177,19 +179,19 @@ class RecordedMatcher(BaseMatcher):
 
     def needs_pool(self, items: Iterable[MatchItem]) -> bool:
         """Whether there was one."""
-        return self.judged is not None
+        return self.pool is not None
 
     def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> BaseMatcher:
         """The matcher with the pool that there was."""
-        return super().pooled(runs) if self.judged is None else PoolMatcher(self, self.judged)
+        return super().pooled(runs) if self.pool is None else self
 
     def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What the judge had said of these pairs."""
         answers: Sayings = {}
         for item in items:
             query_id, docs = item.query.id, [doc.text or "" for doc in item.docs]
-            if self.judged is not None:
-                judgements = self.judged.judgements.get(query_id, {})
+            if self.pool is not None:
+                judgements = self.pool.judgements.get(query_id, {})
                 for doc in docs:
                     if (judgement := judgements.get(normalise(doc))) is not None:
                         answers[query_id, doc, ""] = judgement.grade, judgement.text

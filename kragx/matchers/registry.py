@@ -5,9 +5,11 @@ What each method takes for a match stands in docs/matching.md.
 
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from importlib import import_module
+from itertools import filterfalse
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,12 +29,11 @@ def _classes() -> Iterator[type[BaseMatcher]]:
     """The matchers that this folder's files define and name."""
     files = [file.name for file in pkgutil.iter_modules([str(Path(__file__).parent)])]
     for file in dict.fromkeys((*_FIRST, *files)):
-        if file != "registry":
-            module = import_module(f"kragx.matchers.{file}")
-            for value in vars(module).values():
-                is_ours = isinstance(value, type) and value.__module__ == module.__name__
-                if is_ours and issubclass(value, BaseMatcher):
-                    yield value
+        module = import_module(f"kragx.matchers.{file}")
+        for value in vars(module).values():
+            is_ours = isinstance(value, type) and value.__module__ == module.__name__
+            if is_ours and issubclass(value, BaseMatcher):
+                yield value
 
 
 METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
@@ -75,12 +76,12 @@ def matcher(
 
 def label(spec: object) -> str:
     """What a report calls the matcher of a spec: the method as the user named it."""
+    if isinstance(spec, str):
+        return spec
     if not isinstance(spec, Mapping):
-        return spec if isinstance(spec, str) else str(matcher(spec).settings["method"])
+        return str(matcher(spec).settings["method"])
     kind = _kind(spec)
-    if kind is None:
-        return str(spec.get("method"))
-    return f"{kind}({', '.join(map(label, spec[kind]))})"
+    return f"{kind}({', '.join(map(label, spec[kind]))})" if kind else str(spec.get("method"))
 
 
 def method_class(method: str) -> type[BaseMatcher]:
@@ -107,17 +108,15 @@ def standing_in(
         recorded: makes the other matcher: told where the member stands, and what it needs.
         place: where the spec stands itself.
     """
-    kind = _kind(spec) if isinstance(spec, Mapping) else None
     options = spec if isinstance(spec, Mapping) else {"method": spec}
-    if kind is not None:
+    if (kind := _kind(options)) is not None:
         members: Any = options[kind]
         if not isinstance(members, (list, tuple)):
             return spec
         numbered = enumerate(members)
         stand_ins = [standing_in(member, recorded, (*place, number)) for number, member in numbered]
         return {**options, kind: stand_ins}
-    need = _asked_for(options)
-    if need is None:
+    if (need := _asked_for(options)) is None:
         return spec
     limits = {name: options[name] for name in ("accept", "reject") if name in options}
     return {"method": recorded(place, need), **limits}
@@ -126,45 +125,38 @@ def standing_in(
 def _asked_for(options: Mapping[str, Any]) -> str | None:
     """Which code or model a member's scores come from; None for kragx alone."""
     method, tokenizer = options.get("method"), options.get("tokenizer")
-    cuts = tokenizer.get("name") if isinstance(tokenizer, Mapping) else tokenizer
     if isinstance(method, str) and method_class(method).asks:
         return str(options.get("embeddings", "a judge"))
-    if isinstance(method, str) and ":" in method:
-        return method
-    return cuts if isinstance(cuts, str) and ":" in cuts else None
+    cuts = tokenizer.get("name") if isinstance(tokenizer, Mapping) else tokenizer
+    paths = (name for name in (method, cuts) if isinstance(name, str) and ":" in name)
+    return next(paths, None)
 
 
 def option_names(method: str) -> tuple[str, ...]:
     """The options that a built-in method takes."""
-    factory, kind = METHODS[method], method_class(method)
-    fixed = factory.keywords if isinstance(factory, partial) else {}
-    return tuple(
-        option.name
-        for option in fields(kind)  # type: ignore[arg-type]  # all of ours are dataclasses
-        if option.init and option.name not in fixed
-    )
+    fixed = getattr(METHODS[method], "keywords", {})
+    options = fields(method_class(method))  # type: ignore[arg-type]  # all of ours are dataclasses
+    return tuple(option.name for option in options if option.init and option.name not in fixed)
 
 
 def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
-    match spec:
-        case str():
-            return _named(spec, {}, defaults)
-        case Mapping():
-            kind = _kind(spec)
-            if kind is not None:
-                return _combined(kind, spec, lambda member: _matcher(member, defaults))
-            options = {str(key): value for key, value in spec.items()}
-            method = options.pop("method", None)
-            if isinstance(method, BaseMatcher) and not options:
-                return method
-            if not isinstance(method, str):
-                raise UsageError(
-                    f"{dict(spec)!r} has no 'method'",
-                    remedy="write for example {method: rouge2, threshold: 0.6}",
-                )
+    if isinstance(spec, str):
+        return _named(spec, {}, defaults)
+    if isinstance(spec, Mapping):
+        if (kind := _kind(spec)) is not None:
+            return _combined(kind, spec, lambda member: _matcher(member, defaults))
+        options = {str(key): value for key, value in spec.items()}
+        method = options.pop("method", None)
+        if isinstance(method, str):
             return _named(method, options, defaults)
-        case Matcher() if not isinstance(spec, type):
-            return adapted(spec)
+        if isinstance(method, BaseMatcher) and not options:
+            return method
+        raise UsageError(
+            f"{dict(spec)!r} has no 'method'",
+            remedy="write for example {method: rouge2, threshold: 0.6}",
+        )
+    if isinstance(spec, Matcher) and not isinstance(spec, type):
+        return adapted(spec)
     raise UsageError(
         f"{spec!r} is not a matcher",
         remedy=f"pass one of {', '.join(METHODS)}, a mapping with 'method', an import path "
@@ -179,29 +171,26 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
         problem = phrase("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, METHODS))
     valid = option_names(method)
-    for name in options:
-        if name == "threshold" and name not in valid:
-            methods = [candidate for candidate in METHODS if name in option_names(candidate)]
-            raise UsageError(
-                phrase("{method!r} decides yes or no and has no threshold", method=method),
-                field=name,
-                remedy=phrase("remove it, or use one of {methods}", methods=", ".join(methods)),
-            )
-        if name not in valid:
-            problem = phrase("{method!r} has no such option", method=method)
-            raise UsageError(problem, field=name, remedy=nearest(name, valid))
+    wrong = [*filterfalse(valid.__contains__, options)]
+    if "threshold" in wrong:
+        methods = [known for known in METHODS if "threshold" in option_names(known)]
+        raise UsageError(
+            phrase("{method!r} decides yes or no and has no threshold", method=method),
+            field="threshold",
+            remedy=phrase("remove it, or use one of {methods}", methods=", ".join(methods)),
+        )
+    if wrong:
+        problem = phrase("{method!r} has no such option", method=method)
+        raise UsageError(problem, field=wrong[0], remedy=nearest(wrong[0], valid))
     preset = {name: value for name, value in defaults.items() if name in valid}
     return METHODS[method](**{**preset, **options})
 
 
 def _plugged_in(path: str, options: Mapping[str, Any]) -> BaseMatcher:
     """Somebody's matcher, by its import path."""
+    for name in options.keys() - {"args"}:
+        raise UsageError(f"unknown option; what {path!r} takes belongs under 'args'", field=name)
     args = options.get("args")
-    for name in options:
-        if name != "args":
-            raise UsageError(
-                f"unknown option; what {path!r} takes belongs under 'args'", field=name
-            )
     if args is not None and not isinstance(args, Mapping):
         raise UsageError(f"a mapping of arguments is expected, not {args!r}", field="args")
     value = plugins.build(path, args)
@@ -221,60 +210,59 @@ def _combined(
     kind: Kind, spec: Mapping[str, Any], build: Callable[[object], BaseMatcher]
 ) -> CombinedMatcher:
     """The matcher of ``{any: [...]}``, ``{all: [...]}`` or ``{cascade: [...]}``."""
-    options = [name for name in spec if name != kind]
-    if options:
-        raise UsageError(f"{kind!r} stands alone; options belong to its members", field=options[0])
     members = spec[kind]
+    for name in spec.keys() - {kind}:
+        raise UsageError(f"{kind!r} stands alone; options belong to its members", field=name)
     if isinstance(members, (str, Mapping)) or not isinstance(members, Sequence) or len(members) < 2:
         raise UsageError("a list of at least two matchers is expected", field=kind)
-    steps = []
-    for position, member in enumerate(members):
-        with inside(f"{kind}[{position}]"):
+    steps, limits = [], dict[str, float]()
+    for place, member in enumerate(members):
+        with inside(f"{kind}[{place}]"):
+            rest = member
             if kind == "cascade":
-                step = _cascade_step(member, build, last=position == len(members) - 1)
-            else:
-                single = build(member)
-                limit = single.threshold
-                step = Step(single, *((limit, None) if kind == "any" else (None, limit)))
-            if step.matcher.of_context:
+                limits, rest = _limits(member, is_last=place == len(members) - 1)
+            single = build(rest)
+            if single.of_context:
                 raise UsageError(
-                    f"{step.matcher.name!r} judges whole contexts, and the other matchers single "
+                    f"{single.name!r} judges whole contexts, and the other matchers single "
                     "documents; it stands alone, as facts_match"
                 )
-            if not step.matcher.uses_gold:
+            if not single.uses_gold:
                 raise UsageError(
                     "a judge of relevance uses no gold, and the other matchers do",
                     remedy="use mode 'support', or the judge alone",
                 )
-        steps.append(replace(step, matcher=step.matcher.against_gold(), place=position))
+        if kind != "cascade":
+            limits = {"accept" if kind == "any" else "reject": single.threshold}
+        steps.append(Step(single.against_gold(), **limits, place=place))
     if kind != "cascade":  # in any order the answer is the same, so the dear ones come last
         steps.sort(key=lambda step: step.matcher.judges)
     return CombinedMatcher(kind, tuple(steps))
 
 
-def _cascade_step(spec: object, build: Callable[[object], BaseMatcher], *, last: bool) -> Step:
+def _limits(spec: object, *, is_last: bool) -> tuple[dict[str, float], object]:
+    """Accept and reject of a cascade's member, and the rest of its spec."""
     limits: dict[str, float] = {}
     if isinstance(spec, Mapping):
+        options = dict(spec)
         for name in ("accept", "reject"):
-            if spec.get(name) is not None:
+            if (limit := options.pop(name, None)) is not None:
                 with inside(name):
-                    limits[name] = float(above_zero(spec[name]))
-        spec = {name: value for name, value in spec.items() if name not in ("accept", "reject")}
-        needs = method_class(str(spec.get("method"))).needs
-        if not last and limits and "threshold" in needs:
+                    limits[name] = float(above_zero(limit))
+        if limits and not is_last and "threshold" in method_class(str(options.get("method"))).needs:
             # It has no default, and none is needed here.
-            spec.setdefault("threshold", next(iter(limits.values())))
-    step = Step(build(spec), limits.get("accept"), limits.get("reject"))
-    if last and limits:
+            options.setdefault("threshold", next(iter(limits.values())))
+        spec = options
+    if is_last and limits:
         raise UsageError(
             "the last matcher of a cascade decides by its threshold; it takes no accept or reject"
         )
-    if not (last or limits):
+    if not (is_last or limits):
         raise UsageError(
             "decides nothing",
             remedy="give accept (a match at or above it), reject (none below it), or both",
         )
-    if len(limits) == 2 and limits["accept"] < limits["reject"]:
+    if limits.get("accept", inf) < limits.get("reject", 0):
         problem = f"{limits['accept']:g} is below reject, {limits['reject']:g}"
         raise UsageError(problem, field="accept")
-    return step
+    return limits, spec

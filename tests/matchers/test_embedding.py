@@ -370,26 +370,6 @@ def test_vectors_of_another_length_are_not_kept(tmp_path: Path):
     assert next(lengths, None) is None  # the first was kept, the second asked again
 
 
-class Later:
-    """Asynchronous alone: there is no other method at all."""
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """As n-grams have them."""
-        return NgramEmbeddings().embed_documents(texts)
-
-    async def aembed_query(self, text: str) -> list[float]:
-        """The same."""
-        return NgramEmbeddings().embed_query(text)
-
-
-@pytest.mark.parametrize("as_", ["documents", "queries"])
-def test_what_is_asynchronous_alone_is_awaited(as_: Any):
-    """Without the other methods, and for one text at a time as well."""
-    expected = scored(EmbeddingMatcher(NgramEmbeddings(), 0.5), TEXTS[:2], TEXTS)
-    found = scored(EmbeddingMatcher(Later(), 0.5, embed_as=as_), TEXTS[:2], TEXTS)
-    assert np.array_equal(found, expected)
-
-
 def test_a_zero_vector_matches_nothing_and_is_said():
     """No NaN, a score of 0 even with itself, a count and a warning."""
     notes = Notes()
@@ -429,20 +409,6 @@ def test_an_empty_text_matches_nothing_and_is_not_embedded():
     assert notes["n_queries_docs_unmatchable"] == 1
     nothing = list(EmbeddingMatcher(Constant(), 0.1).scores([item([""], [""])], Notes()))
     assert np.asarray(nothing).tolist() == [[[0.0]]]
-
-
-def test_a_class_that_is_asynchronous_alone_is_asked():
-    """Embeddings whose embed_documents is not implemented are awaited instead."""
-
-    class Slow(NgramEmbeddings):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            raise NotImplementedError
-
-        async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [self.embed_query(text) for text in texts]
-
-    expected = scored(EmbeddingMatcher(NgramEmbeddings(), 0.5), TEXTS, TEXTS)
-    assert (scored(EmbeddingMatcher(Slow(), 0.5), TEXTS, TEXTS) == expected).all()
 
 
 def test_an_import_path_is_made_when_it_is_needed(monkeypatch: pytest.MonkeyPatch):

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kragx import GoldDataset, evaluate, loop
+from kragx import GoldDataset, loop
 from kragx.evaluation.retrieve import retrieve
 from kragx.judging import Question
 from kragx.judging.clients.scripted import ScriptedClient
@@ -67,23 +67,13 @@ def test_one_loop():
     assert len(loops) == 1
 
 
-def test_retrievers_and_embeddings_use_it():
+def test_retrievers_use_it():
     """What keeps connections works the second time, whichever function of kragx calls it."""
     retriever = Bound()
-
-    class Embeddings(Bound):
-        async def aembed_documents(self, texts):
-            await self.ainvoke("")
-            return [[1.0, len(text)] for text in texts]
-
-    embeddings = Embeddings()
-    match = {"method": "embedding", "embeddings": embeddings, "threshold": 0.5}
     for _ in range(2):
         retrieve(retriever, TWO)
         in_a_notebook(lambda: retrieve(retriever, TWO))
-        for suffix in "ab":
-            evaluate(TWO, [[f"a{suffix}"], [f"b{suffix}"]], match=match)
-    assert retriever.loops == embeddings.loops == {run_sync(here)}
+    assert retriever.loops == {run_sync(here)}
 
 
 def test_context_variables():

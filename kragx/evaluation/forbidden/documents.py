@@ -20,6 +20,7 @@ from kragx.data.ngrams import of_pairs
 from kragx.data.rules import UNKNOWN
 from kragx.matchers import Notes
 from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.items import every_pair
 from kragx.metrics.threshold import matches
 
 Stretch = tuple[str | None, int | None, int | None]

@@ -212,11 +212,11 @@ def _evaluation(
         beyond.warn()
     n_answered = source.passed.statuses["answered"]
     table = _unmatched(sums["n_queries"], n_answered, matcher.threshold, weights)
-    siblings = criteria.siblings(source.passed.golds or GoldSample())
+    siblings = criteria.siblings(source.passed.golds or GoldSample(), notes)
     return replace(
         unmeasured(source, criteria, table, counts, None, forbidding if beyond else None),
         longest=total.longest,
-        siblings=criteria.found(siblings, notes),
+        siblings=siblings,
     ).with_scores(scores, reading_settings(total.readers, criteria.token_settings))
 
 

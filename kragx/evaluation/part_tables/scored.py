@@ -139,7 +139,7 @@ def settings_hash(criteria: Criteria, texts: Texts, forbidding: Forbidding | Non
         "versions": dict(versions()),
         **({} if forbidding is None else {FORBIDDEN: _of_forbidding(forbidding)}),
         **({} if criteria.searching is None else {SEARCHES: criteria.searches_settings}),
-        "says_read": criteria.says_read,
+        "says_read": criteria.searching is None or criteria.searching.says_read,
     }
     return hashlib.sha256(to_json(settings).encode()).hexdigest()
 
