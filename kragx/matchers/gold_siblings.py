@@ -232,7 +232,7 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     if matcher.vocabulary is not None or matcher.needs_vocabulary:
         # What is known before anything is retrieved.
         gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
-        gathering.add_golds((text for query in questions for text in query.texts), of_script=True)
+        gathering.add_golds(text for query in questions for text in query.texts)
         matcher = matcher.knowing(gathering.vocabulary)
     texts = sorted(of_text)
     rows = [of_text[text] for text in texts]

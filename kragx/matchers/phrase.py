@@ -12,7 +12,7 @@ import numpy as np
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps, of_pairs
-from kragx.data.phrases import SHORT, Compounds, are_short, stand
+from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.errors import UsageError
 from kragx.matchers.answers import ANSWER, wholes
@@ -46,13 +46,13 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
     (texts, of_doc), (short, of_gold) = (
         np.unique(lists.numbers, return_inverse=True) for lists in (docs, golds)
     )
-    in_docs, in_golds = corpus.of_rows(texts), corpus.of_rows(short)
-    stands = stand(in_docs, in_golds, of_doc[doc], of_gold[gold], corpus)
-    if isinstance(corpus.tokenizer, AutoTokenizer):
-        compounds = Compounds(in_docs, in_golds, corpus)
-        for pair in np.flatnonzero(~stands & compounds.may_be[of_gold[gold]]).tolist():
-            stands[pair] = compounds.stand(int(of_doc[doc[pair]]), int(of_gold[gold[pair]]))
-    return stands.astype(np.float64)
+    looked_for = Phrases(
+        corpus.of_rows(texts),
+        corpus.of_rows(short),
+        corpus,
+        compounds=isinstance(corpus.tokenizer, AutoTokenizer),
+    )
+    return looked_for.stand(of_doc[doc], of_gold[gold]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class PhraseMatcher(TokenMatcher):
 
     They begin and end where words do: ``1919`` is not in ``11919`` nor ``19190``. The last may go
     on in Hangul (``3월 15일`` in ``3월 15일에``). Without spaces between words anything may follow.
-    A Korean compound may be written together or apart (`kragx.data.phrases.Compounds`).
+    A Korean compound may be written together or apart (`kragx.data.phrases`).
 
     Attributes:
         casefold: ignore case; False only with the tokenizer `unicode`.

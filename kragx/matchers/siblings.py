@@ -10,6 +10,7 @@ the word in its place is a spelling of it, and what many texts have tells nothin
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,7 +18,6 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
 from kragx.data.korean import spaced_alike, stem
@@ -25,7 +25,6 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
 from kragx.data.words import unspaced, words
-from kragx.matchers.alignment import Offsets, best_offsets
 from kragx.matchers.misreadings import (
     RESPELT,
     RESPELT_IN_GOLD,
@@ -54,6 +53,13 @@ _COMPARED, _MISREAD = "siblings_compared", "siblings_misread"
 
 FLOOR = 0.25
 """Pairs that score less are no match at any threshold that anybody uses, and stay as they are."""
+
+_OFFSETS = 3
+"""At how many offsets two texts are laid side by side: those at which most pairs meet."""
+
+_MOST_PLACES = 32
+"""So many places of a pair of words in the gold text are looked at, so that a sentence repeated a
+thousand times does not meet itself a million times."""
 
 _LESS = 0.5
 """Another offset is looked at where it has at least so much of what the best one has."""
@@ -105,11 +111,27 @@ def differences(
         docs, golds = spaced_alike(docs, golds)
     # Together, as a corpus that forgets forgets all but what it is given last.
     corpus.add([*docs, *golds])
-    of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
-    tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
-    offsets = best_offsets(of_docs, of_golds, corpus)
-    for texts, sides, places in zip(zip(docs, golds), tokens, offsets):
-        yield _Pair(texts, sides, corpus.words, vocabulary).difference(places)
+    for texts, sides in zip(zip(docs, golds), zip(corpus.of(docs), corpus.of(golds))):
+        doc, gold = (tokens.tolist() for tokens in sides)
+        yield _Pair(texts, (doc, gold), corpus.words, vocabulary).difference()
+
+
+def best_offsets(doc: Sequence[int], gold: Sequence[int]) -> list[tuple[int, int]]:
+    """Where two texts come to lie side by side: at which offsets most of their pairs meet.
+
+    Each with how many pairs meet then, the first ones that meet before equal ones.
+    """
+    places = defaultdict[tuple[int, int], list[int]](list)
+    for place, pair in enumerate(pairwise(gold)):
+        if len(places[pair]) < _MOST_PLACES:
+            places[pair].append(place)
+    meetings = [
+        place - gold_place
+        for place, pair in enumerate(pairwise(doc))
+        if pair in places
+        for gold_place in places[pair]
+    ]
+    return Counter(meetings).most_common(_OFFSETS)
 
 
 def without_siblings(
@@ -170,7 +192,7 @@ class _Pair:
     def __init__(
         self,
         texts: tuple[str, str],
-        tokens: tuple[NDArray[np.int32], NDArray[np.int32]],
+        tokens: tuple[list[int], list[int]],
         words: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
@@ -179,13 +201,14 @@ class _Pair:
 
     @cached_property
     def _gold_stems(self) -> frozenset[str]:
-        return frozenset(map(stem, _units(self._words_of(self._tokens[1].tolist()))))
+        return frozenset(map(stem, _units(self._words_of(self._tokens[1]))))
 
     def _words_of(self, tokens: Sequence[int]) -> list[str]:
         return [*map(self._words.__getitem__, tokens)]
 
-    def difference(self, offsets: Offsets) -> SiblingDifference | None:
+    def difference(self) -> SiblingDifference | None:
         """In what they differ where most pairs of words meet, and where nearly as many do."""
+        offsets = best_offsets(*self._tokens)
         best: SiblingDifference | None = None
         for offset, meetings in offsets:
             if meetings >= _LESS * offsets[0][1]:
@@ -212,8 +235,8 @@ class _Pair:
         start = max(0, -offset)
         end = min(len(of_gold), len(of_doc) - offset)
         gold_start, doc_start = max(0, start - _DRIFT), max(0, start + offset - _DRIFT)
-        doc_tokens = of_doc[doc_start : end + offset + _DRIFT].tolist()
-        gold_tokens = of_gold[gold_start : end + _DRIFT].tolist()
+        doc_tokens = of_doc[doc_start : end + offset + _DRIFT]
+        gold_tokens = of_gold[gold_start : end + _DRIFT]
         blocks = LCSseq.opcodes(doc_tokens, gold_tokens).as_matching_blocks()
         runs = [run for run in blocks if run.size > 1]
         if not runs:
