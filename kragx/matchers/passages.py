@@ -49,30 +49,26 @@ class PassageMatcher(TokenMatcher):
         if self.numbers:
             vocabulary = vocabulary.with_amounts()
         twin._set(vocabulary=vocabulary)
-        if self.tokenizer in (AutoTokenizer(), self._chosen):
+        # Which another vocabulary may have chosen before.
+        chosen = AutoTokenizer(self.vocabulary.passages) if self.vocabulary else None
+        if self.tokenizer in (AutoTokenizer(), chosen):
             twin._set(tokenizer=AutoTokenizer(vocabulary.passages))
         if vocabulary.corpus is not None:  # in which the same words are numbered
             is_words = isinstance(self.tokenizer, AutoTokenizer)
             twin.__dict__.setdefault("corpus" if is_words else "_words", vocabulary.corpus)
         return twin
 
-    @property
-    def _chosen(self) -> AutoTokenizer | None:
-        """The tokenizer that a vocabulary has chosen, which another one may choose anew."""
-        return None if self.vocabulary is None else AutoTokenizer(self.vocabulary.passages)
-
     def siblings_together(self) -> Self:
         """This matcher without the rule, with all that was read."""
-        twin = copy(self)
-        twin._set(**vars(self) | {"siblings": "together"})
-        return twin
+        return self._with_siblings("together")
 
     def siblings_apart(self) -> Self:
         """This matcher with the rule, with all that was read."""
-        if self.tells_siblings:
-            return self
+        return self._with_siblings("apart")
+
+    def _with_siblings(self, siblings: Siblings) -> Self:
         twin = copy(self)
-        twin._set(**vars(self) | {"siblings": "apart"})
+        twin._set(**vars(self) | {"siblings": siblings})
         return twin
 
     @property
