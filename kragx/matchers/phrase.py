@@ -5,6 +5,7 @@ pair. So gold of a few tokens either stands in a document as it is, or does not 
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -78,7 +79,7 @@ class PhraseMatcher(TokenMatcher):
 
     def read(self, text: str) -> str:
         """As spans are, without markup."""
-        return self._in_figures(plain(text))
+        return super().read(plain(text))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +121,7 @@ class OverlapMatcher(PassageMatcher):
 
     def read(self, text: str) -> str:
         """As the words of an evaluation are read, so that either finds what the other has read."""
-        return self._in_figures(plain(text))
+        return super().read(plain(text))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""
@@ -147,25 +148,20 @@ class OverlapMatcher(PassageMatcher):
         tokens = self.corpus.of_rows(golds.numbers)
         is_short = are_short(tokens, self.corpus, self.short)
         is_answer = are_short(tokens, self.corpus, ANSWER if self.short else 0) & ~is_short
-        if not (is_short.any() or is_answer.any()):
-            return self._of_passages(docs, golds)
         _, gold = of_pairs(docs.n_texts, golds.n_texts)
         scores = np.zeros(len(gold))
         kinds = (
-            (is_short, self._of_phrases),
+            (is_short, partial(phrases, corpus=self.corpus)),
             (is_answer, self._of_answers),
             (~(is_short | is_answer), self._of_passages),
         )
         for is_meant, score in kinds:
-            part = golds.those(is_meant)
-            # Nothing is looked for in the documents of queries that have none.
-            in_docs = docs.those((part.n_texts > 0)[docs.of_text])
-            scores[is_meant[gold]] = score(in_docs, part)
+            if is_meant.any():
+                part = golds.those(is_meant)
+                # Nothing is looked for in the documents of queries that have none.
+                in_docs = docs.those((part.n_texts > 0)[docs.of_text])
+                scores[is_meant[gold]] = score(in_docs, part)
         return scores
-
-    def _of_phrases(self, docs: Lists, golds: Lists) -> Floats:
-        """1 or 0 of each document and short gold text."""
-        return phrases(docs, golds, self.corpus)
 
     def _of_answers(self, docs: Lists, golds: Lists) -> Floats:
         """How much of each gold text of some words stands in each document."""
@@ -174,10 +170,9 @@ class OverlapMatcher(PassageMatcher):
     def _of_passages(self, docs: Lists, golds: Lists) -> Floats:
         """The share of pairs of each document and gold text."""
         if self._by_characters:
-            of_docs, of_golds = self._letters.numbered(without_hanja, docs, golds)
-            return scores_of_counts(
-                "overlap", ngram_overlaps(of_docs, of_golds, PAIR, self._letters)
-            )
-        corpus = self.corpus
-        of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
-        return scores_of_counts("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))
+            n, corpus = PAIR, self._letters
+            of_docs, of_golds = corpus.numbered(without_hanja, docs, golds)
+        else:
+            n, corpus = 2, self.corpus
+            of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
+        return scores_of_counts("overlap", ngram_overlaps(of_docs, of_golds, n, corpus))

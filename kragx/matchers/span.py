@@ -65,7 +65,7 @@ class SpanMatcher(PassageMatcher):
 
     def read(self, text: str) -> str:
         """A text as it was before a pipeline put something around it."""
-        return self._in_figures(reading(text, wrappers=self.wrappers == "removed"))
+        return super().read(reading(text, wrappers=self.wrappers == "removed"))
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """The share that is aligned, by words or by letters."""
