@@ -97,7 +97,7 @@ class Phrases:
             self._in_letters[doc] = "".join(words), {0, *accumulate(map(len, words))}
         letters, begins = self._in_letters[doc]
         compound = self._compounds[phrase]
-        for place in _places(letters, compound):
+        for place in places(letters, compound):
             end = place + len(compound)
             if place in begins and (end in begins or _is_hangul(letters[end])):
                 yield place
@@ -108,7 +108,7 @@ class Phrases:
     def _joints(self, doc: int, phrase: int) -> Iterator[int]:
         """Where the tokens of a phrase stand in the joined ones of a document."""
         needle, text = self._phrases[phrase], self._docs[doc]
-        for place in _places(text, needle) if needle else ():
+        for place in places(text, needle) if needle else ():
             behind = text[place + len(needle)]
             if behind == _BEFORE or _is_hangul(behind):
                 yield place
@@ -120,8 +120,9 @@ def _joined(tokens: Tokens, words: Sequence[str]) -> str:
     return "".join([_BEFORE + (_NO_TOKEN if n < 0 else words[n]) for n in numbers])
 
 
-def _places(text: str, part: str) -> Iterator[int]:
-    place = text.find(part)
+def places(text: str, part: str, start: int = 0) -> Iterator[int]:
+    """Where a part stands in a text, from a letter on."""
+    place = text.find(part, start)
     while place >= 0:
         yield place
         place = text.find(part, place + 1)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
 from kragx.data.batch import Batch, batched
+from kragx.data.phrases import places
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import Targets
 from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
@@ -299,15 +300,9 @@ def _same(gold: str, doc: str) -> bool:
 
 def _continues(text: str, sequel: str) -> bool:
     """Whether the last third of a text, or more, is how the other one begins."""
-    least_shared = _OVERLAP * min(len(text), len(sequel))
-    start = text.find(sequel[:_PROBE], 1)
-    for _ in range(_TRIES):
-        if start < 0 or len(text) - start < least_shared:
-            return False
-        if sequel.startswith(text[start:]):
-            return True
-        start = text.find(sequel[:_PROBE], start + 1)
-    return False
+    last = len(text) - _OVERLAP * min(len(text), len(sequel))
+    begins = islice(places(text, sequel[:_PROBE], 1), _TRIES)
+    return any(begin <= last and sequel.startswith(text[begin:]) for begin in begins)
 
 
 def _pieces(gold: str, doc: str) -> tuple[str, str]:

@@ -106,10 +106,9 @@ class Vocabulary:
     def key(self) -> str:
         """The SHA-256 of all of it."""
         content = hashlib.sha256(f"{self.passages} {self.n_texts}".encode())
-        for counts in (self.golds, self.docs):
-            lines = [f"{word} {counts[word]}\n" for word in sorted(counts)]
-            content.update("".join(lines).encode("utf-8", "surrogatepass"))
-        content.update(" ".join(sorted(self.copied)).encode("utf-8", "surrogatepass"))
+        words = (*sorted(self.golds.items()), *sorted(self.docs.items()))
+        lines = "".join(f"{word} {n}\n" for word, n in words) + " ".join(sorted(self.copied))
+        content.update(lines.encode("utf-8", "surrogatepass"))
         return content.hexdigest()
 
     def __getstate__(self) -> dict[str, object]:
@@ -225,10 +224,12 @@ class Gathering:
     def _known(self) -> Vocabulary:
         names = [*self._numbers]
         golds, docs, *_, is_varied = self._table
-        letters = {
-            char: n for char, n in self._letters.items() if char.isalnum() and not char.isdecimal()
-        }
-        n_hangul = sum(n for char, n in letters.items() if "가" <= char <= "힣")
+        letters = [
+            (n, "가" <= char <= "힣")
+            for char, n in self._letters.items()
+            if char.isalnum() and not char.isdecimal()
+        ]
+        is_hangul = 2 * sum(n for n, hangul in letters if hangul) > sum(n for n, _ in letters)
         return Vocabulary(
             {name: n for name, n in zip(names, golds.tolist()) if n},
             {name: n for name, n in zip(names, docs.tolist()) if n},
@@ -236,7 +237,7 @@ class Gathering:
                 names[word] for word in np.flatnonzero((docs > 1) & (is_varied == 0)).tolist()
             ),
             n_texts=len(self._seen_golds) + len(self._seen_docs),
-            passages="characters" if 2 * n_hangul > sum(letters.values()) else "words",
+            passages="characters" if is_hangul else "words",
             corpus=self.corpus,
         )
 
