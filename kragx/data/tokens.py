@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kragx.data.known import OfTexts
 from kragx.data.lists import Lists
-from kragx.data.stretches import Growing, ranges, starts
+from kragx.data.stretches import ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
@@ -28,7 +28,7 @@ PIECE = 4
 _RUN = re.compile(rb"\x01{%d,}" % PIECE)  # of the flags of such characters
 
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
-_MOST_TOKENS = 1 << 24
+_MOST_TOKENS = 1 << 23
 _MOST_CODES = 0x110000  # of Unicode
 
 
@@ -41,6 +41,9 @@ class TokenCorpus:
 
     Attributes:
         texts: by row.
+        tokens: of all rows, one behind the other.
+        starts: where those of each row begin.
+        lengths: how many each row has.
         in_letters: whether its tokens are letters, of which three count as a word in any script.
     """
 
@@ -52,30 +55,26 @@ class TokenCorpus:
     def _forget(self) -> None:
         self._rows: dict[str, int] = {}
         self.texts: list[str] = []
-        self._tokens = Growing(np.empty(0, np.int32))  # of all rows
-        self._starts, self._lengths = (Growing(np.empty(0, np.int64)) for _ in range(2))
-        self._grams = defaultdict[int, Growing](lambda: Growing(np.empty(0, np.uint64)))
+        self.tokens: Tokens = np.empty(0, np.int32)
+        self.starts: Ints = np.empty(0, np.int64)
+        self.lengths: Ints = np.empty(0, np.int64)
+        self._grams: dict[int, Grams] = {}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        self._words: list[str] = []
         self._in_pieces: dict[int, int] = {}  # the row of the same text in pieces
         # Below 0, so that they are no tokens.
         self._of_pieces: defaultdict[tuple[int, ...], int]
         self._of_pieces = defaultdict(itertools.count(-1, -1).__next__)
-        self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
         self._read_by: dict[Callable[[str], str], OfTexts] = {}
 
     def make_room(self) -> bool:
         """Forget texts and tokens if there are many; each text of a long run may be a new one."""
-        is_full = self._tokens.size > _MOST_TOKENS
+        is_full = len(self.tokens) > _MOST_TOKENS
         if is_full:
             self._forget()
         return is_full
-
-    @property
-    def n_distinct_tokens(self) -> int:
-        """How many distinct tokens were seen; every token number is below it."""
-        return len(self._numbers)
 
     @property
     def words(self) -> Sequence[str]:
@@ -84,6 +83,11 @@ class TokenCorpus:
         if new:  # read from the end, as going past those that are there takes time
             self._words += [*itertools.islice(reversed(self._numbers), new)][::-1]
         return self._words
+
+    @property
+    def n_distinct_tokens(self) -> int:
+        """How many distinct tokens were seen; every token number is below it."""
+        return len(self._numbers)
 
     @property
     def unspaced(self) -> NDArray[np.bool_]:
@@ -117,12 +121,11 @@ class TokenCorpus:
         """
         if not self.unspaced.any():
             return rows
-        for row in dict.fromkeys(rows.tolist()):
-            if row not in self._in_pieces:
-                (tokens,) = self.of_rows(np.array([row]))
-                pieces = self._cut(tokens)
-                self._in_pieces[row] = len(self.texts)
-                self._append([self.texts[row]], np.array(pieces, np.int32), [len(pieces)])
+        new = [row for row in dict.fromkeys(rows.tolist()) if row not in self._in_pieces]
+        pieces = [*map(self._cut, self.of_rows(np.array(new, np.int64)))]
+        self._in_pieces.update(zip(new, itertools.count(len(self.texts))))
+        texts, tokens = [self.texts[row] for row in new], [*itertools.chain(*pieces)]
+        self._append(texts, tokens, [*map(len, pieces)])
         return np.array([self._in_pieces[row] for row in rows.tolist()], np.int64)
 
     def _cut(self, tokens: Tokens) -> list[int]:
@@ -136,12 +139,14 @@ class TokenCorpus:
             end = run.end()
         return units + numbers[end:]
 
-    def _append(self, texts: Sequence[str], tokens: Tokens, lengths: Sequence[int]) -> None:
+    def _append(
+        self, texts: Sequence[str], tokens: Sequence[int] | Tokens, n_tokens: Sequence[int]
+    ) -> None:
         """Add rows."""
-        n_tokens = np.array(lengths, np.int64)
-        self._starts.extend(self._tokens.size + starts(n_tokens))
-        self._lengths.extend(n_tokens)
-        self._tokens.extend(tokens)
+        lengths = np.array(n_tokens, np.int64)
+        self.starts = np.concatenate((self.starts, len(self.tokens) + starts(lengths)))
+        self.lengths = np.concatenate((self.lengths, lengths))
+        self.tokens = np.concatenate((self.tokens, np.array(tokens, np.int32)))
         self.texts += texts
 
     def add(self, texts: Iterable[str]) -> None:
@@ -168,34 +173,20 @@ class TokenCorpus:
             self._forget()
             raise
 
-    @property
-    def lengths(self) -> Ints:
-        """How many tokens each row has."""
-        return self._lengths.values
-
-    @property
-    def starts(self) -> Ints:
-        """Where the tokens of each row begin in `tokens`."""
-        return self._starts.values
-
-    @property
-    def tokens(self) -> Tokens:
-        """The tokens of all rows, one behind the other."""
-        return self._tokens.values
-
     def grams(self, n: int) -> Grams:
         """A number for the n tokens (4 at most) that begin at each of `tokens`, made once.
 
         The same for the same; those of a row's last n - 1 tokens mean nothing.
         """
-        grams = self._grams[n]
-        grams.size = max(0, grams.size - n + 1)  # what follows the last one was not known
-        new = self.tokens[grams.size :].astype(np.uint64)
-        mixed = new * _ODD[0]
-        for place in range(1, n):
-            mixed[:-place] += new[place:] * _ODD[place]
-        grams.extend(mixed)
-        return grams.values
+        grams = self._grams.get(n, np.empty(0, np.uint64))
+        if len(grams) < len(self.tokens):
+            first = max(0, len(grams) - n + 1)  # what follows the last ones was not known
+            new = self.tokens[first:].astype(np.uint64)
+            mixed = new * _ODD[0]
+            for place in range(1, n):
+                mixed[:-place] += new[place:] * _ODD[place]
+            grams = self._grams[n] = np.concatenate((grams[:first], mixed))
+        return grams
 
     def rows_of(self, read: Callable[[str], str], sources: Sequence[str], numbers: Ints) -> Ints:
         """The row of each text as it is read; every text is read once.

@@ -228,7 +228,7 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
 
     def scores_by(matcher: BaseMatcher) -> Floats:
         docs, golds = [texts[doc] for _, doc in pairs], [texts[gold] for gold, _ in pairs]
-        scores = matcher.pair_scores(docs, golds)
+        scores = matcher.pair_scores(docs, golds) if pairs else np.empty(0)
         assert scores is not None  # of those that `compares_gold`
         return scores
 
