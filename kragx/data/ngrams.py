@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.lists import Lists
 from kragx.data.stretches import Ints, counted, parts, ranges, starts
-from kragx.data.tokens import HASH_BITS, TokenCorpus, Tokens
+from kragx.data.tokens import Grams, TokenCorpus
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
 # some ten megabytes.
 _MOST_TOKENS = 1 << 18
 _MOST_QUERIES = 1 << 12
 
-_SLOTS_A_GRAM = 16
-_LEAST_BITS, _MOST_BITS = 8, HASH_BITS
+_SLOT_BITS = 20
+_OF_QUERY = np.uint64(0xD6E8FEB86659FD93)  # odd
 
 
 @dataclass(frozen=True)
@@ -48,24 +46,67 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pa
         n: 1 for tokens, 2 for pairs of neighbouring tokens, 4 for twice as many.
         corpus: where they stand.
     """
-    doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+    n_tokens = docs.sums(corpus.lengths) + golds.sums(corpus.lengths)
+    at_once = parts(n_tokens + _MOST_TOKENS // _MOST_QUERIES, _MOST_TOKENS)
+    shared = [_shared(docs.part(part), golds.part(part), n, corpus) for part in at_once]
     doc_sizes, gold_sizes = (
-        np.maximum(corpus.lengths[numbers] - n + 1, 0)
-        for numbers in (docs.numbers[doc], golds.numbers[gold])
+        np.maximum(corpus.lengths[lists.numbers[text]] - n + 1, 0)
+        for lists, text in zip((docs, golds), of_pairs(docs.n_texts, golds.n_texts))
     )
-    # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
-    is_identical = docs.numbers[doc] == golds.numbers[gold]
-    is_uncounted = np.bincount(doc[~is_identical], minlength=len(docs.numbers)) > 0
-    uncounted = docs.those(is_uncounted)
-    first_pair = starts(golds.n_texts[docs.of_text])[is_uncounted]
-    shared = np.zeros(len(doc), np.int64)
-    n_tokens = uncounted.sums(corpus.lengths) + golds.sums(corpus.lengths)
-    for part in parts(n_tokens + _MOST_TOKENS // _MOST_QUERIES, _MOST_TOKENS):
-        part_docs, part_golds = uncounted.part(part), golds.part(part)
-        first = first_pair[uncounted.starts[part.start] :][: len(part_docs.numbers)]
-        sides = _Side(part_docs, n, corpus), _Side(part_golds, n, corpus)
-        _add_common_counts(*sides, first - part_golds.starts[part_docs.of_text], shared)
-    return Pairs(np.where(is_identical, doc_sizes, shared), doc_sizes, gold_sizes)
+    return Pairs(np.concatenate([np.empty(0, np.int64), *shared]), doc_sizes, gold_sizes)
+
+
+def _shared(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Ints:
+    """What each pair of some queries shares."""
+    (doc_ends, doc_grams), (gold_ends, gold_grams) = (
+        _grams(lists, n, corpus) for lists in (docs, golds)
+    )
+    n_pairs, n_golds = int((docs.n_texts * golds.n_texts).sum()), len(gold_ends)
+    grams, gram_of_gold = np.unique(gold_grams, return_inverse=True)
+    if not grams.size:
+        return np.zeros(n_pairs, np.int64)
+    # Nearly all n-grams of documents are in no gold of their query: a table of slots says so.
+    is_taken = np.zeros(1 << _SLOT_BITS, bool)
+    is_taken[_slots(grams)] = True
+    place = is_taken.take(_slots(doc_grams)).nonzero()[0]  # `take` is twice as fast as an index
+    gram = np.searchsorted(grams[:-1], doc_grams[place])
+    is_met = grams[gram] == doc_grams[place]
+    doc = np.searchsorted(doc_ends, place[is_met], side="right")
+    gold = np.repeat(np.arange(n_golds), np.diff(gold_ends, prepend=0))
+    # Each distinct n-gram of a document meets every gold text of its query that has it.
+    of_docs, _, n_in_doc = counted(doc * len(grams) + gram[is_met])
+    doc, gram = np.divmod(of_docs, len(grams))
+    of_golds, _, n_in_gold = counted(gram_of_gold * n_golds + gold)
+    gram_of_gold, gold = np.divmod(of_golds, n_golds)
+    n_having = np.bincount(gram_of_gold, minlength=len(grams))
+    first, n_meetings = starts(n_having)[gram], n_having[gram]
+    pair_of_first = starts(golds.n_texts[docs.of_text]) - golds.starts[docs.of_text]
+    shared = np.zeros(n_pairs)
+    for part in parts(n_meetings):
+        entry = ranges(first[part], n_meetings[part])
+        hit = np.repeat(np.arange(part.start, part.stop), n_meetings[part])
+        pair = pair_of_first[doc[hit]] + gold[entry]
+        # As weights whole numbers become floats, which are exact below 2**53.
+        shared += np.bincount(pair, np.minimum(n_in_doc[hit], n_in_gold[entry]), n_pairs)
+    return shared.astype(np.int64)
+
+
+def _grams(texts: Lists, n: int, corpus: TokenCorpus) -> tuple[Ints, Grams]:
+    """The n-grams of texts, one behind the other, and where those of each text end.
+
+    Those of different queries are different ones.
+    """
+    sizes = np.maximum(corpus.lengths[texts.numbers] - n + 1, 0)
+    begins, every = corpus.starts[texts.numbers], corpus.grams(n)
+    # A piece for each text is a fraction of the time of an index for each n-gram.
+    pieces = zip(begins.tolist(), (begins + sizes).tolist())
+    grams = np.concatenate([every[:0], *(every[begin:end] for begin, end in pieces)])
+    grams += np.repeat(texts.of_text.astype(np.uint64) * _OF_QUERY, sizes)
+    return np.cumsum(sizes), grams
+
+
+def _slots(grams: Grams) -> Ints:
+    return (grams >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
 
 
 def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
@@ -88,112 +129,3 @@ def pairs_at(places: Ints, n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
     query = np.searchsorted(np.cumsum(n_pairs), places, side="right")
     doc, gold = np.divmod(places - starts(n_pairs)[query], n_golds[query])
     return starts(n_docs)[query] + doc, starts(n_golds)[query] + gold
-
-
-class _Side:
-    """The n-grams of the documents, or of the gold texts, of some queries, one after the other.
-
-    Attributes:
-        size: how many there are.
-        queries: which query each text is of.
-        starts: which text is each query's first.
-    """
-
-    def __init__(self, texts: Lists, n: int, corpus: TokenCorpus) -> None:
-        self._n, self._corpus = n, corpus
-        self._sizes = np.maximum(corpus.lengths[texts.numbers] - n + 1, 0)
-        self._ends = np.cumsum(self._sizes)
-        self._begins = corpus.starts[texts.numbers]
-        self.size = int(self._sizes.sum())
-        self.queries = texts.of_text
-        self.starts = texts.starts
-
-    def slots(self, bits: int) -> NDArray[np.intp]:
-        """For each n-gram a slot of its query's stretch of a table."""
-        hashes = self._corpus.hashes(self._n)
-        # A piece for each text is a fraction of the time of an index for each n-gram.
-        pieces = zip(self._begins.tolist(), (self._begins + self._sizes).tolist())
-        grams = np.concatenate([hashes[begin:end] for begin, end in pieces])
-        slots: NDArray[np.intp] = np.repeat(self.queries << bits, self._sizes)
-        slots += grams >> np.uint16(HASH_BITS - bits)
-        return slots
-
-    def texts_at(self, numbers: Ints) -> Ints:
-        """The text of which each of some n-grams is."""
-        return np.searchsorted(self._ends, numbers, side="right")
-
-    def tokens_at(self, numbers: Ints) -> list[Tokens]:
-        """The first token of each of some n-grams, in their order, and then the next."""
-        n_of_texts = np.diff(np.searchsorted(numbers, self._ends), prepend=0)
-        firsts = numbers + np.repeat(self._begins + self._sizes - self._ends, n_of_texts)
-        return [self._corpus.tokens[firsts + offset] for offset in range(self._n)]
-
-
-def _add_common_counts(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Ints) -> None:
-    """Add what each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
-    doc_at, grams, gold_at, gold_grams = _shared_ngrams(doc, gold)
-    if not doc_at.size:
-        return
-    v, n_golds = gold.size, len(gold.queries)
-    # Each distinct n-gram of a document meets every gold text of its query that has it.
-    of_docs, _, n_in_doc = counted(doc.texts_at(doc_at) * v + grams)
-    rows, grams = np.divmod(of_docs, v)
-    of_golds = gold_grams * n_golds + gold.texts_at(gold_at)
-    of_golds, _, n_in_gold = counted(of_golds)
-    grams_of_golds, gold_rows = np.divmod(of_golds, n_golds)
-    n_having = np.bincount(grams_of_golds, minlength=v)
-    first, n_meetings = starts(n_having)[grams], n_having[grams]
-    for part in parts(n_meetings):
-        entry = ranges(first[part], n_meetings[part])
-        hit = np.repeat(np.arange(part.start, part.stop), n_meetings[part])
-        pairs = pair_of_first[rows[hit]] + gold_rows[entry]
-        common = np.minimum(n_in_doc[hit], n_in_gold[entry])
-        # As weights whole numbers become floats, which are exact below 2**53.
-        shared += np.bincount(pairs, common, len(shared)).astype(np.int64)
-
-
-def _shared_ngrams(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
-    """The n-grams of documents that gold of the same query has, and all those of gold.
-
-    Behind each of the two which n-grams they are: one of gold that is the same.
-
-    Each query has a stretch of a table, in which the n-grams of its gold have slots. Nearly all
-    n-grams of documents fall into a free one, so no gold has them. Where several n-grams of gold
-    have the same slot, they are in it one after the other.
-    """
-    n_queries = len(gold.starts)
-    met: list[tuple[Ints, ...]] = [(np.empty(0, np.int64),) * 4]
-    if not (doc.size and gold.size):
-        return met[0]  # type: ignore[return-value]  # four
-    n_slots = _SLOTS_A_GRAM * gold.size // n_queries
-    bits = min(max(n_slots.bit_length(), _LEAST_BITS), _MOST_BITS)
-    slots, doc_slots = gold.slots(bits), doc.slots(bits)
-    is_taken = np.zeros(n_queries << bits, bool)
-    is_taken[slots] = True
-    doc_at = is_taken.take(doc_slots).nonzero()[0]  # `take` is twice as fast as an index
-    doc_slots = doc_slots[doc_at]
-    table = np.zeros(n_queries << bits, np.int32)  # a number and 1; 0 is free
-    rest = np.arange(gold.size)
-    table[slots] = rest + 1
-    doc_tokens, gold_tokens = doc.tokens_at(doc_at), gold.tokens_at(rest)
-    while doc_at.size and rest.size:
-        owner, first = (table[slot].astype(np.int64) - 1 for slot in (doc_slots, slots))
-        is_met = _equal(doc_tokens, [ids[owner] for ids in gold_tokens])
-        is_first = _equal([ids[rest] for ids in gold_tokens], [ids[first] for ids in gold_tokens])
-        met.append((doc_at[is_met], owner[is_met], rest[is_first], first[is_first]))
-        table[slots] = 0
-        rest, slots = rest[~is_first], slots[~is_first]
-        table[slots] = rest + 1
-        is_unmet = ~is_met & (table[doc_slots] > 0)
-        doc_at, doc_slots = doc_at[is_unmet], doc_slots[is_unmet]
-        doc_tokens = [token[is_unmet] for token in doc_tokens]
-    of_docs, grams, of_golds, gold_grams = map(np.concatenate, zip(*met, strict=True))
-    return of_docs, grams, of_golds, gold_grams
-
-
-def _equal(some: Sequence[Tokens], peers: Sequence[Tokens]) -> NDArray[np.bool_]:
-    """Whether n-grams are equal: all of their tokens."""
-    is_equal: NDArray[np.bool_] = some[0] == peers[0]
-    for ids, peer_ids in zip(some[1:], peers[1:]):
-        is_equal &= ids == peer_ids
-    return is_equal

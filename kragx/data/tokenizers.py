@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
+from itertools import chain
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
 from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
-from kragx.errors import UsageError, nearest, needing, shorten
+from kragx.errors import UsageError, inside, nearest, needing, shorten
 
 
 @runtime_checkable
@@ -160,21 +161,18 @@ class CharTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of n-grams of each text, in order."""
-        n = self.n
-        if self == LETTERS:
-            return ([*"".join(words(text, is_split=False))] for text in texts)
-        return (
-            [
-                word[start : start + n]
-                for word in self._words(text)
-                for start in range(max(1, len(word) - n + 1))
-            ]
-            for text in texts
-        )
+        for text in texts:
+            runs = words(text, is_split=False)
+            if self.spaces == "ignored":
+                runs = [*filter(None, ["".join(runs)])]
+            yield [*chain.from_iterable(map(self._cut, runs))]
 
-    def _words(self, text: str) -> list[str]:
-        tokens = words(text, is_split=False)
-        return tokens if self.spaces == "kept" or not tokens else ["".join(tokens)]
+    def _cut(self, run: str) -> Iterable[str]:
+        """The n-grams of a word."""
+        n = self.n
+        if n == 1:
+            return run
+        return [run[start : start + n] for start in range(max(1, len(run) - n + 1))]
 
 
 LETTERS = CharTokenizer(1, "ignored")
@@ -247,21 +245,17 @@ class KragTokenizer:
     @property
     def version(self) -> str:
         """The version of what gives the forms, and of NLTK's stemmer."""
-        stemmer = f"nltk {version('nltk')}"
-        return f"{KiwiTokenizer().version}, {stemmer}" if self.forms == "kiwi" else stemmer
+        of_forms = f"{KiwiTokenizer().version}, " if self.forms == "kiwi" else ""
+        return f"{of_forms}nltk {version('nltk')}"
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        stem = self._stems.__getitem__
+        stem = Stems().__getitem__
         for forms in self._forms(texts):
             text = " ".join(forms).lower()
             # Behind white space at an end, and in an empty text, stands one more token.
             is_within = text and not (text[0].isspace() or text[-1].isspace())
             yield [*map(stem, text.split() if is_within else re.split(r"\s+", text))]
-
-    @cached_property
-    def _stems(self) -> Stems:
-        return Stems()
 
     def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
         if self.forms == "kiwi":
@@ -336,10 +330,8 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
         >>> tokenizer({"name": "char", "n": 3})
         CharTokenizer(n=3, spaces='kept')
     """
-    try:
+    with inside(field, kind=UsageError):
         return _tokenizer(spec)
-    except UsageError as error:
-        raise error.within(field) from error.__cause__
 
 
 def _tokenizer(spec: object) -> Tokenizer:

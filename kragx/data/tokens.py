@@ -1,33 +1,34 @@
 """Texts as arrays of token numbers: each distinct text is tokenised once."""
 
 import itertools
-from bisect import bisect_left
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from kragx.data.known import OfTexts
 from kragx.data.lists import Lists
-from kragx.data.stretches import Growing, distinct, ranges, starts
+from kragx.data.stretches import ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
 Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
+Grams = NDArray[np.uint64]
 
-HASH_BITS = 16
-# Knuth's multiplier, and other odd numbers.
-_ODD = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint32)
+# Powers of an odd number near 2**64 by the golden ratio, whose multiples lie as far apart as they
+# can: no two pairs of tokens make the same number, and fours of letters by one chance in 2**64.
+_ODD = np.cumprod(np.full(4, 0x9E3779B97F4A7C15, np.uint64))[::-1]
 
 PIECE = 4
 """So many characters of a script that writes without spaces are compared as one token is."""
 
+_RUN = re.compile(rb"\x01{%d,}" % PIECE)  # of the flags of such characters
+
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
-_MOST_TOKENS = 1 << 24
-_MOST_STRETCHES = 8
+_MOST_TOKENS = 1 << 23
 _MOST_CODES = 0x110000  # of Unicode
 
 
@@ -40,49 +41,40 @@ class TokenCorpus:
 
     Attributes:
         texts: by row.
-        age: how often texts were forgotten.
+        tokens: of all rows, one behind the other.
+        starts: where those of each row begin.
+        lengths: how many each row has.
         in_letters: whether its tokens are letters, of which three count as a word in any script.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, in_letters: bool = False) -> None:
         self.tokenizer = tokenizer
         self.in_letters = in_letters
-        self.age: int = 0
-        self._begin()
+        self._forget()
 
-    def _begin(self) -> None:
+    def _forget(self) -> None:
         self._rows: dict[str, int] = {}
         self.texts: list[str] = []
-        self._tokens = Growing(np.empty(0, np.int32))  # of all rows
-        self._starts, self._lengths = (Growing(np.empty(0, np.int64)) for _ in range(2))
-        self._hashes = {n: Growing(np.empty(0, np.uint16)) for n in (1, 2, 4)}
+        self.tokens: Tokens = np.empty(0, np.int32)
+        self.starts: Ints = np.empty(0, np.int64)
+        self.lengths: Ints = np.empty(0, np.int64)
+        self._grams: dict[int, Grams] = {}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        self._strings: dict[int, str | list[int]] = {}
-        self._in_pieces = Growing(np.empty(0, np.int64))  # the row of the same text in pieces
-        # Below 0, so that they are no tokens.
-        self._of_pieces: defaultdict[bytes, int] = defaultdict(itertools.count(-1, -1).__next__)
         self._words: list[str] = []
+        self._in_pieces: dict[int, int] = {}  # the row of the same text in pieces
+        # Below 0, so that they are no tokens.
+        self._of_pieces: defaultdict[tuple[int, ...], int]
+        self._of_pieces = defaultdict(itertools.count(-1, -1).__next__)
         self._unspaced = np.empty(0, bool)
         self._read_by: dict[Callable[[str], str], OfTexts] = {}
-        self._sorted: list[list[int]] = []  # token numbers by their words, in several stretches
-        self._n_sorted = 0
 
     def make_room(self) -> bool:
         """Forget texts and tokens if there are many; each text of a long run may be a new one."""
-        is_full = self._tokens.size > _MOST_TOKENS
+        is_full = len(self.tokens) > _MOST_TOKENS
         if is_full:
             self._forget()
         return is_full
-
-    def _forget(self) -> None:
-        self._begin()
-        self.age += 1
-
-    @property
-    def n_distinct_tokens(self) -> int:
-        """How many distinct tokens were seen; every token number is below it."""
-        return len(self._numbers)
 
     @property
     def words(self) -> Sequence[str]:
@@ -93,21 +85,27 @@ class TokenCorpus:
         return self._words
 
     @property
+    def n_distinct_tokens(self) -> int:
+        """How many distinct tokens were seen; every token number is below it."""
+        return len(self._numbers)
+
+    @property
     def unspaced(self) -> NDArray[np.bool_]:
         """For each token number whether it is a character of a script that writes without spaces.
 
         Longer tokens of such scripts, as other tokenizers give them, are words.
         """
         new = self.words[len(self._unspaced) :]
-        if new and self.in_letters:
-            self._unspaced = np.ones(len(self.words), bool)
-        elif new:
+        if new:
             flags = [
                 # Most words are known by their first letter to be of another script.
-                word[:1] >= "\u0e00"
-                and not "가" <= word[0] <= "힣"
-                and unspaced(word)
-                and not any(map(str.isalnum, word[1:]))  # only marks behind it
+                self.in_letters
+                or (
+                    word[:1] >= "\u0e00"
+                    and not "가" <= word[0] <= "힣"
+                    and unspaced(word)
+                    and not any(map(str.isalnum, word[1:]))  # only marks behind it
+                )
                 for word in new
             ]
             self._unspaced = np.concatenate((self._unspaced, flags))
@@ -121,109 +119,74 @@ class TokenCorpus:
         `PIECE` characters, one from each character on; shorter runs stay as they are. A piece's
         number is below 0.
         """
-        n_rows = len(self.texts)
-        if self._in_pieces.size < n_rows:
-            first = self._in_pieces.size
-            self._in_pieces.extend(np.arange(first, n_rows))  # as they are
-            self._cut(first)
-            self._in_pieces.extend(np.arange(n_rows, len(self.texts)))
-        return self._in_pieces.values[rows]
-
-    def _cut(self, first: int) -> None:
-        """Add rows for those texts from a row on that have a run long enough for a piece."""
         if not self.unspaced.any():
-            return
-        lengths = self.lengths[first:]
-        tokens = self._tokens.values[self._starts.values[first] :].copy()
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        inside = self.unspaced[tokens]
-        n_starts = max(0, len(tokens) - PIECE + 1)
-        begins = np.zeros(len(tokens), bool)
-        begins[:n_starts] = rows[:n_starts] == rows[PIECE - 1 :]  # not over the end of a text
-        for place in range(PIECE):
-            begins[:n_starts] &= inside[place : place + n_starts]
-        if not begins.any():
-            return
-        covered = begins.copy()
-        for place in range(1, PIECE):
-            covered[place:] |= begins[:-place]
-        # A piece's key is the bytes of its token numbers: a tenth of the time of joined letters.
-        pieces = sliding_window_view(tokens, PIECE)[begins[:n_starts]]
-        keys = pieces.view(f"V{pieces.itemsize * PIECE}").ravel().tolist()
-        tokens[begins] = np.fromiter(map(self._of_pieces.__getitem__, keys), np.int32, len(keys))
-        cut = distinct(rows[begins])
-        units = (begins | ~covered) & np.isin(rows, cut)
-        n_units = np.bincount(rows[units], minlength=len(lengths))[cut]
-        self._in_pieces.values[first + cut] = np.arange(len(cut)) + len(self.texts)
-        self._append([self.texts[first + row] for row in cut.tolist()], tokens[units], n_units)
+            return rows
+        new = [row for row in dict.fromkeys(rows.tolist()) if row not in self._in_pieces]
+        pieces = [*map(self._cut, self.of_rows(np.array(new, np.int64)))]
+        self._in_pieces.update(zip(new, itertools.count(len(self.texts))))
+        texts, tokens = [self.texts[row] for row in new], [*itertools.chain(*pieces)]
+        self._append(texts, tokens, [*map(len, pieces)])
+        return np.array([self._in_pieces[row] for row in rows.tolist()], np.int64)
 
-    def _append(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
+    def _cut(self, tokens: Tokens) -> list[int]:
+        """The tokens of a text with the runs that are long enough in pieces."""
+        numbers: list[int] = tokens.tolist()
+        units, end = list[int](), 0
+        for run in _RUN.finditer(self.unspaced[tokens].tobytes()):
+            begin, stop = run.start(), run.end() - PIECE + 1
+            pieces = (tuple(numbers[place : place + PIECE]) for place in range(begin, stop))
+            units += [*numbers[end:begin], *map(self._of_pieces.__getitem__, pieces)]
+            end = run.end()
+        return units + numbers[end:]
+
+    def _append(
+        self, texts: Sequence[str], tokens: Sequence[int] | Tokens, n_tokens: Sequence[int]
+    ) -> None:
         """Add rows."""
-        self._starts.extend(self._tokens.size + starts(lengths))
-        self._lengths.extend(lengths)
-        self._tokens.extend(tokens)
+        lengths = np.array(n_tokens, np.int64)
+        self.starts = np.concatenate((self.starts, len(self.tokens) + starts(lengths)))
+        self.lengths = np.concatenate((self.lengths, lengths))
+        self.tokens = np.concatenate((self.tokens, np.array(tokens, np.int32)))
         self.texts += texts
 
     def add(self, texts: Iterable[str]) -> None:
         """Tokenise the texts that are new, as one batch; where that is interrupted, forget all."""
-        try:
-            self._add_new([*texts])
-        except BaseException:  # half done, while a matcher may be used again
-            self._forget()
-            raise
-
-    def _add_new(self, texts: Sequence[str]) -> None:
+        texts = [*texts]
         new = [*dict.fromkeys(itertools.filterfalse(self._rows.__contains__, texts))]
         if not new:
             return
         if self.make_room():
             new = [*dict.fromkeys(texts)]
-        stream = self.tokenizer.tokens(new)
-        lengths: list[int] = []
+        lengths = list[int]()
 
-        def counted() -> Iterator[list[str]]:
-            for tokens in stream:
-                lengths.append(len(tokens))
-                yield tokens
+        def tokens() -> Iterator[str]:
+            for of_text in self.tokenizer.tokens(new):
+                lengths.append(len(of_text))
+                yield from of_text
 
-        number = self._numbers.__getitem__
-        tokens = np.fromiter(map(number, itertools.chain.from_iterable(counted())), np.int32)
-        self._add(new, tokens, np.array(lengths, np.int64))
+        try:
+            numbers = np.fromiter(map(self._numbers.__getitem__, tokens()), np.int32)
+            rows = range(len(self.texts), len(self.texts) + len(lengths))
+            self._rows.update(zip(new, rows, strict=True))
+            self._append(new, numbers, lengths)
+        except BaseException:  # half done, while a matcher may be used again
+            self._forget()
+            raise
 
-    def _add(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
-        """Add rows for texts that can be looked up."""
-        first = len(self.texts)
-        self._rows.update(zip(texts, range(first, first + len(lengths)), strict=True))
-        self._append(texts, tokens, lengths)
+    def grams(self, n: int) -> Grams:
+        """A number for the n tokens (4 at most) that begin at each of `tokens`, made once.
 
-    @property
-    def lengths(self) -> Ints:
-        """How many tokens each row has."""
-        return self._lengths.values
-
-    @property
-    def starts(self) -> Ints:
-        """Where the tokens of each row begin in `tokens`."""
-        return self._starts.values
-
-    @property
-    def tokens(self) -> Tokens:
-        """The tokens of all rows, one behind the other."""
-        return self._tokens.values
-
-    def hashes(self, n: int) -> NDArray[np.uint16]:
-        """A hash of the n tokens (1, 2 or 4) that begin at each of `tokens`, made once.
-
-        Those of a row's last n - 1 tokens mean nothing.
+        The same for the same; those of a row's last n - 1 tokens mean nothing.
         """
-        hashes, tokens = self._hashes[n], self.tokens.view(np.uint32)
-        hashes.size = max(0, hashes.size - n + 1)  # what follows the last one was not known
-        new = tokens[hashes.size :]
-        mixed = new * _ODD[0]
-        for place in range(1, n):
-            mixed[:-place] += new[place:] * _ODD[place]
-        hashes.extend((mixed >> np.uint32(32 - HASH_BITS)).astype(np.uint16))
-        return hashes.values
+        grams = self._grams.get(n, np.empty(0, np.uint64))
+        if len(grams) < len(self.tokens):
+            first = max(0, len(grams) - n + 1)  # what follows the last ones was not known
+            new = self.tokens[first:].astype(np.uint64)
+            mixed = new * _ODD[0]
+            for place in range(1, n):
+                mixed[:-place] += new[place:] * _ODD[place]
+            grams = self._grams[n] = np.concatenate((grams[:first], mixed))
+        return grams
 
     def rows_of(self, read: Callable[[str], str], sources: Sequence[str], numbers: Ints) -> Ints:
         """The row of each text as it is read; every text is read once.
@@ -258,8 +221,7 @@ class TokenCorpus:
 
     def tokens_of(self, rows: Ints) -> Tokens:
         """The tokens of some rows, one behind the other."""
-        places = ranges(self._starts.values[rows], self.lengths[rows])
-        tokens: Tokens = self._tokens.values.take(places)
+        tokens: Tokens = self.tokens.take(ranges(self.starts[rows], self.lengths[rows]))
         return tokens
 
     def of(self, texts: Iterable[str]) -> list[Tokens]:
@@ -268,54 +230,23 @@ class TokenCorpus:
 
     def of_rows(self, rows: Ints) -> list[Tokens]:
         """The token numbers of each row."""
-        tokens, begins = self._tokens.values, self._starts.values[rows]
+        tokens, begins = self.tokens, self.starts[rows]
         ends = begins + self.lengths[rows]
         return [tokens[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())]
 
-    def strings(self, rows: Ints) -> list[str | list[int]]:
+    def strings(self, rows: Ints) -> list[str] | list[list[int]]:
         """The tokens of each row as a sequence for rapidfuzz, which compares strings fastest.
 
         Each token number becomes a code point; a vocabulary beyond Unicode's range stays numbers.
         """
         if self.n_distinct_tokens > _MOST_CODES:
             return [tokens.tolist() for tokens in self.of_rows(rows)]
-        memo, of_text = self._strings, rows.tolist()
-        new = [row for row in dict.fromkeys(of_text) if row not in memo]
-        new_rows = np.array(new, np.int64)
-        codes = self.tokens_of(new_rows).astype("<u4").tobytes()
+        codes = self.tokens_of(rows).astype("<u4").tobytes()
         letters = codes.decode("utf-32-le", "surrogatepass")
-        ends = np.cumsum(self.lengths[new_rows]).tolist()
-        memo.update(zip(new, [letters[start:end] for start, end in itertools.pairwise([0, *ends])]))
-        return [*map(memo.__getitem__, of_text)]
-
-    def forms(self, token: int) -> list[int]:
-        """The tokens that are this one, or that one going on in Hangul, as with a particle.
-
-        A particle stands in one word with its noun, and so do units and endings: ``15일에`` and
-        ``1919년`` are forms of ``15일`` and ``1919``.
-        """
-        words = self.words
-        word_of = words.__getitem__
-        if self._n_sorted < len(words):
-            self._sorted.append(sorted(range(self._n_sorted, len(words)), key=word_of))
-            self._n_sorted = len(words)
-        if len(self._sorted) > _MOST_STRETCHES:
-            self._sorted = [sorted(itertools.chain.from_iterable(self._sorted), key=word_of)]
-        first, stop = words[token] + "가", words[token] + chr(ord("힣") + 1)
-        forms = [token]
-        for stretch in self._sorted:
-            start = bisect_left(stretch, first, key=word_of)
-            forms += stretch[start : bisect_left(stretch, stop, start, key=word_of)]
-        return forms
+        ends = np.cumsum(self.lengths[rows]).tolist()
+        return [letters[start:end] for start, end in itertools.pairwise([0, *ends])]
 
     def letters(self, tokens: Tokens) -> str:
         """The tokens as one text, with nothing between them."""
         words = self.words
         return "".join(words[token] for token in tokens.tolist())
-
-
-def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
-    """All tokens of several texts in a row, which text each is of, and how many each text has."""
-    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
-    return tokens, np.repeat(np.arange(len(texts)), lengths), lengths

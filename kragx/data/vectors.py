@@ -24,7 +24,6 @@ Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 _MOST_NUMBERS = 1 << 25
 
 _WAIT = 60.0  # seconds to wait for another process that writes
-_MOST_KEYS = 500  # in one SQL statement
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 """
@@ -59,18 +58,9 @@ class Vectors:
         distinct = list(dict.fromkeys(texts))
         if len(self.known) * (self._dimensions or 0) > _MOST_NUMBERS:
             self.known = {text: self.known[text] for text in distinct if text in self.known}
+        if self._cache is not None and self._cache.exists():
+            self._read(self._cache, [text for text in distinct if text not in self.known])
         new = [text for text in distinct if text not in self.known]
-        if self._cache is not None and self._cache.exists() and new:
-            keys = {self._key(text): text for text in new}
-            with self._opened(self._cache) as db:
-                for start in range(0, len(keys), _MOST_KEYS):
-                    part = [*keys][start : start + _MOST_KEYS]
-                    places = ", ".join("?" * len(part))
-                    query = f"SELECT key, vector FROM vectors WHERE key IN ({places})"
-                    for key, blob in db.execute(query, part):
-                        vector = np.frombuffer(blob, "<f8").astype(np.float64)
-                        self._remember([keys[key]], vector[None, :])
-            new = [text for text in new if text not in self.known]
         for start in range(0, len(new), self._batch_size):
             batch = new[start : start + self._batch_size]
             vectors = self._compute(batch)
@@ -82,6 +72,14 @@ class Vectors:
                     rows = zip(map(self._key, batch), blobs)
                     db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
         return self.known
+
+    def _read(self, path: Path, texts: Sequence[str]) -> None:
+        """Remember what the file has of some texts."""
+        with self._opened(path) as db:
+            for text in texts:
+                query = "SELECT vector FROM vectors WHERE key = ?"
+                for (blob,) in db.execute(query, [self._key(text)]):
+                    self._remember([text], np.frombuffer(blob, "<f8").astype(np.float64)[None, :])
 
     def _key(self, text: str) -> str:
         key_text = json.dumps([self._model, text])

@@ -10,7 +10,6 @@ without spaces, Han, Kana, Thai, Lao, Khmer and Burmese, give one token a charac
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import cache
 
 RULES = 2
@@ -127,38 +126,24 @@ def _patterns(astral: bool) -> tuple[re.Pattern[str], re.Pattern[str], re.Patter
     U+FFFF have patterns of their own, many times as fast: Python makes a table of such classes, and
     walks through a list for what lies above.
     """
+    # But for Chinese and Hangul, which have neither.
     codes = [*range(0x80, 0x3400), *range(0xA000, 0xAC00), *range(0xD7A4, 0xD800)]
     codes += range(0xF900, 0x10000)
     if astral:
         codes += (*range(0x10000, 0x20000), *range(0xE0000, 0xE0200))
-    ignored, marks = [], []
-    for code in codes:
-        category = unicodedata.category(chr(code))
-        # Variation selectors and the grapheme joiner are marks that nobody sees.
-        if category == "Cf" or code == 0x34F or 0xFE00 <= code <= 0xFE0F or code >= 0xE0100:
-            ignored.append(code)
-        elif category[0] == "M":
-            marks.append(code)
+    letters = [*map(chr, codes)]
+    # Variation selectors and the grapheme joiner are marks that nobody sees.
+    unseen = {0x34F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE0200)}
+    unseen |= {ord(char) for char in letters if unicodedata.category(char) == "Cf"}
+    ignored = "".join(char for char in letters if ord(char) in unseen)
+    marks = [char for char in letters if unicodedata.category(char)[0] == "M"]
+    mark = "".join(char for char in marks if ord(char) not in unseen)
     # In those scripts a mark that stands alone is a character, too.
-    unspaced = {ord(char) for char in _ANY_UNSPACED.findall("".join(map(chr, codes)))}
-    of_characters = [code for code in marks if code in unspaced]
-    of_words = [code for code in marks if code not in unspaced]
-    characters = sorted([*of_characters, *(code for code in unspaced if chr(code).isalnum())])
-    mark = _ranges(marks)
-    character = f"[{_HAN}{_ranges(characters)}][{mark}]*"
+    unspaced = _ANY_UNSPACED.findall("".join(letters))
+    characters = "".join(char for char in unspaced if char.isalnum() or char in mark)
+    of_words = "".join(char for char in mark if not _ANY_UNSPACED.match(char))
     return (
-        re.compile(f"[{_ranges(ignored)}]+"),
-        re.compile(rf"{character}|(?:[^\W{_UNSPACED}]+|[\x01-\x03{_ranges(of_words)}]+)+"),
+        re.compile(f"[{ignored}]+"),
+        re.compile(rf"[{_HAN}{characters}][{mark}]*|(?:[^\W{_UNSPACED}]+|[\x01-\x03{of_words}]+)+"),
         re.compile(rf"[\w\x01-\x03{mark}]+"),
     )
-
-
-def _ranges(codes: Iterable[int]) -> str:
-    """Ascending code points as the ranges of a regular expression's class."""
-    ranges: list[list[int]] = []
-    for code in codes:
-        if ranges and code == ranges[-1][1] + 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data import Doc, Gold, TokenCorpus, Tokenizer, describe, tokenizer
-from kragx.data.phrases import Compounds, are_short
+from kragx.data.phrases import Phrases, are_short
 from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
 from kragx.errors import DataError
@@ -203,13 +203,13 @@ class Reader:
             phrases = words.of(golds)
             short = are_short(phrases, words, options.short)
             in_words = _streams([words.of(texts) for texts in docs]).texts()
-            compounds = Compounds(in_words, phrases, words)
+            compounds = Phrases(in_words, phrases, words, compounds=True)
             cells = cells.where(~short[gold_rows.row[cells.gold]]).joined(
                 Cells.of_phrases(
                     (gold_rows.start[row], streams.start[query] + place, gold_rows.lengths[row])
                     for row in np.flatnonzero(short).tolist()
                     for query in (int(stream_of[row]),)
-                    for place in compounds.starts(query, row)
+                    for place in compounds.letters(query, row)
                 )
             )
         return Spread.of(

@@ -17,7 +17,6 @@ from kragx.data.entries import numbered
 from kragx.data.known import Forms, known_texts
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
-from kragx.data.phrases import are_short
 from kragx.data.stretches import distinct
 from kragx.data.words import words
 from kragx.errors import shorten
@@ -80,8 +79,7 @@ class Unmatchable(Finding):
             example=example,
         )
         remedies = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(names["tokenizer"]))
-        remedy = next((text for text in remedies if text == names.get("remedy")), "")
-        return joined(": ", [problem, remedy]) if remedy else problem
+        return joined(": ", [problem, *(text for text in remedies if text == names.get("remedy"))])
 
 
 class BatchMatcher(BaseMatcher):
@@ -167,12 +165,10 @@ class BatchMatcher(BaseMatcher):
             notes: where they are counted.
         """
         useless = self.useless(golds, gold=True)
-        if useless.any():
-            n_useful = np.bincount(golds.of_text[~useless], minlength=len(golds))
-            n_lost = int(((n_useful == 0) & (golds.n_texts > 0)).sum())
-            notes.update({ALL_LOST: n_lost} if n_lost else {})
-            saved = np.isin(targets.gold, targets.gold[~useless])  # by an alternative
-            useless &= ~saved
+        n_useful = np.bincount(golds.of_text[~useless], minlength=len(golds))
+        if n_lost := int(((n_useful == 0) & (golds.n_texts > 0)).sum()):
+            notes[ALL_LOST] += n_lost
+        useless &= ~np.isin(targets.gold, targets.gold[~useless])  # saved by an alternative
         special = {
             DOCS_LOST: (batch.docs.texts, self.useless(docs, gold=False)),
             GOLD_LOST: (targets.entries.texts, useless),
@@ -181,22 +177,20 @@ class BatchMatcher(BaseMatcher):
         for count, (texts, is_special) in special.items():
             if not is_special.any():  # as a rule
                 continue
-            queries = texts.of_text[is_special]
-            n_queries = len(distinct(queries))
-            notes[count] += n_queries
-            if count in (DOCS_LOST, GOLD_LOST):
-                finding = notes.finding(self.settings, count, Unmatchable)
-                finding.counts["queries"] += n_queries
-                if not finding.example:
-                    text = texts.known[texts.numbers[is_special][0]]
-                    tokenizer = getattr(self, "tokenizer", None)
-                    finding.example = {
-                        "text": shorten(text, 42),
-                        "query": batch.query_ids[queries[0]],
-                        "matcher": self.name,
-                        "tokenizer": "" if tokenizer is None else shown_name(tokenizer),
-                        **({"remedy": str(self.remedy(text))} if count == GOLD_LOST else {}),
-                    }
+            queries = distinct(texts.of_text[is_special])
+            notes[count] += len(queries)
+            if count == SHORT_GOLD:
+                continue
+            finding = notes.finding(self.settings, count, Unmatchable)
+            finding.counts["queries"] += len(queries)
+            text = texts.known[texts.numbers[is_special][0]]
+            finding.example = finding.example or {
+                "text": shorten(text, 42),
+                "query": batch.query_ids[queries[0]],
+                "matcher": self.name,
+                "tokenizer": "" if self.tokenizer is None else shown_name(self.tokenizer),
+                **({"remedy": str(self.remedy(text))} if count == GOLD_LOST else {}),
+            }
 
 
 def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:
@@ -221,23 +215,21 @@ class TokenMatcher(BatchMatcher):
     """Compares the tokens of documents and gold texts; each distinct text is tokenised once.
 
     A subclass says in `compare` what two lists of texts score. A text with fewer than
-    `least_tokens` tokens matches nothing. One with an option `short` looks for gold of at most so
-    many tokens as a phrase, one with `numbers` what is read so.
+    `least_tokens` tokens matches nothing. One with an option `numbers` reads them so.
     """
 
     tokenizer: Tokenizer
     least_tokens: int = 1
-    short: int = 0
     numbers: Numbers = None
 
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records; how numbers are read with the version of its rules."""
         alike = {"numbers": {"name": self.numbers, "version": RULES}} if self.numbers else {}
-        return {**super().settings, **alike}
+        return super().settings | alike
 
-    def _in_figures(self, text: str) -> str:
-        """A text as `numbers` has it read."""
+    def read(self, text: str) -> str:
+        """A text as it is, but for its numbers."""
         return in_figures(text) if self.numbers else text
 
     def remedy(self, text: str) -> str:
@@ -277,14 +269,3 @@ class TokenMatcher(BatchMatcher):
         """Those with fewer than `least_tokens` tokens."""
         is_useless: Bools = self.corpus.lengths[texts.numbers] < self.least_tokens
         return is_useless
-
-    def as_phrases(self, golds: Lists) -> Bools:
-        """The short ones."""
-        return are_short(self.corpus.of_rows(golds.numbers), self.corpus, self.short)
-
-    def remark(self, gold: str) -> str:
-        """That gold is looked for as a phrase, if it is short."""
-        as_read = self.read(gold)
-        self.corpus.add([as_read])
-        is_short = are_short(self.corpus.of([as_read]), self.corpus, self.short).all()
-        return phrase("short gold, looked for as a phrase") if is_short else ""

@@ -20,8 +20,8 @@ from kragx.matchers.notes import Finding
 from kragx.metrics import Floats
 from kragx.printing import phrase
 
-QUERIES, _PAIRS = 100, 1
-"""How many queries are looked at, and how many pairs of one are compared at most."""
+QUERIES = 100
+"""How many queries are looked at; of each one pair is compared."""
 
 GAP, GAP_HANGUL = 0.1, 0.055
 """How far the median score by words may lie below that by characters. Measured by
@@ -55,10 +55,10 @@ class Gaps(Finding):
     """What the first questions have shown.
 
     Attributes:
-        of_queries: of each question the gaps of its pairs that agree.
+        of_queries: of each question the gap of its pair, if that agrees.
     """
 
-    of_queries: list[list[Gap]] = field(default_factory=list)
+    of_queries: list[Gap | None] = field(default_factory=list)
 
     def merge(self, later: Self) -> None:
         """Look at the questions that came after these."""
@@ -67,17 +67,15 @@ class Gaps(Finding):
     def look(self, docs: Lists, golds: Lists, scores: Floats, corpus: TokenCorpus) -> None:
         """Look at the questions of a batch and their scores by words, until there are enough."""
         end = 0
-        for query, (n, m) in enumerate(zip(docs.n_texts.tolist(), golds.n_texts.tolist())):
-            if len(self.of_queries) == QUERIES:
-                return
-            of_query = scores[end : (end := end + n * m)].reshape(n, m)
-            pairs = islice(_pairs(docs[query], golds[query], of_query), _PAIRS)
-            gaps = (_gap(*pair, corpus) for pair in pairs)
-            self.of_queries.append([gap for gap in gaps if gap is not None])
+        for texts, of_query in islice(zip(docs, golds), QUERIES - len(self.of_queries)):
+            start, end = end, end + len(texts) * len(of_query)
+            by_words = scores[start:end].reshape(len(texts), len(of_query))
+            pair = next(_pairs(texts, of_query, by_words), None)
+            self.of_queries.append(pair and _gap(*pair, corpus))
 
     def problem(self) -> str:
         """That the texts are broken, where the median is more than whole texts have."""
-        gaps = [gap for of_query in self.of_queries for gap in of_query]
+        gaps = [*filter(None, self.of_queries)]
         if len(gaps) < _LEAST_PAIRS:
             return ""
         is_hangul = 2 * sum(gap.hangul for gap in gaps) > len(gaps)
@@ -123,9 +121,9 @@ def _gap(doc: str, gold: str, score: float, corpus: TokenCorpus) -> Gap | None:
     return Gap(by_characters - score, shorten(doc, 42), is_hangul)
 
 
-def _runs(letters: str) -> Counter[tuple[str, ...]]:
+def _runs(letters: str) -> Counter[str]:
     """How often each run of `_N` characters stands in a text."""
-    return Counter(zip(*(letters[place:] for place in range(_N))))
+    return Counter(letters[place : place + _N] for place in range(len(letters) - _N + 1))
 
 
 def _is_unspaced(text: str) -> bool:

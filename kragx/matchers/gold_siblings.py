@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
 from kragx.data.batch import Batch, batched
+from kragx.data.phrases import places
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import Targets
 from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
@@ -39,7 +41,6 @@ _NEAREST, _CANDIDATES = 3, 8
 """With so many texts of other questions each is compared, of those most like it: windows that
 overlap are more like each other than siblings are."""
 
-_MOST_CHECKSUM = (1 << 32) - 1
 _GRAM, _SLOT_BITS = 3, 10
 _READ = 20_000  # characters of a text: enough to say what it is like
 _PROBE = 12  # characters by which an overlap is looked for
@@ -83,25 +84,15 @@ class GoldSample:
         texts = targets.entries.texts
         has_text = np.array([n >= 0 and bool(texts.known[n]) for n in texts.numbers.tolist()], bool)
         golds = texts.those((batch.grades > 0)[targets.gold] & has_text)
-        is_full = len(self.questions) == MOST_TEXTS
-        bound = self.questions[-1].checksum if is_full else _MOST_CHECKSUM
-        for row in golds.n_texts.nonzero()[0].tolist():
-            query_id = batch.query_ids[row]
-            checksum = zlib.crc32(query_id.encode("utf-8", "surrogatepass"))
-            if checksum <= bound:
-                texts_of_query = tuple(dict.fromkeys(golds[row]))
-                self.questions.append(_Question(checksum, query_id, texts_of_query))
-            self.n += 1
-        self._cut()
+        ids = [batch.query_ids[row] for row in golds.n_texts.nonzero()[0].tolist()]
+        checksums = [zlib.crc32(query_id.encode("utf-8", "surrogatepass")) for query_id in ids]
+        texts_of = (tuple(dict.fromkeys(of_query)) for of_query in golds if of_query)
+        self.merge(type(self)([*map(_Question, checksums, ids, texts_of)], len(ids)))
 
     def merge(self, later: Self) -> None:
         """Add other questions of the same gold set."""
         self.n += later.n
-        self.questions += later.questions
-        self._cut()
-
-    def _cut(self) -> None:
-        self.questions = nsmallest(MOST_TEXTS, self.questions)
+        self.questions = nsmallest(MOST_TEXTS, self.questions + later.questions)
 
     def looked_at(self) -> list[_Question]:
         """The first questions, as long as their texts are not too many."""
@@ -222,49 +213,42 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         matcher: decides, one of those that `compares_gold`; it is asked for some thousand pairs.
     """
     questions = sample.looked_at()
-    of_text: dict[str, set[int]] = {}
+    of_text = defaultdict[str, set[int]](set)
     for row, question in enumerate(questions):
         for text in question.texts:
-            of_text.setdefault(text, set()).add(row)
-    if len(of_text) < 2:  # there is no other
-        scores = np.zeros(len(questions))
-        return GoldSiblings(scores, scores if matcher.tells_siblings else None, {}, sample.n)
+            of_text[text].add(row)
     if matcher.vocabulary is not None or matcher.needs_vocabulary:
         # What is known before anything is retrieved.
         gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
-        gathering.add_golds((text for query in questions for text in query.texts), of_script=True)
+        gathering.add_golds(text for question in questions for text in question.texts)
         matcher = matcher.knowing(gathering.vocabulary)
     texts = sorted(of_text)
     rows = [of_text[text] for text in texts]
-    pairs = _alike(texts, rows)
-    docs, golds = [texts[doc] for _, doc in pairs], [texts[gold] for gold, _ in pairs]
+    pairs = _alike(texts, rows) if len(texts) > 1 else []
 
-    scores = _pair_scores(matcher, docs, golds)
-    untold: Floats | None = None
-    if matcher.tells_siblings:
-        untold = _pair_scores(matcher.siblings_together(), docs, golds)
+    def scores_by(matcher: BaseMatcher) -> Floats:
+        docs, golds = [texts[doc] for _, doc in pairs], [texts[gold] for gold, _ in pairs]
+        scores = matcher.pair_scores(docs, golds) if pairs else np.empty(0)
+        assert scores is not None  # of those that `compares_gold`
+        return scores
+
+    def best(scores: Floats) -> Floats:
+        best = np.zeros(len(questions))
+        for (gold, doc), score in zip(pairs, scores.tolist()):
+            others = [*(rows[gold] - rows[doc])]
+            best[others] = np.maximum(best[others], score)
+        return best
+
+    scores = scores_by(matcher)
     example: dict[str, str] = {}
     if pairs:
         gold, doc = pairs[int(scores.argmax())]
         row = min(rows[gold] - rows[doc])
+        other = questions[min(rows[doc] - {row})]
         text, other_text = _pieces(texts[gold], texts[doc])
-        sibling = questions[min(rows[doc] - {row})]
-        example = dict(zip(_EXAMPLE, (questions[row].id, text, sibling.id, other_text)))
-
-    def best(scores: Floats) -> Floats:
-        of_questions = np.zeros(len(questions))
-        for (gold, doc), score in zip(pairs, scores.tolist()):
-            for row in rows[gold] - rows[doc]:
-                of_questions[row] = max(of_questions[row], score)
-        return of_questions
-
-    return GoldSiblings(best(scores), None if untold is None else best(untold), example, sample.n)
-
-
-def _pair_scores(matcher: BaseMatcher, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-    scores = matcher.pair_scores(docs, golds)
-    assert scores is not None  # of those that `compares_gold`
-    return scores
+        example = dict(zip(_EXAMPLE, (questions[row].id, text, other.id, other_text)))
+    untold = best(scores_by(matcher.siblings_together())) if matcher.tells_siblings else None
+    return GoldSiblings(best(scores), untold, example, sample.n)
 
 
 def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, int]]:
@@ -316,23 +300,16 @@ def _same(gold: str, doc: str) -> bool:
 
 def _continues(text: str, sequel: str) -> bool:
     """Whether the last third of a text, or more, is how the other one begins."""
-    least_shared = _OVERLAP * min(len(text), len(sequel))
-    start = text.find(sequel[:_PROBE], 1)
-    for _ in range(_TRIES):
-        if start < 0 or len(text) - start < least_shared:
-            return False
-        if sequel.startswith(text[start:]):
-            return True
-        start = text.find(sequel[:_PROBE], start + 1)
-    return False
+    last = len(text) - _OVERLAP * min(len(text), len(sequel))
+    begins = islice(places(text, sequel[:_PROBE], 1), _TRIES)
+    return any(begin <= last and sequel.startswith(text[begin:]) for begin in begins)
 
 
 def _pieces(gold: str, doc: str) -> tuple[str, str]:
     """Of two texts where they begin to differ."""
     gold, doc = normalise(gold), normalise(doc)
-    pairs = zip(gold, doc)
-    same = next((place for place, (in_gold, in_doc) in enumerate(pairs) if in_gold != in_doc), 0)
-    start = gold.rfind(" ", 0, max(same - _BEFORE, 0)) + 1
+    n_same = next((place for place, pair in enumerate(zip(gold, doc)) if pair[0] != pair[1]), 0)
+    start = gold.rfind(" ", 0, max(n_same - _BEFORE, 0)) + 1
 
     def piece(text: str) -> str:
         excerpt = text[start : start + _SHOWN]

@@ -33,8 +33,8 @@ class Shift(Finding):
     """How many gold items are found, and would be if pages were counted from another number.
 
     Attributes:
-        counts: how many gold ``items`` say pages, and are found with pages moved by ``0``, ``-1``
-            and ``1``; how many ``docs`` there are, and are ``unplaced``.
+        counts: how many gold ``items`` say pages, are ``found``, and would be if pages were counted
+            from the ``other`` number; how many ``docs`` there are, and are ``unplaced``.
         first: the number of a document's first page.
         keys: the metadata keys that are looked at.
     """
@@ -45,7 +45,7 @@ class Shift(Finding):
     def problem(self) -> str:
         """Nothing matched, and why that may be."""
         n_items, n_docs = self.counts["items"], self.counts["docs"]
-        if self.counts["0"] or not n_items:
+        if self.counts["found"] or not n_items:
             return ""
         if n_docs and self.counts["unplaced"] == n_docs:
             return phrase(
@@ -54,15 +54,14 @@ class Shift(Finding):
                 n=n_docs,
                 keys=self.keys,
             )
-        n, other = max((self.counts[str(shift)], self.first - shift) for shift in (-1, 1))
-        if 2 * n < n_items:  # some stand on the next page by chance
+        if 2 * self.counts["other"] < n_items:  # some stand on the next page by chance
             return ""
         return phrase(
             "no page matched, but {n} of {of} gold items would if the first page of retrieved "
             "documents were number {other}, not {first}; then say first: {other}",
-            n=n,
+            n=self.counts["other"],
             of=n_items,
-            other=other,
+            other=1 - self.first,
             first=self.first,
         )
 
@@ -94,27 +93,27 @@ class PageMatcher(IdsMatcher):
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where a document stands on a page of the gold's, else 0."""
-        settings, keys = self.settings, f"{self.source_key!r} and {self.page_key!r}"
+        keys = f"{self.source_key!r} and {self.page_key!r}"
+        shift = partial(Shift, first=self.first, keys=keys)
+        finding = notes.finding(self.settings, SHIFTED, shift)
         for item in items:
             golds = [self._gold(item, target) for target in item.targets]
             docs = [self._doc(item, rank, doc) for rank, doc in enumerate(item.docs, start=1)]
             same_id = [[d.id is not None and d.id == t.id for t in item.targets] for d in item.docs]
-            grids = {
-                shift: np.array([[_meet(doc, gold, shift) for gold in golds] for doc in docs], bool)
-                for shift in (0, -1, 1)
-            }
-            grids[0] |= np.array(same_id, bool)
+            found, other = (
+                np.array([[_meet(doc, gold, move) for gold in golds] for doc in docs], bool)
+                for move in (0, 2 * self.first - 1)
+            )
+            found |= np.array(same_id, bool)
             n_unplaced = sum(place is None or place[1] is None for place in docs)
             notes[UNPLACED] += n_unplaced
-            finding = notes.finding(settings, SHIFTED, partial(Shift, first=self.first, keys=keys))
-            numbers = [target.gold for target in item.targets]
-            n_items = len({n for n, gold in zip(numbers, golds) if gold})
-            finding.counts.update(items=n_items, docs=len(docs), unplaced=n_unplaced)
-            for shift, grid in grids.items():
-                hits = np.logical_or.reduce(grid.reshape(item.shape))
-                matched = {n for n, gold, hit in zip(numbers, golds, hits) if gold and hit}
-                finding.counts[str(shift)] += len(matched)
-            yield grids[0].reshape(item.shape).astype(np.float64)
+            finding.counts.update(docs=len(docs), unplaced=n_unplaced)
+            has_place = np.array([place is not None for place in golds], bool)
+            numbers = np.array([target.gold for target in item.targets])
+            hits = (grid.reshape(item.shape).any(axis=0) for grid in (found, other))
+            for name, is_hit in zip(("items", "found", "other"), (has_place, *hits)):
+                finding.counts[name] += len({*numbers[has_place & is_hit].tolist()})
+            yield found.reshape(item.shape).astype(np.float64)
 
     def _gold(self, item: MatchItem, target: Target) -> Place | None:
         """Where a gold item stands; None of one that is known by its id alone.
@@ -178,14 +177,9 @@ class PageMatcher(IdsMatcher):
 
 def _meet(doc: Place | None, gold: Place | None, shift: int = 0) -> bool:
     """Whether a document stands on a page of a gold item's."""
-    if doc is None or gold is None or not _same(doc[0], gold[0]):
+    if doc is None or gold is None:
         return False
-    if gold[1] is None:
-        return True
-    return doc[1] is not None and gold[1].meets(doc[1], shift)
-
-
-def _same(doc: tuple[str, ...], gold: tuple[str, ...]) -> bool:
-    """Whether the one path ends with the other."""
-    n = min(len(doc), len(gold))
-    return n > 0 and doc[-n:] == gold[-n:]
+    n = min(len(doc[0]), len(gold[0]))
+    if not n or doc[0][-n:] != gold[0][-n:]:  # the one path ends with the other
+        return False
+    return gold[1] is None or (doc[1] is not None and gold[1].meets(doc[1], shift))

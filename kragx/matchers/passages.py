@@ -8,12 +8,13 @@ from typing import Self
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
+from kragx.data.phrases import are_short
 from kragx.data.tokenizers import LETTERS, AutoTokenizer
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
 from kragx.matchers.vocabulary import Vocabulary
-from kragx.metrics import Floats
+from kragx.metrics import Bools, Floats
 from kragx.metrics.threshold import matches
 from kragx.printing import phrase
 
@@ -24,11 +25,15 @@ PAIR = 4
 class PassageMatcher(TokenMatcher):
     """Compares passages by tokens; what it knows of all texts is said before (`knowing`).
 
+    Gold of at most `short` tokens is looked for as a phrase.
+
     Attributes:
+        short: so many; 0 for none.
         siblings: ``apart`` gives 0 to a document that has other known words between the words of
             the gold text, as texts made from one template have; ``together`` does not look.
     """
 
+    short: int = 0
     siblings: Siblings
 
     @property
@@ -49,30 +54,26 @@ class PassageMatcher(TokenMatcher):
         if self.numbers:
             vocabulary = vocabulary.with_amounts()
         twin._set(vocabulary=vocabulary)
-        if self.tokenizer in (AutoTokenizer(), self._chosen):
+        # Which another vocabulary may have chosen before.
+        chosen = AutoTokenizer(self.vocabulary.passages) if self.vocabulary else None
+        if self.tokenizer in (AutoTokenizer(), chosen):
             twin._set(tokenizer=AutoTokenizer(vocabulary.passages))
         if vocabulary.corpus is not None:  # in which the same words are numbered
             is_words = isinstance(self.tokenizer, AutoTokenizer)
             twin.__dict__.setdefault("corpus" if is_words else "_words", vocabulary.corpus)
         return twin
 
-    @property
-    def _chosen(self) -> AutoTokenizer | None:
-        """The tokenizer that a vocabulary has chosen, which another one may choose anew."""
-        return None if self.vocabulary is None else AutoTokenizer(self.vocabulary.passages)
-
     def siblings_together(self) -> Self:
         """This matcher without the rule, with all that was read."""
-        twin = copy(self)
-        twin._set(**vars(self) | {"siblings": "together"})
-        return twin
+        return self._with_siblings("together")
 
     def siblings_apart(self) -> Self:
         """This matcher with the rule, with all that was read."""
-        if self.tells_siblings:
-            return self
+        return self._with_siblings("apart")
+
+    def _with_siblings(self, siblings: Siblings) -> Self:
         twin = copy(self)
-        twin._set(**vars(self) | {"siblings": "apart"})
+        twin._set(**vars(self) | {"siblings": siblings})
         return twin
 
     @property
@@ -90,6 +91,17 @@ class PassageMatcher(TokenMatcher):
     def _letters(self) -> TokenCorpus:
         """The letters of the texts."""
         return TokenCorpus(LETTERS, in_letters=True)
+
+    def as_phrases(self, golds: Lists) -> Bools:
+        """The short ones."""
+        return are_short(self.corpus.of_rows(golds.numbers), self.corpus, self.short)
+
+    def remark(self, gold: str) -> str:
+        """That gold is looked for as a phrase, if it is short."""
+        as_read = self.read(gold)
+        self.corpus.add([as_read])
+        is_short = are_short(self.corpus.of([as_read]), self.corpus, self.short).all()
+        return phrase("short gold, looked for as a phrase") if is_short else ""
 
     def why_not(self, doc: str, gold: str) -> str:
         """The word that makes a document a sibling of the gold text."""

@@ -5,6 +5,7 @@ pair. So gold of a few tokens either stands in a document as it is, or does not 
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps, of_pairs
-from kragx.data.phrases import SHORT, Compounds, are_short, stand
+from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.errors import UsageError
 from kragx.matchers.answers import ANSWER, wholes
@@ -46,13 +47,13 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
     (texts, of_doc), (short, of_gold) = (
         np.unique(lists.numbers, return_inverse=True) for lists in (docs, golds)
     )
-    in_docs, in_golds = corpus.of_rows(texts), corpus.of_rows(short)
-    stands = stand(in_docs, in_golds, of_doc[doc], of_gold[gold], corpus)
-    if isinstance(corpus.tokenizer, AutoTokenizer):
-        compounds = Compounds(in_docs, in_golds, corpus)
-        for pair in np.flatnonzero(~stands & compounds.may_be[of_gold[gold]]).tolist():
-            stands[pair] = compounds.stand(int(of_doc[doc[pair]]), int(of_gold[gold[pair]]))
-    return stands.astype(np.float64)
+    looked_for = Phrases(
+        corpus.of_rows(texts),
+        corpus.of_rows(short),
+        corpus,
+        compounds=isinstance(corpus.tokenizer, AutoTokenizer),
+    )
+    return looked_for.stand(of_doc[doc], of_gold[gold]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class PhraseMatcher(TokenMatcher):
 
     They begin and end where words do: ``1919`` is not in ``11919`` nor ``19190``. The last may go
     on in Hangul (``3월 15일`` in ``3월 15일에``). Without spaces between words anything may follow.
-    A Korean compound may be written together or apart (`kragx.data.phrases.Compounds`).
+    A Korean compound may be written together or apart (`kragx.data.phrases`).
 
     Attributes:
         casefold: ignore case; False only with the tokenizer `unicode`.
@@ -78,7 +79,7 @@ class PhraseMatcher(TokenMatcher):
 
     def read(self, text: str) -> str:
         """As spans are, without markup."""
-        return self._in_figures(plain(text))
+        return super().read(plain(text))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +121,7 @@ class OverlapMatcher(PassageMatcher):
 
     def read(self, text: str) -> str:
         """As the words of an evaluation are read, so that either finds what the other has read."""
-        return self._in_figures(plain(text))
+        return super().read(plain(text))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""
@@ -147,25 +148,20 @@ class OverlapMatcher(PassageMatcher):
         tokens = self.corpus.of_rows(golds.numbers)
         is_short = are_short(tokens, self.corpus, self.short)
         is_answer = are_short(tokens, self.corpus, ANSWER if self.short else 0) & ~is_short
-        if not (is_short.any() or is_answer.any()):
-            return self._of_passages(docs, golds)
         _, gold = of_pairs(docs.n_texts, golds.n_texts)
         scores = np.zeros(len(gold))
         kinds = (
-            (is_short, self._of_phrases),
+            (is_short, partial(phrases, corpus=self.corpus)),
             (is_answer, self._of_answers),
             (~(is_short | is_answer), self._of_passages),
         )
         for is_meant, score in kinds:
-            part = golds.those(is_meant)
-            # Nothing is looked for in the documents of queries that have none.
-            in_docs = docs.those((part.n_texts > 0)[docs.of_text])
-            scores[is_meant[gold]] = score(in_docs, part)
+            if is_meant.any():
+                part = golds.those(is_meant)
+                # Nothing is looked for in the documents of queries that have none.
+                in_docs = docs.those((part.n_texts > 0)[docs.of_text])
+                scores[is_meant[gold]] = score(in_docs, part)
         return scores
-
-    def _of_phrases(self, docs: Lists, golds: Lists) -> Floats:
-        """1 or 0 of each document and short gold text."""
-        return phrases(docs, golds, self.corpus)
 
     def _of_answers(self, docs: Lists, golds: Lists) -> Floats:
         """How much of each gold text of some words stands in each document."""
@@ -174,10 +170,9 @@ class OverlapMatcher(PassageMatcher):
     def _of_passages(self, docs: Lists, golds: Lists) -> Floats:
         """The share of pairs of each document and gold text."""
         if self._by_characters:
-            of_docs, of_golds = self._letters.numbered(without_hanja, docs, golds)
-            return scores_of_counts(
-                "overlap", ngram_overlaps(of_docs, of_golds, PAIR, self._letters)
-            )
-        corpus = self.corpus
-        of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
-        return scores_of_counts("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))
+            n, corpus = PAIR, self._letters
+            of_docs, of_golds = corpus.numbered(without_hanja, docs, golds)
+        else:
+            n, corpus = 2, self.corpus
+            of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
+        return scores_of_counts("overlap", ngram_overlaps(of_docs, of_golds, n, corpus))

@@ -6,6 +6,7 @@ score equals rouge-score's, to the last bit.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -51,18 +52,13 @@ class RougeMatcher(TokenMatcher):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records; of a subclass, which is a method of its own, also which ROUGE."""
-        options = super().settings
         variant = {} if self.name == self.method else {"method": self.name, "rouge": self.method}
-        return {**options, **variant}
+        return super().settings | variant
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, str]]:
         """Each ROUGE."""
         return {name: {"method": name} for name in get_args(Method)}
-
-    def read(self, text: str) -> str:
-        """A text as it is, but for its numbers."""
-        return self._in_figures(text)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
@@ -119,17 +115,13 @@ def _subsequences(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Pairs:
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
-    of_docs, of_golds = corpus.strings(docs.numbers), corpus.strings(golds.numbers)
-    shared, doc, gold = [np.empty(0, np.int64)], 0, 0
+    texts, wanted = iter(corpus.strings(docs.numbers)), iter(corpus.strings(golds.numbers))
+    shared = [np.empty(0, np.int64)]
     for n, m in zip(docs.n_texts.tolist(), golds.n_texts.tolist()):
-        own_docs, own_golds = of_docs[doc : (doc := doc + n)], of_golds[gold : (gold := gold + m)]
+        # rapidfuzz prepares what stands on the left, once a text: gold is less and shorter.
+        sides = [*islice(wanted, m)], [*islice(texts, n)]
         if n and m:
-            # rapidfuzz prepares what stands on the left, once a text: gold is less and shorter.
-            scores = cdist(own_golds, own_docs, scorer=LCSseq.similarity, dtype=np.int64)
-            shared.append(scores.T.ravel())
-    of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
-    return Pairs(
-        np.concatenate(shared),
-        corpus.lengths[docs.numbers][of_doc],
-        corpus.lengths[golds.numbers][of_gold],
-    )
+            shared.append(cdist(*sides, scorer=LCSseq.similarity, dtype=np.int64).T.ravel())
+    doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+    sizes = corpus.lengths[docs.numbers][doc], corpus.lengths[golds.numbers][gold]
+    return Pairs(np.concatenate(shared), *sizes)

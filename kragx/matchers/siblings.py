@@ -10,32 +10,21 @@ the word in its place is a spelling of it, and what many texts have tells nothin
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
-from typing import Literal
+from itertools import accumulate, pairwise, zip_longest
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
 from kragx.data.korean import spaced_alike, stem
 from kragx.data.lists import Lists
-from kragx.data.ngrams import of_pairs
+from kragx.data.ngrams import pairs_at
 from kragx.data.tokenizers import without_hanja
 from kragx.data.words import unspaced, words
-from kragx.matchers.alignment import Offsets, best_offsets
-from kragx.matchers.misreadings import (
-    RESPELT,
-    RESPELT_IN_GOLD,
-    RESPELT_TOGETHER,
-    in_one,
-    is_part,
-    is_respelt,
-    may_be,
-    number_of,
-)
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Floats
@@ -55,6 +44,13 @@ _COMPARED, _MISREAD = "siblings_compared", "siblings_misread"
 FLOOR = 0.25
 """Pairs that score less are no match at any threshold that anybody uses, and stay as they are."""
 
+_OFFSETS = 3
+"""At how many offsets two texts are laid side by side: those at which most pairs meet."""
+
+_MOST_PLACES = 32
+"""So many places of a pair of words in the gold text are looked at, so that a sentence repeated a
+thousand times does not meet itself a million times."""
+
 _LESS = 0.5
 """Another offset is looked at where it has at least so much of what the best one has."""
 
@@ -64,26 +60,35 @@ _DRIFT = 8
 _AT_END = 3
 """So many words beside what is shared are looked at where one of the texts ends."""
 
-_HAN = re.compile("[\u2e80-\ua4cf\uf900-\ufaff]")  # may stand in brackets that are left out
 # Or a tag that a chunk's end has cut.
 _SENTENCE_END = re.compile(
     r"[.!?。:;|<>&\]\n\\](?:(?<=[<>&\]\n])|(?<=\\)n|(?<=[.!?。:;|])[.!?。:;|]*(?:\s|$))"
 )
 _PARTING = " qzxqzx "  # a word that nobody writes in place of each, so that words are cut once
 
+# Letters of which two words agree, of all of both: measured on texts of which 3 and 10 % of the
+# letters were misread, in English and Korean (docs/evidence/matchers.md).
+_RESPELT_IN_GOLD, _RESPELT, _RESPELT_TOGETHER = 0.8, 0.5, 0.75
+_SHORT = 4  # letters of a word of which one may be misread
 
-@dataclass(frozen=True)
-class SiblingDifference:
+# With its unit, or as an article (14일, 5kg, 제14조제2항).
+_NUMBER = re.compile(r"제?\d[\d.]*(?:[가-힣]+\d[\d.]*)*(?:[가-힣]*|\D{0,3})")
+_OF_NUMBER = re.compile(r"\d[\d.]*[십백천만억조]*")
+_ROUND = str.maketrans(dict.fromkeys("035689", "0"))
+_SYLLABLES = re.compile("[가-힣]+")
+_DIGITS = re.compile(r"\d+")
+
+
+class SiblingDifference(NamedTuple):
     """What two texts have between the same words.
 
     Attributes:
-        doc, gold: the words of either.
         word: the document's word that tells it from the gold; empty for a misreading.
+        gold: the words of the gold text.
     """
 
-    doc: tuple[str, ...]
+    word: str
     gold: tuple[str, ...]
-    word: str = ""
 
 
 def differences(
@@ -105,11 +110,27 @@ def differences(
         docs, golds = spaced_alike(docs, golds)
     # Together, as a corpus that forgets forgets all but what it is given last.
     corpus.add([*docs, *golds])
-    of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
-    tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
-    offsets = best_offsets(of_docs, of_golds, corpus)
-    for texts, sides, places in zip(zip(docs, golds), tokens, offsets):
-        yield _Pair(texts, sides, corpus.words, vocabulary).difference(places)
+    for texts, sides in zip(zip(docs, golds), zip(corpus.of(docs), corpus.of(golds))):
+        doc, gold = (tokens.tolist() for tokens in sides)
+        yield _Pair(texts, (doc, gold), corpus.words, vocabulary).difference()
+
+
+def best_offsets(doc: Sequence[int], gold: Sequence[int]) -> list[tuple[int, int]]:
+    """Where two texts come to lie side by side: at which offsets most of their pairs meet.
+
+    Each with how many pairs meet then, the first ones that meet before equal ones.
+    """
+    places = defaultdict[tuple[int, int], list[int]](list)
+    for place, pair in enumerate(pairwise(gold)):
+        if len(places[pair]) < _MOST_PLACES:
+            places[pair].append(place)
+    meetings = [
+        place - gold_place
+        for place, pair in enumerate(pairwise(doc))
+        if pair in places
+        for gold_place in places[pair]
+    ]
+    return Counter(meetings).most_common(_OFFSETS)
 
 
 def without_siblings(
@@ -132,26 +153,22 @@ def without_siblings(
         threshold: from which score on a pair is a match.
         finding: counts the questions with siblings (`are_misread`).
     """
-    of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
-    masked = scores.copy()
-    is_sibling, is_misread = np.zeros((2, len(docs)), bool)
-    open_pairs = ((scores >= FLOOR) & (scores < 1)).nonzero()[0]
-    doc, gold = docs.numbers[of_doc[open_pairs]], golds.numbers[of_gold[open_pairs]]
-    rows = [*zip(doc.tolist(), gold.tolist())]
+    pair = ((scores >= FLOOR) & (scores < 1)).nonzero()[0]
+    doc, gold = pairs_at(pair, docs.n_texts, golds.n_texts)
+    rows = [*zip(docs.numbers[doc].tolist(), golds.numbers[gold].tolist())]
     distinct = dict.fromkeys(rows)
     texts = [docs.known[row] for row, _ in distinct], [golds.known[row] for _, row in distinct]
-    by_row = dict(zip(distinct, differences(*texts, corpus, vocabulary)))
-    for pair, row in zip(open_pairs.tolist(), rows):
-        difference, query = by_row[row], docs.of_text[of_doc[pair]]
-        if difference is not None and difference.word:
-            masked[pair] = 0.0
-            is_sibling[query] = True
-        elif difference is not None and matches(scores[pair], threshold):
-            is_misread[query] = True
-    of_matches = docs.of_text[of_doc[matches(masked, threshold)]]
-    has_match = np.bincount(of_matches, minlength=len(docs)) > 0
-    finding.counts[_COMPARED] += int((has_match | is_sibling).sum())
-    finding.counts[_MISREAD] += int(is_misread.sum())
+    of_rows = dict(zip(distinct, differences(*texts, corpus, vocabulary)))
+    of_pairs = [of_rows[row] for row in rows]
+    is_sibling = np.array([bool(difference and difference.word) for difference in of_pairs], bool)
+    is_unsure = np.array([bool(difference) for difference in of_pairs], bool) & ~is_sibling
+    masked = scores.copy()
+    masked[pair[is_sibling]] = 0.0
+    matched, _ = pairs_at(matches(masked, threshold).nonzero()[0], docs.n_texts, golds.n_texts)
+    unsure = doc[is_unsure & matches(scores[pair], threshold)]
+    compared = docs.of_text[np.concatenate((matched, doc[is_sibling]))]
+    finding.counts[_COMPARED] += len({*compared.tolist()})
+    finding.counts[_MISREAD] += len({*docs.of_text[unsure].tolist()})
     return masked
 
 
@@ -170,7 +187,7 @@ class _Pair:
     def __init__(
         self,
         texts: tuple[str, str],
-        tokens: tuple[NDArray[np.int32], NDArray[np.int32]],
+        tokens: tuple[list[int], list[int]],
         words: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
@@ -179,30 +196,30 @@ class _Pair:
 
     @cached_property
     def _gold_stems(self) -> frozenset[str]:
-        return frozenset(map(stem, _units(self._words_of(self._tokens[1].tolist()))))
+        return frozenset(map(stem, _units(self._words_of(self._tokens[1]))))
 
     def _words_of(self, tokens: Sequence[int]) -> list[str]:
         return [*map(self._words.__getitem__, tokens)]
 
-    def difference(self, offsets: Offsets) -> SiblingDifference | None:
-        """In what they differ where most pairs of words meet, and where nearly as many do."""
+    def difference(self) -> SiblingDifference | None:
+        """In what they differ where most pairs of words meet, and where nearly as many do.
+
+        There the first that tells them apart, else the first of which nobody can say.
+        """
+        offsets = best_offsets(*self._tokens)
         best: SiblingDifference | None = None
         for offset, meetings in offsets:
-            if meetings >= _LESS * offsets[0][1]:
-                difference = self._at(offset)
-                if difference is None or not difference.word:
-                    return difference
-                best = best or difference
+            if meetings < _LESS * offsets[0][1]:
+                break
+            unsure: SiblingDifference | None = None
+            for difference in self._differences(offset):
+                if difference is not None and difference.word:
+                    best = best or difference
+                    break
+                unsure = unsure or difference
+            else:
+                return unsure
         return best
-
-    def _at(self, offset: int) -> SiblingDifference | None:
-        """The first that tells them apart, else the first of which nobody can say."""
-        misread: SiblingDifference | None = None
-        for difference in self._differences(offset):
-            if difference is not None and difference.word:
-                return difference
-            misread = misread or difference
-        return misread
 
     def _differences(self, offset: int) -> Iterator[SiblingDifference | None]:
         """Between the runs that both have, before the first one and behind the last."""
@@ -212,19 +229,16 @@ class _Pair:
         start = max(0, -offset)
         end = min(len(of_gold), len(of_doc) - offset)
         gold_start, doc_start = max(0, start - _DRIFT), max(0, start + offset - _DRIFT)
-        doc_tokens = of_doc[doc_start : end + offset + _DRIFT].tolist()
-        gold_tokens = of_gold[gold_start : end + _DRIFT].tolist()
+        doc_tokens = of_doc[doc_start : end + offset + _DRIFT]
+        gold_tokens = of_gold[gold_start : end + _DRIFT]
         blocks = LCSseq.opcodes(doc_tokens, gold_tokens).as_matching_blocks()
         runs = [run for run in blocks if run.size > 1]
         if not runs:
             return
         doc, gold = self._words_of(doc_tokens), self._words_of(gold_tokens)
         for before, after in pairwise(runs):
-            in_doc, in_gold = (
-                doc[before.a + before.size : after.a],
-                gold[before.b + before.size : after.b],
-            )
-            yield self._between(in_doc, in_gold)
+            doc_end, gold_end = before.a + before.size, before.b + before.size
+            yield self._between(doc[doc_end : after.a], gold[gold_end : after.b])
         first, last = runs[0], runs[-1]
         # A heading that a pipeline put before a chunk stands before the midst of the gold.
         if not doc_start + first.a <= _AT_END < gold_start + first.b:
@@ -251,7 +265,11 @@ class _Pair:
         n = min(len(doc), len(gold))
         if not n or _is_cut(doc, gold[0], step) or _is_cut(gold, doc[0], step):
             return None
-        return self._between(doc[: _as_long(doc, gold[:n])][::step], gold[:n][::step])
+        # No more words than have the letters of the gold's, but one: what is misread has more
+        # words, or fewer, so that words behind them face nothing.
+        n_letters = len("".join(gold[:n]))
+        n_doc = sum(end <= n_letters for end in accumulate(map(len, doc)))
+        return self._between(doc[: max(1, n_doc)][::step], gold[:n][::step])
 
     def _between(self, doc: Sequence[str], gold: Sequence[str]) -> SiblingDifference | None:
         """What stands in either text beside the same words."""
@@ -262,19 +280,20 @@ class _Pair:
         word = self._number(in_doc, in_gold)
         if word is None:
             word = self._word(_units(in_doc), _units(in_gold), "".join(in_gold))
-        return None if word is None else SiblingDifference(tuple(doc), tuple(gold), word)
+        return None if word is None else SiblingDifference(word, tuple(gold))
 
     def _number(self, doc: Sequence[str], gold: Sequence[str]) -> str | None:
         """Another number than any of the gold's; None where there is none on either side."""
-        numbers = [*filter(None, map(number_of, gold))]
-        is_in_line = len(doc) == len(gold)
+        numbers = [*filter(None, map(_number_of, gold))]
+        figures = "".join(gold).replace(".", "")
         for word in doc if numbers else ():
-            number = number_of(word)
+            number = _number_of(word)
             # Where a space was put in or lost, a part of a number, or two as one, is no other one.
-            is_same = number in numbers if is_in_line else in_one([number]) in in_one(gold)
+            is_in_line = len(doc) == len(gold)
+            is_same = number in numbers if is_in_line else number.replace(".", "") in figures
             if number and not is_same:
-                is_misread = any(may_be(number, figure) for figure in numbers)
-                if not is_misread or self._is_in_texts(word):
+                is_misread = any(_may_be(number, gold_number) for gold_number in numbers)
+                if not is_misread or self._is_in_gold(word) or self._vocabulary.is_in_docs(word):
                     return word
         return None
 
@@ -282,51 +301,43 @@ class _Pair:
         """A word that tells the document from the gold; empty where nobody can say."""
         if not any(map(self._tells, gold)):
             telling = filter(self._tells, doc)
-            return None if all(is_respelt(word, gold, RESPELT) for word in telling) else ""
-        is_misread: bool | None = None  # found out where it is asked
+            return None if all(_is_respelt(word, gold, _RESPELT) for word in telling) else ""
         is_forgiven = False
         for word in doc:
             if word in letters and (len(doc) != len(gold) or not any(map(str.isdecimal, word))):
                 continue
-            is_in_gold = self._vocabulary.is_in_gold(word, self._gold_stems)
-            may_tell = not number_of(word) and self._tells(word)
+            is_in_gold = self._is_in_gold(word)
+            may_tell = not _number_of(word) and self._tells(word)
             if is_in_gold and may_tell:
-                if not is_respelt(word, gold, RESPELT_IN_GOLD):
+                if not _is_respelt(word, gold, _RESPELT_IN_GOLD):
                     return word
                 is_forgiven = True
-                continue
-            if is_misread is None:
-                is_misread = is_respelt("".join(doc), ["".join(gold)], RESPELT_TOGETHER)
-            if is_misread or is_respelt(word, gold, RESPELT) or is_part(word, letters):
+            elif (
+                _is_respelt("".join(doc), ["".join(gold)], _RESPELT_TOGETHER)
+                or _is_respelt(word, gold, _RESPELT)
+                or _is_part(word, letters)
+            ) or not (is_in_gold or self._vocabulary.is_in_docs(word)):
                 is_forgiven = True
-                continue
-            is_known = is_in_gold or self._vocabulary.is_in_docs(word)
-            if is_known and may_tell:
+            elif may_tell:
                 return word
-            is_forgiven = is_forgiven or not is_known
         return "" if is_forgiven else None
 
-    def _is_in_texts(self, word: str) -> bool:
-        vocabulary = self._vocabulary
-        return vocabulary.is_in_gold(word, self._gold_stems) or vocabulary.is_in_docs(word)
+    def _is_in_gold(self, word: str) -> bool:
+        return self._vocabulary.is_in_gold(word, self._gold_stems)
 
     def _tells(self, word: str) -> bool:
         """Whether a word, by its length and how often it stands anywhere, tells texts apart."""
-        if number_of(word):
+        if _number_of(word):
             return True
         return len(word) >= (2 if word >= "\u0e00" else 3) and self._vocabulary.is_rare(word)
 
 
 def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1]) -> Sequence[str]:
     """Those of some words, the next ones to another word first, that are in a sentence with it."""
-    for number, word in enumerate(words):
-        pair = f" {' '.join((edge, word)[::step])} "
-        # As a rule they are written so; the whole text is cut into sentences where they are not.
-        if pair not in text or _HAN.match(edge):
-            sentences = _sentences(text)
-            if sentences and pair not in sentences:
-                return words[:number]
-        edge = word
+    sentences = _sentences(text)
+    for number, pair in enumerate(pairwise((edge, *words)) if sentences else ()):
+        if f" {' '.join(pair[::step])} " not in sentences:
+            return words[:number]
     return words
 
 
@@ -337,24 +348,12 @@ def _is_cut(words: Sequence[str], word: str, step: Literal[-1, 1]) -> bool:
     return word.startswith(words[0]) if step > 0 else word.endswith(words[0])
 
 
-def _as_long(words: Sequence[str], gold: Sequence[str]) -> int:
-    """How many words have no more letters than the others; one at least.
-
-    What is misread has more words, or fewer, so that words behind them face nothing.
-    """
-    n_letters = len("".join(gold))
-    ends = accumulate(map(len, words[:_AT_END]))
-    return max(1, sum(end <= n_letters for end in ends))
-
-
 def _units(words: Sequence[str]) -> list[str]:
     """Words, and of characters of scripts that write without spaces each two in a row.
 
     One such character alone tells nothing: that much is misread.
     """
     is_character = [len(word) == 1 and unspaced(word) for word in words]
-    if not any(is_character):
-        return [*words]
     pairs = [
         head + tail
         for (head, first), (tail, second) in pairwise(zip(words, is_character))
@@ -371,3 +370,58 @@ def _sentences(text: str) -> str:
     """
     text, n_ends = _SENTENCE_END.subn(_PARTING, without_hanja(text).rstrip(" .!?。"))
     return f" {' '.join(words(text))} " if n_ends else ""
+
+
+# -- which spellings of a word, or of a number, may be another one's -------------------------------
+
+
+def _number_of(word: str) -> str:
+    """The digits of a number with its unit; empty for any other word."""
+    return " ".join(_OF_NUMBER.findall(word)) if _NUMBER.fullmatch(word) else ""
+
+
+def _may_be(number: str, gold: str) -> bool:
+    """Whether a number may be another one of which a figure is lost, or read as one as round.
+
+    A comma of thousands is read as a point.
+    """
+    from rapidfuzz.distance.Indel import distance
+
+    in_doc, in_gold = number.replace(".", ""), gold.replace(".", "")
+    return distance(in_doc, in_gold) <= 1 or number.translate(_ROUND) == gold.translate(_ROUND)
+
+
+@lru_cache(1 << 12)
+def _in_letters(word: str) -> str:
+    """A word in letters: of a Hangul syllable, as a rule, one letter is misread."""
+    return unicodedata.normalize("NFD", word)
+
+
+def _is_respelt(word: str, gold: Sequence[str], floor: float) -> bool:
+    """Whether a word is much like one of some others, which has no other number in it."""
+    from rapidfuzz.distance import Indel
+
+    letters, number = _in_letters(word), _DIGITS.findall(word)
+    if len(letters) == _SHORT:
+        floor = min(floor, 1 - 1 / _SHORT)
+    return any(
+        Indel.normalized_similarity(letters, _in_letters(gold_word)) >= floor
+        and (floor < _RESPELT_IN_GOLD or _has_like_syllables(word, gold_word))
+        and (not number or _DIGITS.findall(gold_word) in ([], number))
+        for gold_word in gold
+    )
+
+
+def _has_like_syllables(word: str, gold: str) -> bool:
+    """Whether Hangul words of as many syllables differ in one letter of each syllable at most."""
+    if len(word) != len(gold) or not _SYLLABLES.fullmatch(word + gold):
+        return True
+    pairs = (zip_longest(*map(_in_letters, pair)) for pair in zip(word, gold))
+    return all(sum(a != b for a, b in pair) <= 1 for pair in pairs)
+
+
+def _is_part(word: str, letters: str) -> bool:
+    """Whether letters much like a word's stand in others, as where a space was put in or lost."""
+    from rapidfuzz.fuzz import partial_ratio
+
+    return len(word) > 1 and partial_ratio(_in_letters(word), _in_letters(letters)) >= 80

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
@@ -65,7 +65,7 @@ class SpanMatcher(PassageMatcher):
 
     def read(self, text: str) -> str:
         """A text as it was before a pipeline put something around it."""
-        return self._in_figures(reading(text, wrappers=self.wrappers == "removed"))
+        return super().read(reading(text, wrappers=self.wrappers == "removed"))
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """The share that is aligned, by words or by letters."""
@@ -85,23 +85,25 @@ class SpanMatcher(PassageMatcher):
     def _shares(self, docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
         """The share of each pair; all queries are aligned at once."""
         doc_tokens, gold_tokens = (corpus.of_rows(texts.numbers) for texts in (docs, golds))
-        doc_of_pair, gold_of_pair = of_pairs(docs.n_texts, golds.n_texts)
-        first_pair = starts(golds.n_texts[docs.of_text])  # of each document
+        doc, gold = of_pairs(docs.n_texts, golds.n_texts)
         size = np.array([*map(len, corpus.words), 0], np.float64)  # -1, a separator, is last
-
-        def shared(doc: Shared, gold: Shared) -> tuple[Floats, Floats]:
-            """For each pair how many characters of the document are shared, and of the gold."""
-            pair = first_pair[doc.row] + gold.row - golds.starts[golds.of_text[gold.row]]
-            in_doc = _sums(pair, doc.place, size[doc.tokens], len(doc_of_pair))
-            return in_doc, _sums(pair, gold.place, size[gold.tokens], len(doc_of_pair))
-
-        gold, doc = self._aligned(gold_tokens, golds, doc_tokens, docs, corpus)
-        in_doc, in_gold = shared(doc, gold)
         doc_size, gold_size = (
-            np.array([size[tokens].sum() for tokens in texts])
-            for texts in (doc_tokens, gold_tokens)
+            np.array([size[tokens].sum() for tokens in texts])[of_pair]
+            for texts, of_pair in ((doc_tokens, doc), (gold_tokens, gold))
         )
+        first_pair = starts(golds.n_texts[docs.of_text])  # of each document
 
+        def sums(in_docs: Shared, in_golds: Shared) -> Iterator[Floats]:
+            """For each pair the characters of the document that are shared, and of the gold."""
+            place_of_gold = in_golds.row - golds.starts[golds.of_text[in_golds.row]]
+            pair = first_pair[in_docs.row] + place_of_gold
+            for side in (in_docs, in_golds):  # each token once
+                keys = distinct(pair * len(side.tokens) + side.place)
+                of_pair, place = np.divmod(keys, max(1, len(side.tokens)))
+                yield np.bincount(of_pair, size[side.tokens[place]], len(doc)).astype(np.float64)
+
+        in_golds, in_docs = self._aligned(gold_tokens, golds, doc_tokens, docs, corpus)
+        of_doc, of_gold = sums(in_docs, in_golds)
         # The other way round for documents that are shorter than a run.
         brief = [tokens if self._is_few(tokens, corpus) else tokens[:0] for tokens in doc_tokens]
         if any(map(len, brief)):
@@ -109,15 +111,11 @@ class SpanMatcher(PassageMatcher):
             passages = [
                 tokens[:0] if short else tokens for tokens, short in zip(gold_tokens, is_short)
             ]
-            doc, gold = self._aligned(brief, docs, passages, golds, corpus)
-            of_doc, of_gold = shared(doc, gold)
-            whole = doc_size[doc_of_pair]
-            is_whole = (of_doc > 0) & (of_doc == whole)
-            in_doc = np.where(is_whole, whole, in_doc)
-            in_gold = np.where(is_whole, np.maximum(of_gold, in_gold), in_gold)
-        if not len(doc_of_pair):
-            return np.empty(0)
-        return shared_part(self.of, in_doc, in_gold, doc_size[doc_of_pair], gold_size[gold_of_pair])
+            of_brief, in_passages = sums(*self._aligned(brief, docs, passages, golds, corpus))
+            is_whole = (of_brief > 0) & (of_brief == doc_size)
+            of_doc = np.where(is_whole, doc_size, of_doc)
+            of_gold = np.where(is_whole, np.maximum(in_passages, of_gold), of_gold)
+        return shared_part(self.of, of_doc, of_gold, doc_size, gold_size)
 
     def _aligned(
         self,
@@ -158,7 +156,7 @@ class SpanMatcher(PassageMatcher):
     def _is_few(self, tokens: Tokens, corpus: TokenCorpus) -> bool:
         """Whether a document is shorter than a run, but more than one word."""
         limit = self.run * UNSPACED_FOR_ONE
-        if len(tokens) >= limit:
+        if len(tokens) >= limit:  # which is quicker to see than their weights
             return False
         return UNSPACED_FOR_ONE < int(weights(tokens, corpus).sum()) < limit
 
@@ -175,11 +173,3 @@ class Shared(NamedTuple):
     tokens: Tokens
     place: Ints
     row: Ints
-
-
-def _sums(pair: Ints, place: Ints, size: Floats, n: int) -> Floats:
-    """For each pair the characters of its aligned tokens, each of them once."""
-    keys = distinct(pair * len(size) + place)
-    if not keys.size:
-        return np.zeros(n)
-    return np.asarray(np.bincount(keys // len(size), size[keys % len(size)], n), np.float64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -35,6 +35,11 @@ _FEW, _FEW_AT_LEAST = 0.34, 5
 _HERE = ("key", "corpus", "of_forbidden")  # what stays in this process
 _NOBODY = -1  # before a text's first word, and behind its last one
 _MOST = 1 << 31  # more than any number of a word or text, so that one number holds two
+
+# Of each word: in how many gold texts it stands, in how many documents, a word before it there and
+# one behind it, and whether it has another one elsewhere.
+_GOLDS, _DOCS = 0, 1
+_OF_NEW_WORD = np.array([[0], [0], [_NOBODY], [_NOBODY], [0]])
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,9 @@ class Vocabulary:
     def key(self) -> str:
         """The SHA-256 of all of it."""
         content = hashlib.sha256(f"{self.passages} {self.n_texts}".encode())
-        for counts in (self.golds, self.docs):
-            lines = [f"{word} {counts[word]}\n" for word in sorted(counts)]
-            content.update("".join(lines).encode("utf-8", "surrogatepass"))
-        content.update(" ".join(sorted(self.copied)).encode("utf-8", "surrogatepass"))
+        words = (*sorted(self.golds.items()), *sorted(self.docs.items()))
+        lines = "".join(f"{word} {n}\n" for word, n in words) + " ".join(sorted(self.copied))
+        content.update(lines.encode("utf-8", "surrogatepass"))
         return content.hexdigest()
 
     def __getstate__(self) -> dict[str, object]:
@@ -118,12 +122,10 @@ class Gathering:
         self.corpus: TokenCorpus = corpus or TokenCorpus(AutoTokenizer())
         # Looking a new word up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
-        self._golds, self._docs = Counter[int](), Counter[int]()
+        self._texts: Sequence[str] = ()  # of the corpus, while `_of_token` are its words
+        self._of_token = np.empty(0, np.int64)
+        self._table = np.tile(_OF_NEW_WORD, 0)  # a column for each word
         self._seen_golds, self._seen_docs = set[int](), set[int]()
-        # The first word before each of the documents' words, and behind it; and the words that have
-        # another one elsewhere.
-        self._beside: tuple[dict[int, int], dict[int, int]] = {}, {}
-        self._varied = set[int]()
         self._letters = Counter[str]()
         self._n_queries = 0
         self._forbidden: dict[str, None] = {}
@@ -134,39 +136,36 @@ class Gathering:
         What is forbidden for them is kept apart: it changes nothing of what matches the gold.
         """
         if batch.forbidden_texts is not None:
-            texts = texts_of(Entries(batch.forbidden_texts))
-            self._forbidden |= dict.fromkeys(texts)
-        n = min(max(0, LOOKED_AT - self._n_queries), len(batch))
+            self._forbidden |= dict.fromkeys(texts_of(Entries(batch.forbidden_texts)))
+        first = slice(0, max(0, LOOKED_AT - self._n_queries))
         self._n_queries += len(batch)
-        if n:
+        if first.stop and len(batch):
             # The longer texts first: others have their words.
-            self.add_docs(texts_of(batch.docs.part(slice(0, n))))
-            self.add_golds(texts_of(batch.golds.part(slice(0, n))), of_script=True)
-        if n < len(batch):
-            self.add_golds(texts_of(batch.golds.part(slice(n, len(batch)))), of_script=False)
+            self.add_docs(texts_of(batch.docs.part(first)))
+            self._see_script(texts_of(batch.golds.part(first)))
+        self._count(texts_of(batch.golds), self._seen_golds, _GOLDS)
 
-    def add_golds(self, texts: Iterable[str], *, of_script: bool) -> None:
-        """Add gold texts; `of_script` for those whose script counts, each as often as it stands."""
+    def add_golds(self, texts: Iterable[str]) -> None:
+        """Add gold texts, whose script counts, each as often as it stands."""
         texts = [*texts]
-        if of_script:
-            self._letters.update("".join(map(reading, texts)))
-        self._count(texts, self._seen_golds, self._golds)
+        self._see_script(texts)
+        self._count(texts, self._seen_golds, _GOLDS)
 
     def add_docs(self, texts: Iterable[str]) -> None:
         """Add retrieved texts."""
-        word, *neighbours = self._count(texts, self._seen_docs, self._docs)
-        for beside, neighbour in zip(self._beside, neighbours):
+        word, *neighbours = self._count(texts, self._seen_docs, _DOCS)
+        *_, before, behind, is_varied = self._table
+        for beside, neighbour in zip((before, behind), neighbours):
             is_there = neighbour != _NOBODY
-            pairs = distinct(word[is_there] * _MOST + neighbour[is_there])
-            words = pairs // _MOST
-            n_beside = np.bincount(words)
-            self._varied.update((n_beside > 1).nonzero()[0].tolist())
-            single = np.divmod(pairs[n_beside[words] == 1], _MOST)
-            for number, single_index in zip(*(part.tolist() for part in single)):
-                if beside.setdefault(number, single_index) != single_index:
-                    self._varied.add(number)
+            words, there = word[is_there], neighbour[is_there]
+            is_first = beside[words] == _NOBODY
+            beside[words[is_first]] = there[is_first]  # of several any one: the others differ
+            is_varied[words[beside[words] != there]] = 1
 
-    def _count(self, texts: Iterable[str], hashes_seen: set[int], counts: Counter[int]) -> Ints:
+    def _see_script(self, texts: Iterable[str]) -> None:
+        self._letters.update("".join(map(reading, texts)))
+
+    def _count(self, texts: Iterable[str], hashes_seen: set[int], row: int) -> Ints:
         """Count in how many of the texts that are new each word stands.
 
         Each two characters in a row of scripts that write without spaces are a word as well.
@@ -182,29 +181,28 @@ class Gathering:
         text = np.repeat(np.arange(len(rows)), corpus.lengths[rows])
         goes_on = text[:-1] == text[1:]
         places = np.full((3, len(tokens)), _NOBODY)
-        places[0] = self._words(tokens)
-        places[1, 1:][goes_on], places[2, :-1][goes_on] = (
-            places[0, :-1][goes_on],
-            places[0, 1:][goes_on],
-        )
+        places[0] = word = self._words_of(tokens)
+        places[1, 1:][goes_on], places[2, :-1][goes_on] = word[:-1][goes_on], word[1:][goes_on]
         is_alone = corpus.unspaced[tokens]
         first = (is_alone[:-1] & is_alone[1:] & goes_on).nonzero()[0]
         if first.size:
-            pairs = self._pairs(places[0, first], places[0, first + 1])
+            pairs = self._pairs(word[first], word[first + 1])
             of_pairs = np.stack((pairs, places[1, first], places[2, first + 1]))
             text, places = np.append(text, text[first]), np.hstack((places, of_pairs))
-        n_texts = np.bincount(distinct(text * _MOST + places[0]) % _MOST)
-        words = n_texts.nonzero()[0]
-        counts.update(dict(zip(words.tolist(), n_texts[words].tolist())))
+        n_new = len(self._numbers) - self._table.shape[1]
+        self._table = np.hstack((self._table, np.tile(_OF_NEW_WORD, n_new)))
+        in_texts = distinct(text * _MOST + places[0]) % _MOST
+        self._table[row] += np.bincount(in_texts, minlength=len(self._numbers))
         return places
 
-    def _words(self, tokens: Tokens) -> Ints:
+    def _words_of(self, tokens: Tokens) -> Ints:
         """The number of each token's word."""
-        present = distinct(tokens.astype(np.int64))
-        words = map(self.corpus.words.__getitem__, present.tolist())
-        of_token = np.zeros(self.corpus.n_distinct_tokens, np.int64)
-        of_token[present] = [self._numbers[stem(word)] for word in words]
-        return of_token[tokens]
+        if self._texts is not self.corpus.texts:  # which has forgotten its tokens meanwhile
+            self._texts, self._of_token = self.corpus.texts, np.empty(0, np.int64)
+        new = map(stem, self.corpus.words[len(self._of_token) :])
+        numbers = np.array([*map(self._numbers.__getitem__, new)], np.int64)
+        self._of_token = np.concatenate((self._of_token, numbers))
+        return self._of_token[tokens]
 
     def _pairs(self, first: Ints, second: Ints) -> Ints:
         """The number of each two characters in a row, as one word."""
@@ -220,22 +218,26 @@ class Gathering:
         known = self._known()
         if not self._forbidden:
             return known
-        self.add_golds(self._forbidden, of_script=True)
+        self.add_golds(self._forbidden)
         return replace(known, of_forbidden=self._known())
 
     def _known(self) -> Vocabulary:
         names = [*self._numbers]
-        copied = {number for number, n in self._docs.items() if n > 1} - self._varied
-        letters = {
-            char: n for char, n in self._letters.items() if char.isalnum() and not char.isdecimal()
-        }
-        n_hangul = sum(n for char, n in letters.items() if "가" <= char <= "힣")
+        golds, docs, *_, is_varied = self._table
+        letters = [
+            (n, "가" <= char <= "힣")
+            for char, n in self._letters.items()
+            if char.isalnum() and not char.isdecimal()
+        ]
+        is_hangul = 2 * sum(n for n, hangul in letters if hangul) > sum(n for n, _ in letters)
         return Vocabulary(
-            {names[number]: n for number, n in self._golds.items()},
-            {names[number]: n for number, n in self._docs.items()},
-            frozenset(map(names.__getitem__, copied)),
+            {name: n for name, n in zip(names, golds.tolist()) if n},
+            {name: n for name, n in zip(names, docs.tolist()) if n},
+            frozenset(
+                names[word] for word in np.flatnonzero((docs > 1) & (is_varied == 0)).tolist()
+            ),
             n_texts=len(self._seen_golds) + len(self._seen_docs),
-            passages="characters" if 2 * n_hangul > sum(letters.values()) else "words",
+            passages="characters" if is_hangul else "words",
             corpus=self.corpus,
         )
 

@@ -56,7 +56,7 @@ def of(
     queries=st.lists(QUERY, min_size=1, max_size=5),
     n=st.sampled_from([1, 2, 4]),
     most=st.sampled_from([1, 10, 1 << 20]),
-    bits=st.sampled_from([1, 3, 16]),
+    bits=st.sampled_from([1, 3, 20]),
 )
 def test_shared_ngrams_are_those_of_counters(
     queries: list[tuple[list[str], list[str]]], n: int, most: int, bits: int
@@ -66,9 +66,8 @@ def test_shared_ngrams_are_those_of_counters(
     However much is worked on at once, and also where most n-grams fall into the same slots.
     """
     limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_QUERIES"), most)
-    slots = dict.fromkeys(("_LEAST_BITS", "_MOST_BITS"), bits)
     with (
-        patch.multiple(module, **limits, **slots),
+        patch.multiple(module, **limits, _SLOT_BITS=bits),
         patch.object(stretches, "_MOST_AT_ONCE", most),
     ):
         found = of(queries, n)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import stretches, tokens
-from kragx.data.phrases import places, stand
+from kragx.data import tokens
+from kragx.data.phrases import Phrases
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus, Tokens
 from kragx.matchers.phrase import OverlapMatcher, PhraseMatcher
@@ -36,9 +36,9 @@ def starts(doc: list[str], phrase: list[str]) -> Iterator[int]:
 
 
 @examples(400)
-@given(TEXTS, TEXTS, st.integers(1, 5))
-def test_many_at_once_as_each_alone(docs: list[str], phrases: list[str], most: int) -> None:
-    """Each pair is as their words say one by one, however few are looked at at once."""
+@given(TEXTS, TEXTS)
+def test_phrases_stand_where_their_words_do(docs: list[str], phrases: list[str]) -> None:
+    """Each pair is as their words say one by one."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add([*docs, *phrases])
     of_docs, of_phrases = corpus.of(docs), corpus.of(phrases)
@@ -50,11 +50,14 @@ def test_many_at_once_as_each_alone(docs: list[str], phrases: list[str], most: i
     ]
     doc = np.repeat(np.arange(len(docs)), len(phrases))
     phrase = np.tile(np.arange(len(phrases)), len(docs))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stretches, "_MOST_AT_ONCE", most)
-        at_once = stand(of_docs, of_phrases, doc, phrase, corpus)
-        found = places(of_docs, of_phrases, corpus)
-    assert [*zip(*(column.tolist() for column in found))] == alone
+    looked_for = Phrases(of_docs, of_phrases, corpus)
+    at_once = looked_for.stand(doc, phrase)
+    assert alone == [
+        (row, number, place)
+        for number in range(len(phrases))
+        for row in range(len(docs))
+        for place in looked_for.tokens(row, number)
+    ]
     pairs = zip(doc.tolist(), phrase.tolist())
     assert at_once.tolist() == [pair in {own[:2] for own in alone} for pair in pairs]
 
@@ -65,8 +68,8 @@ def test_separators_stand_in_no_phrase() -> None:
     corpus.add(["a b", "b", "a"])
     (pair, one, other), sep = corpus.of(["a b", "b", "a"]), np.array([-1], np.int32)
     stream = np.concatenate((sep, other, sep, one, sep, pair, sep))
-    found = places([stream], [pair, one, other], corpus)
-    assert [column.tolist() for column in found] == [[0] * 5, [0, 1, 1, 2, 2], [5, 3, 6, 1, 5]]
+    looked_for = Phrases([stream], [pair, one, other], corpus)
+    assert [[*looked_for.tokens(0, phrase)] for phrase in range(3)] == [[5], [3, 6], [1, 5]]
 
 
 def test_nothing_stands_nowhere() -> None:
@@ -75,22 +78,10 @@ def test_nothing_stands_nowhere() -> None:
     corpus.add(["", "a b"])
     none, one = np.empty(0, np.int64), np.zeros(1, np.int64)
     for docs, phrases in (([], []), (["a b"], []), ([], ["a b"])):
-        assert stand(corpus.of(docs), corpus.of(phrases), none, none, corpus).tolist() == []
+        assert Phrases(corpus.of(docs), corpus.of(phrases), corpus).stand(none, none).size == 0
     for docs, phrases in (([""], [""]), (["a b"], [""]), ([""], ["a b"])):
-        assert stand(corpus.of(docs), corpus.of(phrases), one, one, corpus).tolist() == [False]
-
-
-def test_forms_are_those_of_all_words_so_far() -> None:
-    """A word and what goes on from it in Hangul, also of words that came in many batches later."""
-    corpus = TokenCorpus(UnicodeTokenizer())
-    corpus.add(["서울 1919"])
-    later = [*"가나다라마바사아자차카타파하"]
-    for particle in later:
-        corpus.add([f"서울{particle} 1919{particle} 서울x{particle} 북서울{particle}"])
-        number, *forms = corpus.forms(0)
-        assert number == 0
-    words = [corpus.words[number] for number in forms]
-    assert sorted(words) == sorted(f"서울{particle}" for particle in later)
+        looked_for = Phrases(corpus.of(docs), corpus.of(phrases), corpus)
+        assert looked_for.stand(one, one).tolist() == [False]
 
 
 @pytest.mark.parametrize("kind", [OverlapMatcher, PhraseMatcher])

@@ -51,7 +51,7 @@ def broken() -> dict[str, Any]:
 def known(golds: list[str], docs: list[str]) -> Vocabulary:
     """The words of some texts."""
     gathering = Gathering()
-    gathering.add_golds(golds, of_script=True)
+    gathering.add_golds(golds)
     gathering.add_docs(docs)
     return gathering.vocabulary
 

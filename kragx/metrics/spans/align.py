@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.data import TokenCorpus
-from kragx.data.phrases import SHORT, are_short, places
+from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokens import Tokens
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
@@ -95,12 +95,12 @@ def align(
     """
     texts, in_streams = golds.texts(), streams.texts()
     is_long = ~are_short(texts, corpus, short)
-    stream_starts = streams.start[stream_of]
     short_texts = [tokens[:0] if long else tokens for tokens, long in zip(texts, is_long)]
-    stream, row, place = places(in_streams, short_texts, corpus)
-    row, place = row[stream == stream_of[row]], place[stream == stream_of[row]]
+    looked_for = Phrases(in_streams if len(is_long) > is_long.sum() else [], short_texts, corpus)
     phrases = Cells.of_phrases(
-        zip(golds.start[row], stream_starts[row] + place, golds.lengths[row])
+        (golds.start[row], streams.start[stream_of[row]] + place, golds.lengths[row])
+        for row in np.flatnonzero(~is_long).tolist()
+        for place in looked_for.tokens(stream_of[row], row)
     )
     long = TokenRows.of([texts[row] for row in np.flatnonzero(is_long)])
     runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
