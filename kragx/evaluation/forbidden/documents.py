@@ -240,7 +240,7 @@ def _carriers(
         docs=Entries(compared),
         more={},
     )
-    are = matches(matcher.trace(pairs, Notes()).scores, matcher.threshold)
+    are = matches(matcher.trace(pairs, Notes(), every_pair(pairs)).scores, matcher.threshold)
     doc, gold = (part[are] for part in of_pairs(compared.n_texts, texts.n_texts))
     carriers: dict[int, set[int]] = {number: set() for number in readable.tolist()}
     rows = np.flatnonzero(is_meant)[doc]
