@@ -12,7 +12,7 @@ from kragx.adapters.opentelemetry.turns import Spans, TracedTurn
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, inside, shorten
-from kragx.evaluation.calls.questions import KnownQuestions
+from kragx.evaluation.calls.logs import KnownQuestions
 from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.stages import stages_of
 from kragx.printing import joined, phrase

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kragx.adapters.opentelemetry.span import Place, TraceSpan
 from kragx.evaluation.calls.call import Call
-from kragx.evaluation.calls.questions import KnownQuestions
+from kragx.evaluation.calls.logs import KnownQuestions
 from kragx.evaluation.calls.search_calls import outermost
 
 
