@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kragx.adapters.opentelemetry.otlp import spans_in
-from kragx.adapters.opentelemetry.span import SpanReader, TraceSpan
+from kragx.adapters.opentelemetry.span import SpanReader, TraceSpan, first_of
 from kragx.data.turns import Turn
 from kragx.errors import inside
 from kragx.evaluation.calls.logged import LoggedQuestion, LoggedSpan, answer_in, asked_in
@@ -25,35 +25,30 @@ def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:
     reader = SpanReader()
     for location, record in spans_in(path):
         with inside(path=location):
-            yield _logged(reader.read(record))
-
-
-def _logged(span: TraceSpan) -> LoggedSpan:
-    kind = str(span.attributes.get("openinference.span.kind", "")).upper()
-    return LoggedSpan(
-        span.place,
-        span.around if span.around[1] else None,
-        _asked(span),
-        span.call.documents if span.call.kind == "retriever" or kind == "RERANKER" else None,
-        is_last=kind == "RERANKER",
-        started=span.call.started,
-    )
+            span = reader.read(record)
+        is_last = span.label == "RERANKER"
+        yield LoggedSpan(
+            span.place,
+            span.around if span.around[1] else None,
+            _asked(span),
+            span.call.documents if span.call.kind == "retriever" or is_last else None,
+            is_last=is_last,
+            started=span.call.started,
+        )
 
 
 def _asked(span: TraceSpan) -> LoggedQuestion | None:
     attributes = span.attributes
-    values = (attributes[name] for name in _MESSAGES if attributes.get(name))
-    question = next(filter(None, map(asked_in, values)), None)
+    question = next(filter(None, (asked_in(attributes.get(name)) for name in _MESSAGES)), None)
     if span.texts and (question is None or span.call.kind == "retriever"):
         question = span.texts[-1], tuple(Turn("user", text) for text in span.texts[:-1])
     if question is None or span.call.kind == "tool":
         return None
-    answers = (attributes[name] for name in _ANSWERS if attributes.get(name))
-    session = next((attributes[name] for name in _SESSIONS if attributes.get(name)), None)
+    session = first_of(attributes, _SESSIONS)
     return LoggedQuestion(
         *question,
         span.call.started / 1e9 or None,
-        answer=next(filter(None, map(answer_in, answers)), None),
+        answer=next(filter(None, (answer_in(attributes.get(name)) for name in _ANSWERS)), None),
         session=None if session is None else str(session),
         record=attributes,
     )

@@ -16,8 +16,7 @@ def spans_in(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     Raises:
         DataError: the file holds something else.
     """
-    for number, request in _requests(path):
-        location = f"{path}:{number}"
+    for location, request in _requests(path):
         try:
             spans = [
                 span
@@ -34,25 +33,23 @@ def spans_in(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from ((location, span) for span in spans)
 
 
-def _requests(path: str | Path) -> Iterator[tuple[int, Any]]:
-    """The requests of a file with their lines: one each, or one for the whole."""
+def _requests(path: str | Path) -> list[tuple[str, Any]]:
+    """The requests of a file with their lines: one for the whole, or one each."""
     with open_bytes(path) as file:
-        lines = [line.decode("utf-8-sig", "replace") for line in file]
-    requests: list[tuple[int, Any]] = []
-    for number, line in enumerate(lines, start=1):
+        text = file.read().decode("utf-8-sig", "replace")
+    try:
+        return [(f"{path}:1", parsed(text))]
+    except ValueError as error:
+        problem, location = error, str(path)
+    requests: list[tuple[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
         try:
-            requests += [(number, parsed(line))] if line.strip() else []
+            requests += [(f"{path}:{number}", parsed(line))] if line.strip() else []
         except ValueError as error:
             if requests:  # a request a line, and this one is broken
-                raise DataError(f"not JSON: {error}", path=f"{path}:{number}") from None
-            break
-    else:
-        yield from requests
-        return
-    try:
-        yield 1, parsed("".join(lines))
-    except ValueError as error:
-        raise DataError(f"not JSON: {error}", path=str(path)) from None
+                problem, location = error, f"{path}:{number}"
+            raise DataError(f"not JSON: {problem}", path=location) from None
+    return requests
 
 
 def parsed(text: str) -> Any:
@@ -62,15 +59,13 @@ def parsed(text: str) -> Any:
 
 def attribute_value(value: Any) -> Any:
     """A value of OTLP as Python has it."""
-    if not value:
-        return None
-    ((kind, content),) = value.items()
-    if kind == "intValue":
-        return int(content)
-    if kind == "arrayValue":
-        return [attribute_value(item) for item in content.get("values", ())]
-    if kind == "kvlistValue":
-        return {
-            item["key"]: attribute_value(item.get("value")) for item in content.get("values", ())
-        }
-    return content
+    match value:
+        case {"intValue": number}:
+            return int(number)
+        case {"arrayValue": array}:
+            return [*map(attribute_value, array.get("values", ()))]
+        case {"kvlistValue": pairs}:
+            return {
+                pair["key"]: attribute_value(pair.get("value")) for pair in pairs.get("values", ())
+            }
+    return next(iter(value.values())) if value else None
