@@ -26,9 +26,8 @@ from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, is_reply, reason_of
 from kragx.evaluation.calls.call import CallRecording
-from kragx.evaluation.calls.recorder import LOST, over, recorded
-from kragx.evaluation.calls.search_calls import searches_beside
-from kragx.evaluation.calls.stages import stages_of
+from kragx.evaluation.calls.recorder import LOST, at_work, recorded
+from kragx.evaluation.calls.search_calls import searches_beside, stages_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
 from kragx.evaluation.services.answer_path import AnswerPaths
@@ -342,7 +341,7 @@ class _Interview:
             recording = CallRecording()
             try:
                 with recorded(recording, listens=self._listens):
-                    answer, took = await self._ask(query, recording)
+                    answer, took = await self._ask(query)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
@@ -363,7 +362,7 @@ class _Interview:
                 return self._retrieved(seconds, recording, mender, error)
         return retrieved
 
-    async def _ask(self, query: Query, recording: CallRecording) -> tuple[Any, float]:
+    async def _ask(self, query: Query) -> tuple[Any, float]:
         """What the retriever answers to a question, put as it takes it, and in how many seconds.
 
         Raises:
@@ -384,17 +383,14 @@ class _Interview:
             return run_sync(awaited) if self.awaits else blocking()
 
         def lasting() -> tuple[Any, float]:
-            try:
+            with at_work():
                 return blocking()
-            finally:
-                over(recording)
 
         try:
             async with asyncio.timeout(self.asking.timeout) as limit:
                 return await (awaited() if self.awaits else self.threads.run(lasting))
         except TimeoutError:
             if limit.expired():
-                recording.may_last = not self.awaits
                 raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
             raise  # the retriever's own
 

@@ -21,8 +21,7 @@ from kragx.errors import DataError, inside, shorten
 from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.logs import KnownQuestions, warn_of
 from kragx.evaluation.calls.messages import tool_message
-from kragx.evaluation.calls.search_calls import outermost, searches_made
-from kragx.evaluation.calls.stages import stages_of
+from kragx.evaluation.calls.search_calls import outermost, searches_made, stages_of
 from kragx.printing import phrase
 
 _CALLED_FOR = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id")
