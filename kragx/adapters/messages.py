@@ -15,7 +15,7 @@ from typing import Any
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call
-from kragx.evaluation.calls.logs import KnownQuestions, LogReader, plain, records, warn_of
+from kragx.evaluation.calls.logs import KnownQuestions, LogReader, records, warn_of
 from kragx.evaluation.calls.messages import (
     Cited,
     Event,
@@ -25,7 +25,7 @@ from kragx.evaluation.calls.messages import (
     events_of,
 )
 from kragx.evaluation.calls.search_calls import searches_made
-from kragx.evaluation.calls.tool_answers import compact
+from kragx.evaluation.calls.tool_answers import compact, plain
 from kragx.printing import phrase
 
 __all__ = ["read_messages"]

@@ -14,7 +14,6 @@ from kragx.adapters.opentelemetry.span import (
     SpanReader,
     TraceSpan,
     first_of,
-    inner_json,
 )
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.errors import DataError, inside, shorten
@@ -22,6 +21,7 @@ from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.logs import KnownQuestions, warn_of
 from kragx.evaluation.calls.messages import tool_message
 from kragx.evaluation.calls.search_calls import outermost, searches_made, stages_of
+from kragx.evaluation.calls.tool_answers import as_json
 from kragx.printing import phrase
 
 _CALLED_FOR = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id")
@@ -286,5 +286,5 @@ def _called_by_id(span: TraceSpan) -> str:
     """The id of a tool's call; empty where nobody says."""
     if call_id := first_of(span.attributes, _CALL_IDS):
         return str(call_id)
-    message = tool_message(inner_json(span.attributes.get("output.value")))
+    message = tool_message(as_json(span.attributes.get("output.value")))
     return "" if message is None else message[0]

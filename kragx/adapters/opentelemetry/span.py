@@ -15,12 +15,12 @@ from kragx.adapters.opentelemetry.otlp import attribute_value, parsed
 from kragx.data import Doc, Mender, as_docs
 from kragx.errors import DataError, shorten
 from kragx.evaluation.calls.call import Call, Kind
-from kragx.evaluation.calls.messages import tool_message, user_texts
-from kragx.evaluation.calls.tool_answers import documents_in, graph_step, words_of
+from kragx.evaluation.calls.logged import asked_in
+from kragx.evaluation.calls.messages import tool_message
+from kragx.evaluation.calls.tool_answers import as_json, documents_in, graph_step, words_of
 
 _FIELDS = {"content": "text", "id": "id", "score": "score", "metadata": "metadata"}
 _QUESTION = ("gen_ai.retrieval.query.text", "input.value")
-_QUESTION_KEYS = ("query", "question", "input")
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "TOOL": "tool", "LLM": "model"}
 _LABELS = {*_KINDS, "RERANKER", "AGENT"}
 _OPERATIONS = {
@@ -108,7 +108,7 @@ class SpanReader:
             ended=end if 0 < start <= end and (end - start) / 1e9 < inf else inf,
             error=_error(record.get("status") or {}),
             unit=1e9,
-            graph=graph_step(inner_json(attributes.get("metadata"))),
+            graph=graph_step(as_json(attributes.get("metadata"))),
             tokens=_tokens(attributes),
         )
         trace = str(record.get("traceId") or otherwise)
@@ -179,7 +179,7 @@ def _tool(call: Call, attributes: Mapping[str, Any]) -> None:
     """Add what a tool was called with, and the documents that it gave, if it gave any."""
     call.query = words_of(first_of(attributes, ("input.value", "gen_ai.tool.call.arguments")))
     call.name = str(first_of(attributes, ("tool.name", "gen_ai.tool.name")) or call.name)
-    answer = inner_json(first_of(attributes, ("output.value", "gen_ai.tool.call.result")))
+    answer = as_json(first_of(attributes, ("output.value", "gen_ai.tool.call.result")))
     if (message := tool_message(answer)) is None:
         call.documents = documents_in(answer)
     else:
@@ -198,23 +198,11 @@ def _tokens(attributes: Mapping[str, Any]) -> int | None:
 def _texts(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     """What was asked: the question, behind what the same user said before."""
     value = first_of(attributes, _QUESTION)
-    if not isinstance(value, str):
-        return ()
-    inner = value
-    if attributes.get("input.mime_type") == "application/json":
-        inner = parsed(value)
-    if not isinstance(inner, Mapping):
-        return (str(inner),)
-    question = next((str(inner[key]) for key in _QUESTION_KEYS if key in inner), None)
-    return user_texts(inner.get("messages")) if question is None else (question,)
-
-
-def inner_json(value: Any) -> Any:
-    """What stands in a text of JSON; else the value itself."""
-    if isinstance(value, str):
-        with suppress(ValueError, RecursionError):
-            return parsed(value)
-    return value
+    asked = asked_in(value)
+    if asked is None:
+        return (value,) if isinstance(value, str) and value.strip() else ()
+    question, history = asked
+    return (*(turn.content for turn in history if turn.role == "user"), question)
 
 
 def _records(attributes: Mapping[str, Any], prefix: str, name: str) -> list[dict[str, Any]]:
@@ -240,7 +228,7 @@ def _with_ids(
     records: Sequence[dict[str, Any]], attributes: Mapping[str, Any]
 ) -> Sequence[Mapping[str, Any]]:
     """The same with ids from the whole answer, where the list of documents leaves them out."""
-    match inner_json(attributes.get("output.value")):
+    match as_json(attributes.get("output.value")):
         case {"documents": [*listed]} if len(listed) == len(records):
             has_ids = any("id" in record for record in records)
             if not has_ids and all(isinstance(entry, Mapping) for entry in listed):
@@ -255,7 +243,7 @@ def _document(document: Mapping[str, Any]) -> dict[str, Any]:
     """A document by kragx's names; metadata may be JSON in a text."""
     fields = {field: document[theirs] for theirs, field in _FIELDS.items() if theirs in document}
     if isinstance(metadata := fields.get("metadata"), str):
-        inner = inner_json(metadata)
+        inner = as_json(metadata)
         fields["metadata"] = {"metadata": metadata} if isinstance(inner, str) else inner
     if "id" in fields:
         fields["id"] = str(fields["id"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalis
 from kragx.data.formats.jsonl import foreign_lines
 from kragx.data.problems import DataWarning
 from kragx.errors import DataError, UsageError, inside
-from kragx.evaluation.calls.tool_answers import documents_of_tool
+from kragx.evaluation.calls.tool_answers import as_json, documents_of_tool
 from kragx.evaluation.services.answer_path import AnswerPaths, steps_of, value_at
 from kragx.plugins import from_options
 from kragx.printing import joined
@@ -144,13 +143,10 @@ class LogReader:
 def _parsed(content: Any) -> Any:
     """What stands in JSON in an answer, or in its blocks of text."""
     if isinstance(content, (list, tuple)):
-        texts = [block.get("text") for block in content if isinstance(block, dict)]
-        if texts and len(texts) == len(content) and all(isinstance(text, str) for text in texts):
+        texts = [block.get("text") if isinstance(block, dict) else None for block in content]
+        if texts and all(isinstance(text, str) for text in texts):
             content = "".join(map(str, texts))
-    try:
-        return json.loads(content) if isinstance(content, str) else content
-    except ValueError:
-        return content
+    return as_json(content)
 
 
 def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str, object]]:
@@ -164,12 +160,6 @@ def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str
         yield from foreign_lines(log)
     else:
         yield from ((f"{name} {number}", record) for number, record in enumerate(log, start=1))
-
-
-def plain(record: object) -> Any:
-    """An object of a client's as a mapping; whatever else as it is."""
-    dump = getattr(record, "model_dump", None)
-    return dump(by_alias=True) if callable(dump) else record
 
 
 def warn_of(place: str, remarks: Iterable[tuple[int, str]]) -> None:
