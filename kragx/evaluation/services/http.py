@@ -12,14 +12,23 @@ from weakref import WeakKeyDictionary
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import DataError, RetrieverError, UsageError, shorten
+from kragx.errors import DataError, RetrieverError, UsageError
 from kragx.evaluation.answers import Mended
 from kragx.evaluation.services.answer_path import AnswerPaths, valid_path, valid_paths
 from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
 from kragx.judging.limits import wait_before
 from kragx.loop import run_on_loop, run_sync
-from kragx.plugins import check_options, is_text, one_of, optional, some_seconds, variables, whole
+from kragx.plugins import (
+    check_options,
+    fitting,
+    is_text,
+    one_of,
+    optional,
+    some_seconds,
+    variables,
+    whole,
+)
 from kragx.secrets import Secrets, secrets_in
 
 if TYPE_CHECKING:
@@ -48,10 +57,10 @@ def _address(value: Any) -> Any:
     return value
 
 
-def _texts(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise UsageError(f"a mapping of names to values is expected, not {shorten(value)}")
-    return dict(value)
+_TEXTS = fitting(
+    lambda value: isinstance(value, Mapping),
+    "a mapping of names to values is expected, not {!r}",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +110,8 @@ class HttpRetriever:
         Literal["GET", "POST", "PUT"] | None, optional(one_of("GET", "POST", "PUT"))
     ] = None
     json: Any = None
-    params: Annotated[Mapping[str, Any] | None, optional(_texts)] = field(default=None)
-    headers: Annotated[Mapping[str, str] | None, optional(_texts)] = field(default=None)
+    params: Annotated[Mapping[str, Any] | None, optional(_TEXTS)] = field(default=None)
+    headers: Annotated[Mapping[str, str] | None, optional(_TEXTS)] = field(default=None)
     documents: Annotated[str, valid_path] = "$"
     text: Annotated[str | None, optional(valid_path)] = None
     id: Annotated[str | None, optional(valid_path)] = None
