@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.adapters.opentelemetry.otlp import spans_in
 from kragx.adapters.opentelemetry.span import (
     Place,
-    SpanReader,
     TraceSpan,
     first_of,
+    spans_in,
 )
 from kragx.data import GoldDataset, Retrieved, Run
-from kragx.errors import DataError, inside, shorten
+from kragx.errors import DataError, shorten
 from kragx.evaluation.calls.call import Call
 from kragx.evaluation.calls.logs import KnownQuestions, warn_of
 from kragx.evaluation.calls.messages import tool_message
@@ -61,7 +60,7 @@ def read_traces(
     """
     remedy = "name the attribute of the spans that has the id: query_id='...'"
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
-    traces = _Traces(_spans(path), questions, query_id)
+    traces = _Traces(spans_in(path), questions, query_id)
     turns, unknown = traces.turns()
     if not turns:
         problem, remedy = (
@@ -83,15 +82,6 @@ def read_traces(
     again = phrase("{n} questions were asked again; the last answer counts", n=n_again)
     warn_of(str(path), [(n, others), (n_again, again)])
     return {name: _run(path, name, by_question) for name, by_question in last.items()}
-
-
-def _spans(path: str | Path) -> list[TraceSpan]:
-    reader = SpanReader()
-    spans = []
-    for location, record in spans_in(path):
-        with inside(path=location):
-            spans.append(reader.read(record))
-    return spans
 
 
 @dataclass
@@ -157,7 +147,7 @@ class _Traces:
     """
 
     def __init__(
-        self, spans: Sequence[TraceSpan], questions: KnownQuestions, query_id: str | None
+        self, spans: Iterable[TraceSpan], questions: KnownQuestions, query_id: str | None
     ) -> None:
         # Exporters that try again send a span twice.
         by_place = {span.place: span for span in spans}

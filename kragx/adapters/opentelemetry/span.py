@@ -1,21 +1,23 @@
-"""Spans as calls: of tools, retrievers, rerankers and models, by two conventions."""
+"""Files of OTLP as JSON, and the spans in them as calls, by two conventions."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from math import inf
+from pathlib import Path
 from typing import Any
 
-from kragx.adapters.opentelemetry.otlp import attribute_value, parsed
 from kragx.data import Doc, Mender, as_docs
-from kragx.errors import DataError, shorten
+from kragx.data.formats.jsonl import foreign_json, open_bytes
+from kragx.data.turns import Turn
+from kragx.errors import DataError, inside, shorten
 from kragx.evaluation.calls.call import Call, Kind
-from kragx.evaluation.calls.logged import asked_in
+from kragx.evaluation.calls.logged import LoggedQuestion, LoggedSpan, answer_in, asked_in
 from kragx.evaluation.calls.messages import tool_message
 from kragx.evaluation.calls.tool_answers import as_json, documents_in, graph_step, words_of
 
@@ -36,6 +38,10 @@ _TOKENS = (
     ("llm.token_count.prompt", "llm.token_count.completion"),
     ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
 )
+
+_SESSIONS = ("session.id", "gen_ai.conversation.id", "thread.id")
+_ANSWERS = ("output.value", "gen_ai.output.messages")
+_MESSAGES = ("input.value", "gen_ai.input.messages")
 
 Place = tuple[str, str]
 """The trace and id of a span."""
@@ -248,3 +254,109 @@ def _document(document: Mapping[str, Any]) -> dict[str, Any]:
     if "id" in fields:
         fields["id"] = str(fields["id"])
     return fields
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def spans_in(path: str | Path) -> Iterator[TraceSpan]:
+    """The spans of a file of OTLP as JSON, in its order.
+
+    Raises:
+        DataError: the file is none; a span lacks a document or lost some.
+    """
+    reader = SpanReader()
+    for location, request in _requests(path):
+        try:
+            records = [
+                record
+                for of_resource in request["resourceSpans"]
+                for of_scope in of_resource.get("scopeSpans", ())
+                for record in of_scope.get("spans", ())
+            ]
+        except (KeyError, TypeError, AttributeError):
+            raise DataError(
+                "no request of OTLP as JSON",
+                path=location,
+                remedy='each has {"resourceSpans": [...]}, as a collector\'s file exporter writes',
+            ) from None
+        for record in records:
+            with inside(path=location):
+                span = reader.read(record)
+            yield span
+
+
+def _requests(path: str | Path) -> list[tuple[str, Any]]:
+    """The requests of a file with their lines: one for the whole, or one each."""
+    with open_bytes(path) as file:
+        text = file.read().decode("utf-8-sig", "replace")
+    try:
+        return [(f"{path}:1", parsed(text))]
+    except ValueError as error:
+        problem, location = error, str(path)
+    requests: list[tuple[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            requests += [(f"{path}:{number}", parsed(line))] if line.strip() else []
+        except ValueError as error:
+            if requests:  # a request a line, and this one is broken
+                problem, location = error, f"{path}:{number}"
+            raise DataError(f"not JSON: {problem}", path=location) from None
+    return requests
+
+
+def parsed(text: str) -> Any:
+    """What a text of JSON holds; numbers as other tools write them."""
+    return foreign_json(text, strict=False)
+
+
+def attribute_value(value: Any) -> Any:
+    """A value of OTLP as Python has it."""
+    match value:
+        case {"intValue": number}:
+            return int(number)
+        case {"arrayValue": array}:
+            return [*map(attribute_value, array.get("values", ()))]
+        case {"kvlistValue": pairs}:
+            return {
+                pair["key"]: attribute_value(pair.get("value")) for pair in pairs.get("values", ())
+            }
+    return next(iter(value.values())) if value else None
+
+
+# -- what people asked ----------------------------------------------------------------------------
+
+
+def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:
+    """The spans of a file of OTLP as JSON.
+
+    Raises:
+        DataError: the file is none; a span lacks a document or lost some.
+    """
+    for span in spans_in(path):
+        is_last = span.label == "RERANKER"
+        yield LoggedSpan(
+            span.place,
+            span.around if span.around[1] else None,
+            _asked(span),
+            span.call.documents if span.call.kind == "retriever" or is_last else None,
+            is_last=is_last,
+            started=span.call.started,
+        )
+
+
+def _asked(span: TraceSpan) -> LoggedQuestion | None:
+    attributes = span.attributes
+    question = next(filter(None, (asked_in(attributes.get(name)) for name in _MESSAGES)), None)
+    if span.texts and (question is None or span.call.kind == "retriever"):
+        question = span.texts[-1], tuple(Turn("user", text) for text in span.texts[:-1])
+    if question is None or span.call.kind == "tool":
+        return None
+    session = first_of(attributes, _SESSIONS)
+    return LoggedQuestion(
+        *question,
+        span.call.started / 1e9 or None,
+        answer=next(filter(None, (answer_in(attributes.get(name)) for name in _ANSWERS)), None),
+        session=None if session is None else str(session),
+        record=attributes,
+    )

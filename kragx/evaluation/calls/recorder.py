@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import chain
@@ -110,8 +110,9 @@ class SearchRecording(Searches):
     """
 
     def __init__(self, recording: CallRecording) -> None:
-        super().__init__(())
-        # What it derives from is frozen.
+        # What it derives from is frozen, and its `searches` are a property here.
+        for name in ("retrieved", "seconds", "error"):
+            object.__setattr__(self, name, None)
         vars(self).update(_recording=recording, _read=None, _made=None)
 
     @property
@@ -126,10 +127,6 @@ class SearchRecording(Searches):
         if own["_read"] is None or not searches:
             return searches
         return (*searches[:-1], replace(searches[-1], read=own["_read"]))
-
-    @searches.setter
-    def searches(self, value: object) -> None:
-        """Has no effect: what was recorded is known."""
 
     def hand_on(self, documents: Sequence[object]) -> None:
         """Say what was handed on in the end, in that order (`Searches.retrieved`)."""
@@ -165,15 +162,8 @@ class SearchRecording(Searches):
     def __iter__(self) -> Iterator[Search]:
         return iter(self.searches)
 
-    @overload
-    def __getitem__(self, place: int) -> Search: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Search, ...]: ...
-    def __getitem__(self, place: int | slice) -> Search | tuple[Search, ...]:
+    def __getitem__(self, place: Any) -> Any:
         return self.searches[place]
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} searches>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy is what was searched so far; it hears of no more."""
@@ -319,18 +309,18 @@ def _call(
 ) -> Iterator[Callable[[Any], Any]]:
     """A call, with what hands its answer on and remembers what is heard of it."""
     recordings, key, result = _recordings(), object(), dict[str, Any]()
+    if not recordings:
+        yield lambda answer: answer
+        return
 
     def answered(answer: Any) -> Any:
-        if recordings:
-            result.update(heard(answer))
+        result.update(heard(answer))
         return answer
 
-    token = _CALL.set(key)
-    if recordings:
-        parents = (token.old_value, *_langchain_runs())
-        query = words(args, kwargs)
+    parents, query = (_CALL.get(), *_langchain_runs()), words(args, kwargs)
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
+    token = _CALL.set(key)
     try:
         yield answered
     except BaseException as error:
@@ -361,21 +351,18 @@ def _words_from(
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some C functions have none
-        signature = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
+        signature = inspect.signature(lambda *args: args)
     if query is not None and query not in signature.parameters:
         raise UsageError(f"{name} has no parameter {query!r}", field="query")
 
     def words(args: Any, kwargs: Any) -> str | None:
-        try:
+        # Arguments that do not fit, as the call will say, or cannot be printed: it works as ever.
+        with suppress(Exception):
             arguments = signature.bind(*args, **kwargs).arguments
-        except TypeError:  # as the call itself will say
-            return None
-        if query is not None:
-            arguments = {"query": arguments.get(query)}
-        try:
+            if query is not None:
+                arguments = {"query": arguments.get(query)}
             return words_of({key: value for key, value in arguments.items() if _is_plain(value)})
-        except Exception:  # an argument cannot be printed; the function is to work all the same
-            return None
+        return None
 
     return words
 
