@@ -8,32 +8,25 @@ is not needed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.data import GoldDataset, Mender, Retrieved, Run
-from kragx.data.formats.jsonl import foreign_json, foreign_lines
-from kragx.data.problems import DataWarning
+from kragx.data import GoldDataset, Retrieved, Run
+from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.logged import moment
+from kragx.evaluation.calls.logs import LogReader, records, warn_of
 from kragx.evaluation.calls.messages import why_failed
 from kragx.evaluation.calls.search_calls import searches_made
-from kragx.evaluation.calls.tool_answers import words_of
-from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
-from kragx.evaluation.services.answer_path import steps_of, value_at
-from kragx.printing import joined, phrase
-from kragx.warned import warn
+from kragx.evaluation.calls.tool_answers import plain, words_of
+from kragx.printing import phrase
 
 __all__ = ["read_mcp"]
 
 _TIMES = ("timestamp", "time", "ts", "@timestamp")
-_MOST_SECONDS = 1e11
-"""More than this no clock shows by now: it is milli-, micro-, or nanoseconds."""
-_UNITS = (1, 10**3, 10**6, 10**9)
 _SESSIONS = ("session_id", "sessionId", "session", "mcp-session-id")
 _MESSAGES = ("message", "payload", "data", "jsonrpc_message")
 
@@ -74,162 +67,100 @@ def read_mcp(
             is of a question of the gold set.
         UsageError: nothing says which question calls are for; or a path is wrong.
     """
-    read = tool_documents(answer)
-    if query_id is not None:
-        steps_of(query_id)
-    elif not isinstance(log, Mapping):
+    reader = LogReader(gold, tools, query_id, answer)
+    if query_id is None and not isinstance(log, Mapping):
         raise UsageError(
             "MCP does not say which question a call is for",
             field="query_id",
             remedy="name where requests have its id (params._meta.query_id), or pass a log for "
             "each question, by its id",
         )
-    logs = {str(key): of_key for key, of_key in log.items()} if isinstance(log, Mapping) else None
-    sessions = _Sessions(None if tools is None else frozenset(tools), query_id, read)
-    for question, messages in ({"": log} if logs is None else logs).items():
-        sessions.add(messages, question)
-    known = {query.id for query in gold}
-    calls = {question: calls for question, calls in sessions.calls.items() if question in known}
-    if logs is not None:  # an agent that called for nothing found nothing
-        calls |= {question: [] for question in logs if question in known and question not in calls}
-    if not calls:
+    logs: Mapping[Any, Any] = log if isinstance(log, Mapping) else {"": log}
+    # An agent that called for nothing found nothing.
+    calls: dict[str, list[Call]] = defaultdict(list, {str(question): [] for question in logs})
+    for question, messages in logs.items():
+        for request, call in _calls(messages, reader):
+            is_known = query_id is None
+            calls[str(question) if is_known else reader.id_in(request) or ""].append(call)
+    known = calls.keys() & {query.id for query in gold}
+    if not known:
         raise DataError(
-            f"none of its {sum(map(len, sessions.calls.values()))} calls of tools is of a question "
+            f"none of its {sum(map(len, calls.values()))} calls of tools is of a question "
             "of the gold set",
             remedy="query_id names where a request has the question's id",
         )
-    read.check()
-    _warn(name, sum(len(rest) for query, rest in sessions.calls.items() if query not in known))
-    results = {query.id: _retrieved(calls[query.id]) for query in gold if query.id in calls}
-    return Run(results, name=name, settings=read.settings | ({"tools": [*tools]} if tools else {}))
+    results = {
+        query_id: Retrieved(searches=searches_made(calls[query_id]), has_list=False)
+        for query_id in known
+    }
+    run = reader.run(results, name)
+    n = sum(len(rest) for question, rest in calls.items() if question not in known)
+    warn_of(name, [(n, phrase("{n} calls of tools are of other questions", n=n))])
+    return run
 
 
-def _retrieved(calls: Sequence[Call]) -> Retrieved:
-    searches = searches_made(calls)
-    return Retrieved(searches=searches, has_list=False)
+def _calls(
+    log: str | Path | Iterable[object], reader: LogReader
+) -> list[tuple[Mapping[str, Any], Call]]:
+    """The calls of a log, each behind its request.
 
-
-def _warn(name: str, n_others: int) -> None:
-    if n_others:
-        text = phrase("{n} calls of tools are of other questions", n=n_others)
-        warn(joined(": ", (name, text)), DataWarning)
-
-
-@dataclass
-class _Sessions:
-    """Logs as they are read.
-
-    Attributes:
-        calls: by question.
+    Raises:
+        DataError: something is no message, or nobody knows of which call an answer would be.
     """
-
-    tools: frozenset[str] | None
-    query_id: str | None
-    read: ToolDocuments
-    calls: dict[str, list[Call]] = field(default_factory=dict)
-
-    def add(self, log: str | Path | Iterable[object], question: str) -> None:
-        """The calls of a log.
-
-        Raises:
-            DataError: something is no message.
-        """
-        mender = Mender()
-        sessions: dict[str, _Waiting] = defaultdict(_Waiting)
-        messages = []
-        for place, record in _records(log):
+    messages = []
+    for place, entries in records(log, "message"):
+        for record in map(plain, entries if isinstance(entries, list) else [entries]):
             with inside(path=place):
-                messages.append((place, _session(record), *_message(record)))
-        unit = 1.0 if all(seconds is not None for *_, seconds in messages) else None
-        for number, (place, session, message, seconds) in enumerate(messages):
-            waiting = sessions[session]
-            moment = number if unit is None or seconds is None else seconds
-            if message.get("method") == "tools/call":
-                with inside(path=place):
-                    waiting.begin(message, self._begin(message, question, moment, unit))
-            elif "method" in message:
-                waiting.others.add(message.get("id"))
-            elif (call := waiting.end(message)) is not None:
-                if moment < call.started:  # by clocks that do not agree
-                    call.unit = None
-                call.ended = max(moment, call.started)
-                self._end(call, message, mender)
-
-    def _begin(
-        self, message: Mapping[str, Any], question: str, moment: float, unit: float | None
-    ) -> Call | None:
-        params = message.get("params")
-        if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
-            raise DataError(f"a call of a tool without its name: {shorten(message)}")
-        if self.tools is not None and params["name"] not in self.tools:
-            return None
-        call = Call(
-            params["name"],
-            "tool",
-            words_of(params.get("arguments")),
-            place=None,
-            started=moment,
-            error=None,
-            unit=unit,
-        )
-        if self.query_id is not None:
-            try:
-                question = str(value_at(self.query_id, message))
-            except DataError:
-                question = ""
-        self.calls.setdefault(question, []).append(call)
-        return call
-
-    def _end(self, call: Call, message: Mapping[str, Any], mender: Mender) -> None:
-        error, result = message.get("error"), message.get("result")
-        if error is not None:
-            words = error.get("message") if isinstance(error, Mapping) else error
-            call.error = why_failed(words, f"an error of JSON-RPC: {shorten(error)}")
-        elif isinstance(result, Mapping):
-            content = result.get("content")
-            if result.get("isError"):
-                call.error = why_failed(content)
-                return
-            structured = result.get("structuredContent")
-            if self.read.paths and structured is not None:
-                content = structured
-            call.documents = self.read.of(content, structured, mender)
-
-
-@dataclass
-class _Waiting:
-    """What has no answer so far.
-
-    Attributes:
-        calls: those of tools, by id; None of tools that do not search.
-        others: the ids of other requests; those of the server's own are numbered as the client's.
-    """
-
-    calls: dict[object, Call | None] = field(default_factory=dict)
-    others: set[object] = field(default_factory=set)
-
-    def begin(self, message: Mapping[str, Any], call: Call | None) -> None:
-        """A tool was called.
-
-        Raises:
-            DataError: nobody knows which answer would be its.
-        """
-        number = message.get("id")
-        if number in self.calls:
-            raise DataError(
-                f"a call with id {number!r}, while one with this id waits for its answer",
-                remedy="where sessions stand in one log each record needs a session_id",
-            )
-        self.calls[number] = call
-
-    def end(self, message: Mapping[str, Any]) -> Call | None:
-        """The call that a message answers; None if it answers something else."""
-        number = message.get("id")
+                messages.append((place, *_message(record)))
+    unit = 1.0 if all(seconds is not None for *_, seconds in messages) else None
+    calls: list[tuple[Mapping[str, Any], Call]] = []
+    waiting: dict[tuple[str, Any], Call] = {}
+    others: set[tuple[str, Any]] = set()  # requests of the server's own: numbered as the client's
+    for number, (place, session, message, seconds) in enumerate(messages):
+        key = session, message.get("id")
+        time = number if unit is None or seconds is None else seconds
+        if message.get("method") == "tools/call":
+            with inside(path=place):
+                if key in waiting:
+                    raise DataError(
+                        f"a call with id {key[1]!r}, while one with this id waits for its answer",
+                        remedy="where sessions stand in one log each record needs a session_id",
+                    )
+                waiting[key] = call = _call(message, time, unit)
+                calls.append((message, call))
+        elif "method" in message:
+            others.add(key)
         # While a call waits for what it asked of the client, an error is of that.
-        if number not in self.calls or not _is_of_tool(message, number in self.others):
-            self.others.discard(number)
-            return None
-        return self.calls.pop(number)
+        elif key not in waiting or not _is_of_tool(message, key in others):
+            others.discard(key)
+        else:
+            _end(waiting.pop(key), message, time, reader)
+    return [(request, call) for request, call in calls if reader.reads(call.name)]
+
+
+def _call(message: Mapping[str, Any], time: float, unit: float | None) -> Call:
+    params = message.get("params")
+    if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
+        raise DataError(f"a call of a tool without its name: {shorten(message)}")
+    words = words_of(params.get("arguments"))
+    return Call(params["name"], "tool", words, place=None, started=time, error=None, unit=unit)
+
+
+def _end(call: Call, message: Mapping[str, Any], time: float, reader: LogReader) -> None:
+    """Add to a call what it was answered."""
+    if time < call.started:  # by clocks that do not agree
+        call.unit = None
+    call.ended = max(time, call.started)
+    error, result = message.get("error"), message.get("result")
+    if error is not None:
+        words = error.get("message") if isinstance(error, Mapping) else error
+        call.error = why_failed(words, f"an error of JSON-RPC: {shorten(error)}")
+    elif isinstance(result, Mapping):
+        content, structured = result.get("content"), result.get("structuredContent")
+        if result.get("isError"):
+            call.error = why_failed(content)
+        elif reader.reads(call.name):
+            call.documents = reader.documents(content, structured, structured)
 
 
 def _is_of_tool(message: Mapping[str, Any], may_be_others: bool) -> bool:
@@ -241,61 +172,29 @@ def _is_of_tool(message: Mapping[str, Any], may_be_others: bool) -> bool:
     return not fields.isdisjoint(result) and {"role", "action"}.isdisjoint(result)
 
 
-def _records(log: str | Path | Iterable[object]) -> Iterator[tuple[str, object]]:
-    if not isinstance(log, (str, Path)):
-        for number, record in enumerate(log, start=1):
-            dump = getattr(record, "model_dump", None)
-            yield f"message {number}", dump(by_alias=True) if callable(dump) else record
-        return
-    for place, record in foreign_lines(log):
-        yield from ((place, entry) for entry in (record if isinstance(record, list) else [record]))
-
-
-def _message(record: object) -> tuple[Mapping[str, Any], float | None]:
-    """A message of JSON-RPC, and when it was logged.
+def _message(record: object) -> tuple[str, Mapping[str, Any], float | None]:
+    """A message of JSON-RPC, behind its session, and when it was logged.
 
     Raises:
         DataError: it is none.
     """
-    message, when = _logged(record)
-    if isinstance(message.get("id"), (Mapping, list)):
-        raise DataError(
-            f"an id that is {shorten(message['id'])}", remedy="ids are numbers or texts"
-        )
-    return message, _seconds(when)
-
-
-def _logged(record: object) -> tuple[Mapping[str, Any], object]:
-    if isinstance(record, Mapping):
-        when = next((record[key] for key in _TIMES if record.get(key) is not None), None)
-        if "jsonrpc" in record:
-            return record, when
-        for key in _MESSAGES:
-            inner = record.get(key)
-            if isinstance(inner, str) and '"jsonrpc"' in inner:
-                with suppress(ValueError):
-                    inner = foreign_json(inner, strict=False)
-            if isinstance(inner, Mapping) and "jsonrpc" in inner:
-                return inner, when
+    fields = record if isinstance(record, Mapping) else {}
+    for value in (fields, *map(fields.get, _MESSAGES)):
+        message: Any = value
+        if isinstance(value, str) and '"jsonrpc"' in value:
+            with suppress(ValueError):
+                message = foreign_json(value, strict=False)
+        if isinstance(message, Mapping) and "jsonrpc" in message:
+            if isinstance(number := message.get("id"), (Mapping, list)):
+                raise DataError(
+                    f"an id that is {shorten(number)}", remedy="ids are numbers or texts"
+                )
+            return str(_first(fields, _SESSIONS)), message, moment(_first(fields, _TIMES))
     raise DataError(
         f"no message of JSON-RPC: {shorten(record)}",
         remedy='each has "jsonrpc", itself or under "message"',
     )
 
 
-def _session(record: object) -> str:
-    fields = record if isinstance(record, Mapping) else {}
-    return next((str(fields[key]) for key in _SESSIONS if fields.get(key) is not None), "")
-
-
-def _seconds(when: object) -> float | None:
-    if isinstance(when, (int, float)) and not isinstance(when, bool):
-        unit = next((unit for unit in _UNITS if 0 <= when < _MOST_SECONDS * unit), None)
-        return None if unit is None else when / unit
-    if isinstance(when, str):
-        try:
-            moment = datetime.fromisoformat(when)
-        except ValueError:
-            return None
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    return None
+def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)

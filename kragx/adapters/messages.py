@@ -8,17 +8,14 @@ messages, too. No package of these is needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from math import inf
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kragx.data import GoldDataset, Mender, Retrieved, Run
-from kragx.data.formats.jsonl import foreign_lines
-from kragx.data.problems import DataWarning
+from kragx.data import GoldDataset, Retrieved, Run
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.logs import KnownQuestions, LogReader, records, warn_of
 from kragx.evaluation.calls.messages import (
     Cited,
     Event,
@@ -27,18 +24,14 @@ from kragx.evaluation.calls.messages import (
     UserWords,
     events_of,
 )
-from kragx.evaluation.calls.questions import KnownQuestions
 from kragx.evaluation.calls.search_calls import searches_made
-from kragx.evaluation.calls.tool_answers import compact
-from kragx.evaluation.calls.tool_documents import ToolDocuments, tool_documents
-from kragx.evaluation.services.answer_path import steps_of, value_at
-from kragx.printing import joined, phrase
-from kragx.warned import warn
+from kragx.evaluation.calls.tool_answers import compact, plain
+from kragx.printing import phrase
 
 __all__ = ["read_messages"]
 
-_MESSAGES = ("messages", "input")
-_RESPONSES = ("response", "output")
+_Chat = tuple[str | None, Sequence[Any]]
+"""The messages of a chat, behind the id that it says of its last question."""
 
 
 def read_messages(
@@ -83,214 +76,144 @@ def read_messages(
         UsageError: two questions of the gold set have the same text and history, and nothing tells
             them; or a path is wrong.
     """
-    read = tool_documents(answer)
-    if query_id is not None:
-        steps_of(query_id)
+    reader = LogReader(gold, tools, query_id, answer)
     remedy = "name where a chat has the id: query_id='metadata.query_id'"
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
-    log = _Log(questions, query_id, None if tools is None else frozenset(tools), read)
-    for chat in _longest([*_chats(chats, query_id)]):
-        with inside(path=chat.place):
-            log.add(chat)
-    if not log.results:
+    if isinstance(chats, Mapping):
+        raise UsageError("chats is a mapping", remedy="pass a list of chats, or a file")
+    results: dict[str, Retrieved] = {}
+    n_others = n_again = 0
+    for place, chat in _longest([*_chats(chats, reader)]):
+        with inside(path=place):
+            for question, events in _turns(chat, questions, by_id=query_id is not None):
+                n_others += question is None
+                n_again += question in results
+                if question is not None:
+                    results[question] = _retrieved(events, reader)
+    file = str(chats) if isinstance(chats, (str, Path)) else None
+    if not results:
         raise DataError(
             "no chat is of a question of the gold set"
-            if log.n_others
+            if n_others
             else "there is no message of a user",
-            path=str(chats) if isinstance(chats, (str, Path)) else "chats",
+            path=file or "chats",
             remedy="where chats say the query's id can be named: query_id='metadata.query_id'",
         )
-    read.check()
-    log.warn(str(chats) if isinstance(chats, (str, Path)) else name)
-    order = {query.id: place for place, query in enumerate(gold)}
-    results = dict(sorted(log.results.items(), key=lambda entry: order[entry[0]]))
-    return Run(results, name=name, settings=read.settings | ({"tools": [*tools]} if tools else {}))
+    run = reader.run(results, name)
+    again = phrase("{n} questions were asked again; the last answer counts", n=n_again)
+    others = phrase("{n} messages are of other questions", n=n_others)
+    warn_of(file or name, [(n_others, others), (n_again, again)])
+    return run
 
 
-@dataclass(frozen=True)
-class _Chat:
-    """The messages of a chat, the id that it says of its last question, and where it stands."""
-
-    messages: Sequence[Any]
-    query_id: str | None
-    place: str
-
-
-def _chats(chats: str | Path | Iterable[object], query_id: str | None) -> Iterator[_Chat]:
-    if not isinstance(chats, (str, Path)):
-        if isinstance(chats, Mapping):
-            raise UsageError("chats is a mapping", remedy="pass a list of chats, or a file")
-        for number, chat in enumerate(chats, start=1):
-            yield _chat(chat, f"chat {number}", query_id)
-        return
-    for place, record in foreign_lines(chats):
-        yield _chat(record, place, query_id)
-
-
-def _chat(record: object, place: str, query_id: str | None) -> _Chat:
-    fields: Mapping[str, Any] = {}
-    messages = record
-    if isinstance(record, Mapping):
-        fields = record
-        request = record.get("request") if isinstance(record.get("request"), Mapping) else record
-        assert isinstance(request, Mapping)
-        messages = next((request[key] for key in _MESSAGES if request.get(key)), None)
-        if isinstance(messages, str):
-            messages = [{"role": "user", "content": messages}]
-        responses = next((record[key] for key in _RESPONSES if record.get(key)), None)
-        if isinstance(messages, (list, tuple)):
-            messages = [*messages, *_in_response(responses)]
-    if not isinstance(messages, (list, tuple)):
-        raise DataError(
-            f"no chat: {shorten(record)}",
-            path=place,
-            remedy='each is a list of messages, or {"messages": [...]}',
-        )
-    return _Chat(messages, None if query_id is None else _id_in(fields, query_id), place)
-
-
-def _id_in(fields: Mapping[str, Any], query_id: str) -> str | None:
-    with suppress(DataError):  # a chat may be of no question
-        return str(value_at(query_id, fields))
-    return None
+def _chats(chats: str | Path | Iterable[object], reader: LogReader) -> Iterator[tuple[str, _Chat]]:
+    for place, record in records(chats, "chat"):
+        messages: Any = record
+        if isinstance(record, Mapping):
+            request: Any = record.get("request")
+            request = request if isinstance(request, Mapping) else record
+            messages = request.get("messages") or request.get("input")
+            if isinstance(messages, str):
+                messages = [{"role": "user", "content": messages}]
+            if isinstance(messages, (list, tuple)):
+                messages = [
+                    *messages,
+                    *_in_response(record.get("response") or record.get("output")),
+                ]
+        if not isinstance(messages, (list, tuple)):
+            raise DataError(
+                f"no chat: {shorten(record)}",
+                path=place,
+                remedy='each is a list of messages, or {"messages": [...]}',
+            )
+        yield place, (reader.id_in(record if isinstance(record, Mapping) else {}), messages)
 
 
 def _in_response(response: object) -> Sequence[object]:
     """The messages of what an API answered."""
-    dump = getattr(response, "model_dump", None)
-    fields = dump() if callable(dump) else response
+    fields = plain(response)
     if isinstance(fields, (list, tuple)):
         return fields
-    if not isinstance(fields, Mapping):
-        return ()
-    if isinstance(fields.get("choices"), list):
-        first = next(iter(fields["choices"]), None)
-        return [first["message"]] if isinstance(first, Mapping) and "message" in first else ()
-    if isinstance(fields.get("output"), list):
-        return [*fields["output"]]
-    return [fields] if "role" in fields else ()
+    match fields:
+        case {"choices": [{"message": message}, *_]}:
+            return [message]
+        case {"output": [*items]}:
+            return items
+        case {"role": _}:
+            return [fields]
+    return ()
 
 
-def _longest(chats: Sequence[_Chat]) -> Iterator[_Chat]:
+def _longest(chats: Sequence[tuple[str, _Chat]]) -> list[tuple[str, _Chat]]:
     """Those that no later one goes on; one with another id asks another question."""
-    places: dict[tuple[str | None, tuple[str, ...]], int] = {}
-    superseded: set[int] = set()
-    for place, chat in enumerate(chats):
-        texts = tuple(_canonical(message) for message in chat.messages)
+    latest: dict[tuple[str | None, tuple[str, ...]], tuple[str, _Chat]] = {}
+    for place, (query_id, messages) in chats:
+        texts = tuple(map(_canonical, messages))
         for length in range(1, len(texts) + 1):
-            if (before := places.pop((chat.query_id, texts[:length]), None)) is not None:
-                superseded.add(before)
-        places[chat.query_id, texts] = place
-    yield from (chat for place, chat in enumerate(chats) if place not in superseded)
+            latest.pop((query_id, texts[:length]), None)
+        latest[query_id, texts] = place, (query_id, messages)
+    return [*latest.values()]
 
 
 def _canonical(message: object) -> str:
     """What tells a message: all that it says but empty fields, which APIs leave out or not."""
-    dump = getattr(message, "model_dump", None)
-    fields = dump() if callable(dump) else message
+    fields = plain(message)
     if isinstance(fields, Mapping):
         fields = {key: value for key, value in fields.items() if value not in (None, [], {})}
     return compact(fields)
 
 
 def _turns(
-    messages: Iterable[object], questions: KnownQuestions
-) -> Iterator[tuple[str, list[Event]]]:
-    """What a user said, each time with what happened behind it."""
-    turn: tuple[str, list[Event]] | None = None
-    for event in (event for message in messages for event in events_of(message)):
-        if isinstance(event, UserWords):
-            if event.beside_answers and not questions.has_text(event.text):
-                continue  # a reminder
-            if turn is not None:
-                yield turn
-            turn = event.text, []
-        elif turn is not None:
-            turn[1].append(event)
-    if turn is not None:
-        yield turn
+    chat: _Chat, questions: KnownQuestions, *, by_id: bool
+) -> Iterator[tuple[str | None, list[Event]]]:
+    """The questions of a chat, None for one of nobody's, each with what happened behind it.
 
-
-def _timeless(step: int) -> dict[str, Any]:
-    """The fields of a call of which nobody says when it was made."""
-    return {"place": None, "started": step, "ended": inf, "error": None}
-
-
-@dataclass
-class _Log:
-    """Chats as they are read.
-
-    Attributes:
-        results: what each question got.
-        n_others: how many messages of users are of other questions.
-        n_again: how many questions were asked again.
+    Raises:
+        DataError: a message is none.
     """
+    query_id, messages = chat
+    turns: list[tuple[str, list[Event]]] = []
+    for event in (event for message in messages for event in events_of(message)):
+        if not isinstance(event, UserWords):
+            if turns:
+                turns[-1][1].append(event)
+        # Else it is a reminder.
+        elif not event.beside_answers or questions.has_text(event.text):
+            turns.append((event.text, []))
+    texts = [text for text, _ in turns]
+    for number, (text, events) in enumerate(turns):
+        if not by_id:
+            yield questions.of_text(text, texts[:number]), events
+        else:
+            yield questions.of_id(query_id) if number == len(turns) - 1 else None, events
 
-    questions: KnownQuestions
-    query_id: str | None
-    tools: frozenset[str] | None
-    read: ToolDocuments
-    results: dict[str, Retrieved] = field(default_factory=dict)
-    n_others: int = 0
-    n_again: int = 0
 
-    def add(self, chat: _Chat) -> None:
-        """The turns of a chat.
-
-        Raises:
-            DataError: a message is none.
-        """
-        before: list[str] = []
-        turns = [*_turns(chat.messages, self.questions)]
-        for number, (text, events) in enumerate(turns, start=1):
-            query_id = None
-            if self.query_id is None:
-                query_id = self.questions.of_text(text, before)
-            elif number == len(turns) and chat.query_id is not None:
-                query_id = self.questions.of_id(chat.query_id)
-            before.append(text)
-            if query_id is None:
-                self.n_others += 1
-                continue
-            self.n_again += query_id in self.results
-            self.results[query_id] = self._retrieved(events)
-
-    def _retrieved(self, events: Sequence[Event]) -> Retrieved:
-        """What a question got, by what happened behind it."""
-        calls: list[Call] = []
-        by_id: dict[str, Call] = {}
-        cited: tuple[str, ...] = ()
-        mender, step, before = Mender(), 0, None
-        for event in events:
-            match event:
-                case ToolCall(call_id, name, query):
-                    step += not isinstance(before, ToolCall)
-                    cited = ()  # by an earlier message
-                    by_id[call_id] = Call(name, "tool", query, message=step, **_timeless(step))
-                    if self.tools is None or name in self.tools:
-                        calls.append(by_id[call_id])
-                case ToolAnswer(call_id, content, error, artifact) if call_id in by_id:
-                    call = by_id[call_id]
-                    call.error = error
-                    if call in calls and error is None:
-                        call.documents = self.read.of(content, artifact, mender)
-                case Cited(sources):
-                    cited = sources
-                    continue  # words between calls are no step
-            before = event
-        searches = [*searches_made(calls)]
-        if cited and searches:
-            searches[-1] = replace(searches[-1], read=cited)
-        return Retrieved(searches=tuple(searches), has_list=False)
-
-    def warn(self, place: str) -> None:
-        """Warn of what is left out."""
-        remarks = (
-            (self.n_others, phrase("{n} messages are of other questions", n=self.n_others)),
-            (
-                self.n_again,
-                phrase("{n} questions were asked again; the last answer counts", n=self.n_again),
-            ),
-        )
-        if parts := [text for n, text in remarks if n]:
-            warn(joined(": ", (place, joined("; ", parts))), DataWarning)
+def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
+    """What a question got, by what happened behind it."""
+    calls: list[Call] = []
+    by_id: dict[str, Call] = {}
+    cited: tuple[str, ...] = ()
+    step, before = 0, None
+    for event in events:
+        match event:
+            case ToolCall(call_id, name, query):
+                step += not isinstance(before, ToolCall)
+                cited = ()  # by an earlier message
+                # Nobody says when it was made.
+                by_id[call_id] = Call(
+                    name, "tool", query, message=step, place=None, started=step, error=None
+                )
+                calls += [by_id[call_id]] if reader.reads(name) else []
+            case ToolAnswer(call_id, content, error, artifact) if call_id in by_id:
+                call = by_id[call_id]
+                call.error = error
+                if error is None and reader.reads(call.name):
+                    call.documents = reader.documents(content, artifact)
+            case Cited(sources):
+                cited = sources
+                continue  # words between calls are no step
+        before = event
+    searches = [*searches_made(calls)]
+    if cited and searches:
+        searches[-1] = replace(searches[-1], read=cited)
+    return Retrieved(searches=tuple(searches), has_list=False)

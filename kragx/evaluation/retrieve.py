@@ -19,6 +19,7 @@ from kragx.data import (
     Retrieved,
     Run,
     Search,
+    Stage,
     as_corpus,
 )
 from kragx.data.runs import answer_of
@@ -26,9 +27,8 @@ from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, is_reply, reason_of
 from kragx.evaluation.calls.call import CallRecording
-from kragx.evaluation.calls.recorder import LOST, over, recorded
-from kragx.evaluation.calls.search_calls import searches_beside
-from kragx.evaluation.calls.stages import stages_of
+from kragx.evaluation.calls.recorder import LOST, at_work, recorded
+from kragx.evaluation.calls.search_calls import searches_beside, stages_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
 from kragx.evaluation.services.answer_path import AnswerPaths
@@ -40,6 +40,7 @@ from kragx.warned import outside
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
 
+_CALLBACKS = "langchain_core.callbacks"
 _LONGEST_PAUSE = 8.0
 _LONGEST_REASON = 2000
 
@@ -156,7 +157,9 @@ def retrieve(
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
     corpus_texts = as_corpus(corpus)  # refused before anything is asked
-    return corpus_texts.run(_warn_of_run(interview.done(lambda: interview.run(dataset, progress))))
+    run = interview.done(lambda: interview.run(dataset, progress))
+    warn_of_copies(run.name, run.results)
+    return corpus_texts.run(run)
 
 
 async def aretrieve(
@@ -184,7 +187,9 @@ async def aretrieve(
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking}, awaits=True)
     corpus_texts = as_corpus(corpus)
-    return corpus_texts.run(_warn_of_run(await interview.run(dataset, progress)))
+    run = await interview.run(dataset, progress)
+    warn_of_copies(run.name, run.results)
+    return corpus_texts.run(run)
 
 
 _Result = TypeVar("_Result")
@@ -202,7 +207,6 @@ class _Interview:
         name: of the run.
         asking: how it is asked.
         threads: those that it blocks; None for the caller's own, where calls have no timeout.
-        options: what each call is given beside the question.
         awaits: whether it is awaited. LangChain makes a retriever that can only be awaited have an
             `invoke` as well, and so has a chain with one in it: that shows when it is called.
         has_answered: whether it has without being awaited; then what it has not implemented for
@@ -216,18 +220,11 @@ class _Interview:
     name: str
     asking: Asking
     threads: Threads | None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    awaits: bool = False
+    awaits: bool
     has_answered: bool = False
     silent: set[str] = field(default_factory=set)
     failed: dict[str, tuple[Search, ...]] = field(default_factory=dict)
     has_searched: bool = False
-
-    @property
-    def _listens(self) -> bool:
-        """Whether LangChain is heard, which is loaded where somebody uses it."""
-        is_loaded = "langchain_core.callbacks" in sys.modules
-        return self.asking.stages or self.retriever.is_runnable or is_loaded
 
     def done(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
         """What a coroutine gives at its end."""
@@ -259,7 +256,7 @@ class _Interview:
         asking, n_replaced = self.asking, 0
         known = asking.known[number] if asking.known else {}
         answers = {query.id: known[query.id] for query in dataset if query.id in known}
-        questions = [query for query in dataset if query.id not in answers]
+        questions = [query for query in dataset if query.id not in known]
         for query in islice(cycle(dataset), asking.warmup if questions and not number else 0):
             await self.attempt(query, Mender())
         title = phrase(
@@ -284,22 +281,22 @@ class _Interview:
                         asking.on_answer[number](query, answers[query.id])
                     advance()
 
-            try:
-                if asking.concurrency == 1:
-                    await work()
-                else:
+            if asking.concurrency == 1:
+                await work()
+            else:
+                try:
                     async with asyncio.TaskGroup() as group:
                         for _ in range(min(asking.concurrency, len(questions))):
                             group.create_task(work())
-            except BaseExceptionGroup as errors:
-                # The error itself, as where one question is asked at a time.
-                raise errors.exceptions[0] from None
+                except BaseExceptionGroup as errors:
+                    # The error itself, as where one question is asked at a time.
+                    raise errors.exceptions[0] from None
         self._settle(answers)
-        # The order is that of the questions, whichever answer comes first.
         return Run(
+            # The order is that of the questions, whichever answer comes first.
             {query.id: answers[query.id] for query in dataset},
             name=self.name,
-            settings={**self.retriever.settings, **self.asking.settings},
+            settings={**self.retriever.settings, **asking.settings},
             n_replaced_surrogates=n_replaced,
         )
 
@@ -339,31 +336,33 @@ class _Interview:
                 pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
                 time.sleep(pause) if self.threads is None else await asyncio.sleep(pause)
             started, is_awaited = time.perf_counter(), self.awaits
-            recording = CallRecording()
+            heard = _Heard(CallRecording(), self.retriever, self.asking, mender)
+            # LangChain is loaded where somebody uses it.
+            listens = self.asking.stages or self.retriever.is_runnable or _CALLBACKS in sys.modules
             try:
-                with recorded(recording, listens=self._listens):
-                    answer, took = await self._ask(query, recording)
+                with recorded(heard.recording, listens=listens):
+                    answer, took = await self._ask(query)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
             except BaseException as error:
                 if self._is_ended(error):
                     raise
-                if isinstance(error, NotImplementedError) and self._may_be_awaited(is_awaited):
+                may_await = not self.has_answered and self.retriever.ainvoke is not None
+                if isinstance(error, NotImplementedError) and not is_awaited and may_await:
+                    self.awaits = True
                     return await self.attempt(query, mender)
                 before += time.perf_counter() - started
-                retrieved = self._retrieved(before, recording, mender, error)
+                retrieved = heard.retrieved(seconds=before, error=reason_of(error))
                 # If others are answered with no list, its retrievers were searches.
-                self.failed[query.id] = self._searches(recording, Mender(), has_list=False)
-                continue
-            seconds = before + took  # whoever asks waits for every attempt
-            try:
-                return self._answered(answer, query, seconds, recording, mender)
-            except DataError as error:
-                return self._retrieved(seconds, recording, mender, error)
+                self.failed[query.id] = replace(heard, mender=Mender()).searches(has_list=False)
+            else:
+                # Whoever asks waits for every attempt.
+                retrieved = self._answered(answer, query, before + took, heard)
+                break
         return retrieved
 
-    async def _ask(self, query: Query, recording: CallRecording) -> tuple[Any, float]:
+    async def _ask(self, query: Query) -> tuple[Any, float]:
         """What the retriever answers to a question, put as it takes it, and in how many seconds.
 
         Raises:
@@ -371,7 +370,7 @@ class _Interview:
             BaseException: what it raises.
         """
         history = [turn.to_dict() for turn in query.history]
-        options = dict(self.options)
+        options = self.retriever.options(self.asking.callbacks)
         question: Any = query.text
         if self.asking.input is not None:
             values = {"query": query.text, "history": history}
@@ -384,17 +383,14 @@ class _Interview:
             return run_sync(awaited) if self.awaits else blocking()
 
         def lasting() -> tuple[Any, float]:
-            try:
+            with at_work():
                 return blocking()
-            finally:
-                over(recording)
 
         try:
             async with asyncio.timeout(self.asking.timeout) as limit:
                 return await (awaited() if self.awaits else self.threads.run(lasting))
         except TimeoutError:
             if limit.expired():
-                recording.may_last = not self.awaits
                 raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
             raise  # the retriever's own
 
@@ -411,122 +407,109 @@ class _Interview:
         started = time.perf_counter()
         answer = self.retriever.ainvoke(question, **options)
         if isinstance(answer, AsyncIterator):
-            return [document async for document in answer], time.perf_counter() - started
-        return collected(await answer), time.perf_counter() - started
-
-    def _may_be_awaited(self, was_awaited: bool) -> bool:
-        """Whether one that has not implemented its `invoke` is asked again, and now awaited."""
-        if was_awaited or self.has_answered or self.retriever.ainvoke is None:
-            return False
-        self.awaits = True
-        return True
+            answer = [document async for document in answer]
+        else:
+            answer = collected(await answer)
+        return answer, time.perf_counter() - started
 
     def _is_ended(self, error: BaseException) -> bool:
         """Whether somebody ends the evaluation: by an interrupt, or by cancelling its task."""
         has_task = self.threads is not None
-        if not has_task or not isinstance(error, (asyncio.CancelledError, GeneratorExit)):
-            return isinstance(error, KeyboardInterrupt)
-        task = asyncio.current_task()
-        return isinstance(error, GeneratorExit) or task is None or task.cancelling() > 0
+        if has_task and isinstance(error, asyncio.CancelledError):
+            task = asyncio.current_task()
+            return task is None or task.cancelling() > 0
+        return isinstance(error, KeyboardInterrupt) or (
+            has_task and isinstance(error, GeneratorExit)
+        )
 
-    def _answered(
-        self, answer: Any, query: Query, seconds: float, recording: CallRecording, mender: Mender
-    ) -> Retrieved:
-        """What a question got that was answered.
-
-        Raises:
-            DataError: the answer is no list of documents, and no searches were made for it either.
-        """
-        if not self.asking.paths and (searches := searches_of(answer, mender)) is not None:
-            return self._with_searches(answer_of(searches), seconds, recording, mender)
-        if recording.has_lost:
-            raise DataError(LOST)
+    def _answered(self, answer: Any, query: Query, seconds: float, heard: "_Heard") -> Retrieved:
+        """What a question got that was answered: documents, or what was searched for it."""
         try:
-            documents = self.asking.read(answer, mender)
-        except DataError:
-            if not is_reply(answer):
-                raise
-            retrieved = self._retrieved(seconds, recording, mender, has_list=False)
-            if not retrieved.searches:
+            searches = None if self.asking.paths else searches_of(answer, heard.mender)
+            if searches is not None:  # it says itself what was searched for
+                return heard.told(
+                    replace(answer_of(searches), seconds=seconds, stages=heard.stages)
+                )
+            if heard.recording.has_lost:
+                raise DataError(LOST)
+            try:
+                documents = self.asking.read(answer, heard.mender)
+            except DataError:
+                if not is_reply(answer):
+                    raise
+                retrieved = heard.retrieved(seconds=seconds, has_list=False)
+                if retrieved.searches:
+                    return retrieved
                 self.silent.add(query.id)
                 raise
-            return retrieved
-        return replace(self._retrieved(seconds, recording, mender), documents=documents)
+        except DataError as error:
+            return heard.retrieved(seconds=seconds, error=reason_of(error))
+        return replace(heard.retrieved(seconds=seconds), documents=documents)
 
-    def _with_searches(
-        self, answer: Retrieved, seconds: float, recording: CallRecording, mender: Mender
-    ) -> Retrieved:
-        """An answer that says itself what was searched for, with what else is known of it."""
-        heard = self._retrieved(seconds, recording, mender)
+
+@dataclass(frozen=True)
+class _Heard:
+    """What was heard while a question was asked.
+
+    Attributes:
+        recording: of what was called.
+        retriever: that was asked.
+        asking: how.
+        mender: mends what is said of failures.
+    """
+
+    recording: CallRecording
+    retriever: Adapter
+    asking: Asking
+    mender: Mender
+
+    def retrieved(self, *, has_list: bool = True, **fields: Any) -> Retrieved:
+        """What a question got but documents."""
+        searches = self._made(has_list=has_list)
+        return self.told(
+            Retrieved(stages=self.stages, searches=searches, has_list=has_list, **fields)
+        )
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages, where they are asked for."""
+        return stages_of(self.recording.calls) if self.asking.stages else ()
+
+    def searches(self, *, has_list: bool) -> tuple[Search, ...]:
+        """The searches beside an answer that is a list of documents, or none."""
+        return self.told(Retrieved(searches=self._made(has_list=has_list), has_list=False)).searches
+
+    def _made(self, *, has_list: bool) -> tuple[Search, ...]:
+        name = self.retriever.name if self.retriever.is_runnable else None
+        return searches_beside(self.recording.calls, has_list=has_list, name=name)
+
+    def told(self, answer: Retrieved) -> Retrieved:
+        """The same with the reasons of failures as everybody may read them."""
         return replace(
             answer,
-            seconds=heard.seconds,
-            error=self._told(mender, answer.error),
-            stages=heard.stages,
-            searches=self._as_told(answer.searches, mender),
+            error=self._reason(answer.error),
+            stages=self._stages(answer.stages),
+            searches=tuple(
+                replace(
+                    search,
+                    query=search.query and self.mender.mend(search.query),
+                    error=self._reason(search.error),
+                    stages=self._stages(search.stages),
+                )
+                for search in answer.searches
+            ),
         )
 
-    def _as_told(self, searches: Sequence[Search], mender: Mender) -> tuple[Search, ...]:
-        """Searches with the reasons of failures as everybody may read them."""
-        told = partial(self._told, mender)
-        return tuple(
-            replace(
-                search,
-                query=search.query and mender.mend(search.query),
-                error=told(search.error),
-                stages=tuple(replace(step, error=told(step.error)) for step in search.stages),
-            )
-            for search in searches
-        )
+    def _stages(self, stages: Sequence[Stage]) -> tuple[Stage, ...]:
+        return tuple(replace(stage, error=self._reason(stage.error)) for stage in stages)
 
-    def _told(self, mender: Mender, reason: str | None) -> str | None:
-        """A reason of a failure as everybody may read it."""
+    def _reason(self, reason: str | None) -> str | None:
         if reason is None:
             return None
-        reason = self.asking.mask(mender.mend(reason))
+        reason = self.asking.mask(self.mender.mend(reason))
         if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
             return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
         return reason
-
-    def _retrieved(
-        self,
-        seconds: float,
-        recording: CallRecording,
-        mender: Mender,
-        error: BaseException | None = None,
-        *,
-        has_list: bool = True,
-    ) -> Retrieved:
-        """What a question got but documents; the reasons of failures as everybody may read them."""
-        told = partial(self._told, mender)
-        stages = stages_of(recording.calls) if self.asking.stages else ()
-        return Retrieved(
-            seconds=seconds,
-            error=None if error is None else told(reason_of(error)),
-            stages=tuple(replace(stage, error=told(stage.error)) for stage in stages),
-            searches=self._searches(recording, mender, has_list=has_list),
-            has_list=has_list,
-        )
-
-    def _searches(
-        self, recording: CallRecording, mender: Mender, *, has_list: bool
-    ) -> tuple[Search, ...]:
-        name = self.retriever.name if self.retriever.is_runnable else None
-        searches = searches_beside(recording.calls, has_list=has_list, name=name)
-        return self._as_told(searches, mender)
-
-
-def _asking(dataset: GoldDataset, options: Mapping[str, Any]) -> Asking:
-    """How to ask, of questions that can be asked."""
-    check_arguments(Asking, options, "retrieve")
-    for query in dataset:
-        if not query.text:
-            raise DataError(
-                f"query {query.id!r} has no text to ask a retriever; "
-                "add 'query' to the gold file, or pass GoldDataset.from_documents(gold, "
-                "queries=[...]) of kragx"
-            )
-    return Asking(**options)
 
 
 def _interview(
@@ -544,10 +527,18 @@ def _interview(
 
     Raises:
         UsageError: it cannot be asked, or not so.
+        DataError: a question has no text.
     """
-    asking = _asking(dataset, options)
-    in_this_thread = asking.concurrency == 1 and not awaits
-    adapter = adapted(retriever)
+    check_arguments(Asking, options, "retrieve")
+    for query in dataset:
+        if not query.text:
+            raise DataError(
+                f"query {query.id!r} has no text to ask a retriever; "
+                "add 'query' to the gold file, or pass GoldDataset.from_documents(gold, "
+                "queries=[...]) of kragx"
+            )
+    asking, adapter = Asking(**options), adapted(retriever)
+    adapter.options(asking.callbacks)  # refused before anything is asked
     if asking.input is not None and not adapter.is_runnable:
         raise UsageError(
             f"{adapter.name} is a function, which takes the question, and with a "
@@ -555,7 +546,6 @@ def _interview(
             field="input",
             remedy="leave it out, or wrap the function into a RunnableLambda",
         )
-    name = name or adapter.name
     n = sum(bool(query.history) for query in dataset)
     if n and not (adapter.takes_history or "history" in (asking.input or {}).values()):
         warnings.warn(
@@ -563,24 +553,18 @@ def _interview(
                 "{name} is asked without the history that {n} of {of} questions have; a runnable "
                 "gets it by 'input' ({{input: query, chat_history: history}}), a function by a "
                 "parameter 'history', a server by a text \"{{history}}\" in its json",
-                name=visible(name),
+                name=visible(name or adapter.name),
                 n=n,
                 of=len(dataset),
             ),
             HistoryWarning,
             stacklevel=outside(),
         )
-    awaits = adapter.invoke is None or (awaits and adapter.ainvoke is not None)
-    threads = None if in_this_thread and asking.timeout is None and not awaits else Threads()
+    is_awaited = adapter.invoke is None or (awaits and adapter.ainvoke is not None)
+    blocks = asking.concurrency == 1 and asking.timeout is None and not (awaits or is_awaited)
     return _Interview(
-        adapter, name, asking, threads, adapter.options(asking.callbacks), awaits=awaits
+        adapter, name or adapter.name, asking, None if blocks else Threads(), is_awaited
     )
-
-
-def _warn_of_run(run: Run) -> Run:
-    """The same, warned of in the caller's thread, whose line is told."""
-    warn_of_copies(run.name, run.results)
-    return run
 
 
 class HistoryWarning(UserWarning):

@@ -51,7 +51,9 @@ class Adapter:
         if not callbacks:
             return {}
         call = self.invoke or self.ainvoke
-        if not self.is_runnable or call is None or not _takes_config(call):
+        parameters = _parameters(call).values()
+        takes = any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in parameters)
+        if not (self.is_runnable and takes):
             raise UsageError(
                 f"callbacks: {self.name} is no LangChain retriever or runnable, which "
                 "alone know callbacks; wrap a function into a RunnableLambda"
@@ -74,7 +76,7 @@ def adapted(retriever: Any, field: str = "retriever") -> Adapter:
         if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
             invoke = None  # that of a RunnableLambda made of an asynchronous function fails
     elif callable(retriever):
-        invoke, ainvoke = (None, retriever) if _is_async(retriever) else (retriever, None)
+        invoke, ainvoke = _either(retriever)
     elif _is_pipeline(retriever):
         invoke = _pipeline(retriever)
     elif _is_component(retriever):
@@ -100,6 +102,14 @@ _METHODS = ("retrieve", "search", "query")
 """What asks an object that cannot be called, the likeliest first."""
 
 
+def _either(call: Call) -> tuple[Call | None, Call | None]:
+    """A call as one that blocks, or as one that is awaited."""
+    bodies = (call, getattr(type(call), "__call__", None))  # noqa: B004  # the method itself
+    kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    is_async = any(is_kind(body) for body in bodies for is_kind in kinds)
+    return (None, call) if is_async else (call, None)
+
+
 def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
     """The method that takes the question, alone, and its asynchronous twin.
 
@@ -113,14 +123,13 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
         def ask(question: str) -> Any:
             return query(query_texts=[question])  # type: ignore[misc]
 
-        return (None, ask) if _is_async(query) else (ask, None)
+        return (ask, None) if _either(query)[0] else (None, ask)  # type: ignore[arg-type]
     methods = [method for method in _METHODS if callable(getattr(retriever, method, None))]
     for method in methods:
         call = getattr(retriever, method)
         if _takes_question(call):
-            if _is_async(call):
-                return None, call
-            return call, getattr(retriever, f"a{method}", None)
+            blocks, awaited = _either(call)
+            return blocks, awaited or getattr(retriever, f"a{method}", None)
     problem = f"{name} cannot be asked"
     remedy = "pass a retriever of LangChain, LlamaIndex or Haystack, or a function from a question"
     if methods:
@@ -135,12 +144,11 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
 def _takes_question(call: Call) -> bool:
     """Whether a call needs one argument, or takes one at least, that stands first."""
     try:
-        parameters = inspect.signature(call).parameters
         inspect.signature(call).bind("question")
     except (TypeError, ValueError):
         return False
-    kinds = [parameter.kind for parameter in parameters.values()]
-    return kinds[0] is not inspect.Parameter.VAR_POSITIONAL
+    first = next(iter(inspect.signature(call).parameters.values()))
+    return first.kind is not first.VAR_POSITIONAL
 
 
 def store_name(value: Any) -> str:
@@ -153,22 +161,13 @@ def is_retriever(value: object) -> bool:
     """Whether `value` is meant to be asked: a retriever, a function, a store or an index."""
     if is_frame(value):  # some of which have `query` or `search`
         return False
-    is_usual = hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
-    methods = (getattr(value, method, None) for method in _METHODS)
+    names = ("invoke", "ainvoke", "as_retriever", "write_documents")
     return (
-        is_usual
-        or any(map(callable, methods))
-        or hasattr(value, "as_retriever")
-        or hasattr(value, "write_documents")
+        callable(value)
+        or any(hasattr(value, name) for name in names)
+        or any(callable(getattr(value, method, None)) for method in _METHODS)
         or _is_pipeline(value)
         or _is_component(value)
-    )
-
-
-def _is_async(retriever: Any) -> bool:
-    calls = (retriever, getattr(type(retriever), "__call__", None))  # noqa: B004  # the method itself
-    return any(
-        inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call) for call in calls
     )
 
 
@@ -177,11 +176,6 @@ def _parameters(call: Any) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(call).parameters
     except (TypeError, ValueError):  # some C functions have none
         return {}
-
-
-def _takes_config(call: Call) -> bool:
-    parameters = _parameters(call).values()
-    return any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 # -- Haystack -----------------------------------------------------------------------------------
@@ -211,14 +205,14 @@ def _pipeline(pipeline: Any) -> Call:
     """Asks a pipeline: each input that must be given and takes a text gets the question."""
     places: dict[str, list[str]] = {}
     required: list[str] = []
-    for component, inputs in pipeline.inputs().items():
-        for name, spec in inputs.items():
-            if spec.get("is_mandatory"):
-                kind = spec.get("type")
-                if kind is str or (kind is Any and name in _QUESTION):
-                    places.setdefault(component, []).append(name)
-                else:
-                    required.append(f"{component}.{name}")
+    inputs = ((part, *entry) for part, own in pipeline.inputs().items() for entry in own.items())
+    for component, name, spec in inputs:
+        kind = spec.get("type")
+        if spec.get("is_mandatory"):
+            if kind is str or (kind is Any and name in _QUESTION):
+                places.setdefault(component, []).append(name)
+            else:
+                required.append(f"{component}.{name}")
     if required or not places:
         needs = f"needs {', '.join(required)}" if required else "has no input that must be a text"
         raise UsageError(
@@ -238,19 +232,19 @@ def _documents(answer: Any) -> Any:
     """What a pipeline has found: the documents of the one component that gives some."""
     if not isinstance(answer, Mapping):
         return answer
-    of_components = {
+    lists = {
         name: output["documents"]
         for name, output in answer.items()
         if isinstance(output, Mapping) and "documents" in output
     }
-    if len(of_components) == 1:
-        return next(iter(of_components.values()))
-    problem = f"{', '.join(of_components)} all do" if of_components else "none does"
-    raise DataError(
-        f"one component of the pipeline must give documents, and {problem}"
-        + ("" if of_components else f" (there are {', '.join(map(str, answer))})"),
-        remedy="pass a function that picks them: lambda question: pipeline.run(...)[...]",
-    )
+    if len(lists) != 1:
+        none = f"none does (there are {', '.join(map(str, answer))})"
+        there = f"{', '.join(lists)} all do" if lists else none
+        raise DataError(
+            f"one component of the pipeline must give documents, and {there}",
+            remedy="pass a function that picks them: lambda question: pipeline.run(...)[...]",
+        )
+    return next(iter(lists.values()))
 
 
 # -- threads ------------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ class StageLosses(Result):
         """One line: what is found, and what loses the rest."""
         if not self.stages:
             return joined("; ", self.remarks)
-        recall = phrase(
+        line: str = phrase(
             "{n} of {of} gold items reached the answer"
             if self.k is None
             else "{n} of {of} gold items within {k}",
@@ -231,51 +231,27 @@ class StageLosses(Result):
             phrase(
                 "{n} {reason}{place}",
                 n=loss.n,
-                reason=_ONE.get(loss.reason, words[loss.reason])
-                if loss.n == 1
-                else words[loss.reason],
+                reason=(_ONE if loss.n == 1 else words).get(loss.reason, words[loss.reason]),
                 place=f" ({visible(loss.stage)})" if loss.stage else "",
             )
             for loss in self.losses
         ]
-        line = (
-            phrase("{found}; lost: {lost}", found=recall, lost=joined(", ", causes))
-            if causes
-            else recall
-        )
-        if not self.n_read_unknown:
-            return line
-        return joined("; ", [line, _read_unknown(self.n_read_unknown)])
+        if causes:
+            line = phrase("{found}; lost: {lost}", found=line, lost=joined(", ", causes))
+        return joined("; ", [line, *_read_unknown(self.n_read_unknown)])
 
     def describe(self) -> Iterator[Part]:
         """The summary, then what each stage does to the gold."""
         yield Line(joined(": ", [visible(self.retriever), self.summary]))
         if self.stages:
             yield self.table
-        in_summary = _read_unknown(self.n_read_unknown)
-        remarks = (remark for remark in self.remarks if remark != in_summary)
-        yield from map(warning, remarks if self.stages else ())
+            in_summary = _read_unknown(self.n_read_unknown)
+            yield from (warning(remark) for remark in self.remarks if remark not in in_summary)
 
     @property
     def table(self) -> Table:
         """The stages: the quality behind each, and what it does to the gold that reached it."""
         metrics = list(self.stages[0].means)
-        rows = [
-            [
-                _label(stage.name),
-                joined(" + ", map(_label, stage.inputs)) or "-",
-                *(number(stage.means[metric]) for metric in metrics),
-                phrase(
-                    "{n} of {of} ({share})",
-                    n=stage.n_kept,
-                    of=stage.n_reached,
-                    share=percent(stage.n_kept / stage.n_reached if stage.n_reached else None, 0),
-                ),
-                *self._moved(stage),
-                "-" if stage.milliseconds is None else number(stage.milliseconds),
-            ]
-            for stage in self.stages
-        ]
         moved = [] if self.k is None else [phrase("into / out of {k}", k=self.k)]
         columns = [phrase("stage"), phrase("gets"), *metrics, phrase("gold kept"), *moved, "ms"]
         note = phrase(
@@ -287,20 +263,30 @@ class StageLosses(Result):
             "into / out of {k}: items that the stage moved there by its order. ms: median",
             k=self.k,
         )
+        rows = [_row(stage, has_depth=self.k is not None) for stage in self.stages]
         return Table(columns, rows, words=2, note=note)
 
-    def _moved(self, stage: StageScore) -> list[str]:
-        if self.k is None:
-            return []
-        return [f"+{stage.n_lifted} / -{stage.n_lowered}" if stage.inputs else "-"]
+
+def _row(stage: StageScore, *, has_depth: bool) -> list[str]:
+    share = percent(stage.n_kept / stage.n_reached if stage.n_reached else None, 0)
+    moved = f"+{stage.n_lifted} / -{stage.n_lowered}" if stage.inputs else "-"
+    return [
+        _label(stage.name),
+        joined(" + ", map(_label, stage.inputs)) or "-",
+        *map(number, stage.means.values()),
+        phrase("{n} of {of} ({share})", n=stage.n_kept, of=stage.n_reached, share=share),
+        *([moved] if has_depth else []),
+        "-" if stage.milliseconds is None else number(stage.milliseconds),
+    ]
 
 
-def _read_unknown(n: int) -> str:
-    """That the answer is taken for more than may have been read."""
-    return phrase(
+def _read_unknown(n: int) -> list[str]:
+    """That the answer is taken for more than may have been read, if it is."""
+    text = phrase(
         "questions of which nobody says what was read: {n}; all that came counts as read there",
         n=n,
     )
+    return [text] if n else []
 
 
 def _label(name: str) -> str:
@@ -390,7 +376,7 @@ def stage_losses(
     gold = read_dataset(dataset)
     criteria = Criteria.of(match=match, metrics=_metrics(k), profile=profile)
     if criteria.matcher.judges:
-        return _unjudged(run.name, criteria.label, k)
+        return _unsaid(run.name, criteria.label, k, [_not_judged()])
     final = evaluate_run(gold, run, criteria, corpus=corpus)
     return losses_of(final, gold, run, criteria, k=k, corpus=corpus)
 
@@ -437,146 +423,112 @@ def losses_of(
         corpus: as for `evaluate`.
         on_match: says who listens to the matcher, by the name of a stage's run.
     """
-    if not has_searches(run):
-        if criteria.matcher.judges:
-            return _unjudged(run.name, final.match_name, k)
-        return _losses(_Road(final, dataset, run, criteria, k, {ANSWER: final}, corpus, on_match))
-    if "pool" in final.settings:  # whose gold is what was retrieved
-        return _unjudged(run.name, final.match_name, None)
-    tools = tools_of(run)
-    settled = matches_of_lists(final, run, tools)
-    return _losses(
-        _Road(final, dataset, run, criteria, None, settled, corpus, on_match, tuple(tools))
-    )
+    depth = None if has_searches(run) else k
+    # The gold of a pool is what was retrieved.
+    if "pool" in final.settings if depth is None else criteria.matcher.judges:
+        return _unsaid(run.name, final.match_name, depth, [_not_judged()])
+    tools = tools_of(run) if depth is None else []
+    # With searches a question that the results lack counts as in recall.
+    takes_missing = depth is None and final.profile.missing != "left_out"
+    with_gold = [query for query in dataset if _items(query) and (query.id in run or takes_missing)]
+    lists = {query.id: _lists(run.results.get(query.id), depth, tools) for query in with_gold}
+    queries = [query for query in with_gold if lists[query.id]]
+    answers = [run[query.id] for query in queries if query.id in run and depth is None]
+    n_read_unknown = sum(answer.error is None and read_of(answer) is None for answer in answers)
+    remarks = [*_left_out(depth, len(with_gold) - len(queries)), *_read_unknown(n_read_unknown)]
+    metrics = ["recall"] if depth is None else _metrics(k)
+    of_lists = _ListMatcher(final, dataset, run, criteria.measured(metrics), corpus, on_match)
+    # Of lists that are matched already nothing is matched anew.
+    settled = {ANSWER: final} if depth else matches_of_lists(final, run, tools)
+    matched = of_lists.matched(lists, settled, remarks)
+    if not matched.keys() - {ANSWER}:
+        return _unsaid(run.name, final.match_name, depth, remarks)
+    ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
+    chains = [
+        _Chain(query, run.results.get(query.id), lists[query.id], ranks, depth) for query in queries
+    ]
+    if not any(of_query.makes_answer for of_query in chains):
+        del matched[ANSWER]
+    scores = [
+        _score(name, chains, evaluation.with_metrics(metrics))
+        for name, evaluation in matched.items()
+    ]
+    for score in scores:
+        remarks += _remarks(score, len(queries), is_said=depth is None)
+    items = tuple(chain.from_iterable(of_query.lost() for of_query in chains))
+    n_gold = sum(len(of_query.items) for of_query in chains)
+    heading = (run.name, final.match_name, depth, len(queries), n_gold, n_gold - len(items))
+    return StageLosses(*heading, tuple(scores), items, tuple(remarks), n_read_unknown)
 
 
 @dataclass(frozen=True)
-class _Road:
-    """What is known of the way to a run's answers.
-
-    Attributes:
-        final: the evaluation of the answers.
-        k: how deep they are looked at; None where searches were made.
-        settled: of lists that are matched already, by name; the answer's is one of them.
-        tools: that searched.
-    """
+class _ListMatcher:
+    """Matches what stages returned as the answers were matched."""
 
     final: Evaluation
     dataset: GoldDataset
     run: Run
     criteria: Criteria
-    k: int | None
-    settled: Mapping[str, Evaluation]
     corpus: object
     on_match: Callable[[str], OnMatch | None]
-    tools: Sequence[str] = ()
 
-    @property
-    def metrics(self) -> list[str]:
-        return ["recall"] if self.k is None else _metrics(self.k)
+    def matched(
+        self,
+        lists: Mapping[str, Mapping[str, Stage]],
+        settled: Mapping[str, Evaluation],
+        remarks: list[str],
+    ) -> dict[str, Evaluation]:
+        """The evaluations of lists by their names, the answer's last.
 
-    def lists(self, query: Query) -> dict[str, Stage]:
-        """The lists of a question by their names, the answer last; none of one that has no way."""
-        if query.id not in self.run:
-            return {ANSWER: Stage(ANSWER)}
-        answer = self.run[query.id]
-        if self.k is None:
-            return {stage.name: stage for stage in chain_of(answer, self.tools)}
-        return _lists(answer) if answer.stages else {}
+        Args:
+            lists: those of each question.
+            settled: those that are matched already.
+            remarks: get why others are passed over.
+        """
+        matched: dict[str, Evaluation] = {}
+        # The longest chain says the order of all; the lists of searches stand behind their stages.
+        names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
+        for name in sorted(names, key=lambda name: (name == ANSWER, name == ALL)):
+            try:
+                if name in settled:
+                    matched[name] = settled[name]
+                elif not self.criteria.matcher.judges:
+                    matched[name] = self._evaluated(name, lists)
+                elif (text := _not_judged()) not in remarks:
+                    remarks.append(text)
+            except (DataError, UsageError) as error:
+                why = visible(str(error).splitlines()[0])
+                text = phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
+                remarks.append(text)
+        return matched
 
-    def is_asked(self, query: Query) -> bool:
-        """Whether a question counts: with searches one that the results lack does, as in recall."""
-        is_missing = self.k is None and self.final.profile.missing != "left_out"
-        return query.id in self.run or is_missing
-
-    def matched(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
-        """What a stage returned, matched as the answers were."""
-        queries = tuple(
-            query if query.forbidden is None else replace(query, forbidden=None)
-            for query in self.dataset
-            if name in lists.get(query.id, ())
-        )
+    def _evaluated(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
+        queries = [query for query in self.dataset if name in lists.get(query.id, ())]
         results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
-        run = Run(results, name=f"{self.run.name} > {name}")
-        gold = GoldDataset(queries, name=self.dataset.name)
         with warnings.catch_warnings():  # of the answers they are said
             warnings.simplefilter("ignore", MatchWarning)
             warnings.simplefilter("ignore", MetricWarning)
             evaluation = evaluate_run(
-                gold,
-                run,
-                self.criteria.measured(self.metrics),
+                GoldDataset(tuple(replace(query, forbidden=None) for query in queries)),
+                Run(results, name=f"{self.run.name} > {name}"),
+                self.criteria,
                 corpus=self.corpus,
                 on_match=self.on_match,
             )
             threshold = self.final.table.threshold  # which may be another than the matcher's
-            if evaluation.table.threshold != threshold:
-                evaluation = evaluation.at_threshold(threshold)
-        return evaluation
+            is_same = evaluation.table.threshold == threshold
+            return evaluation if is_same else evaluation.at_threshold(threshold)
 
 
-def _losses(road: _Road) -> StageLosses:
-    run, k = road.run, road.k
-    with_gold = [query for query in road.dataset if road.is_asked(query) and _items(query)]
-    lists = {query.id: own for query in with_gold if (own := road.lists(query))}
-    queries = [query for query in with_gold if query.id in lists]
-    matched, remarks = dict[str, Evaluation](), [*_left_out(road, len(with_gold), queries)]
-    # The longest chain says the order of all; the lists of searches stand behind their stages.
-    names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
-    for name in sorted(names, key=lambda name: (name == ANSWER, name == ALL)):
-        if name in road.settled:
-            matched[name] = road.settled[name]
-        elif road.criteria.matcher.judges:
-            remarks = [*dict.fromkeys([*remarks, _not_judged()])]
-        else:
-            try:
-                matched[name] = road.matched(name, lists)
-            except (DataError, UsageError) as error:
-                why = visible(str(error).splitlines()[0])
-                remarks.append(
-                    phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
-                )
-    if not matched.keys() - {ANSWER}:
-        return _unsaid(run.name, road.final.match_name, k, remarks)
-    ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
-    chains = [
-        _Chain(query, run.results.get(query.id), lists[query.id], ranks, k) for query in queries
-    ]
-    scores = [
-        _score(name, chains, _means(evaluation, queries, lists, name, road.metrics))
-        for name, evaluation in matched.items()
-        if name != ANSWER or any(of_query.makes_answer for of_query in chains)
-    ]
-    remarks += chain.from_iterable(
-        _remarks(score, len(queries), is_said=k is None) for score in scores if score.name != ANSWER
+def _left_out(k: int | None, n: int) -> list[str]:
+    """Of how many questions nobody knows the way, if of any."""
+    text = phrase(
+        "questions without a search that gives documents, left out: {n}"
+        if k is None
+        else "questions without stages, left out: {n}",
+        n=n,
     )
-    items = tuple(item for of_query in chains for item in of_query.lost())
-    n_gold = sum(len(of_query.items) for of_query in chains)
-    n_found = n_gold - len(items)
-    heading = (run.name, road.final.match_name, k, len(queries), n_gold, n_found)
-    n_unknown = _n_read_unknown(road, queries)
-    return StageLosses(*heading, tuple(scores), items, tuple(remarks), n_unknown)
-
-
-def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterator[str]:
-    """Of how many questions nobody knows the way, or its end."""
-    if n_without := n_with_gold - len(queries):
-        yield phrase(
-            "questions without a search that gives documents, left out: {n}"
-            if road.k is None
-            else "questions without stages, left out: {n}",
-            n=n_without,
-        )
-    if n_unknown := _n_read_unknown(road, queries):
-        yield _read_unknown(n_unknown)
-
-
-def _n_read_unknown(road: _Road, queries: Iterable[Query]) -> int:
-    """Of how many questions nobody says what was read, though they were answered."""
-    if road.k is not None:
-        return 0
-    answers = [road.run[query.id] for query in queries if query.id in road.run]
-    return sum(answer.error is None and read_of(answer) is None for answer in answers)
+    return [text] if n else []
 
 
 def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:
@@ -602,10 +554,6 @@ def _metrics(k: int) -> list[str]:
     return [f"recall@{k}", f"ndcg@{k}"]
 
 
-def _unjudged(retriever: str, match: str, k: int | None) -> StageLosses:
-    return _unsaid(retriever, match, k, [_not_judged()])
-
-
 def _not_judged() -> str:
     return phrase(
         "what stages returned is not sent to a judge; where they lose the gold can be said by "
@@ -623,47 +571,37 @@ def _items(query: Query) -> list[int]:
     return [position for position, gold in enumerate(query.gold) if gold.grade > 0]
 
 
-def _lists(answer: Retrieved) -> dict[str, Stage]:
-    """The stages of an answer by their names, and last the answer, made of those that end it."""
+def _lists(answer: Retrieved | None, k: int | None, tools: Sequence[str]) -> dict[str, Stage]:
+    """The lists of a question by their names, the answer last; none of one that has no way.
+
+    Args:
+        answer: what it got; None where the results lack it.
+        k: as of `StageLosses`.
+        tools: that searched.
+    """
+    if answer is None:
+        return {ANSWER: Stage(ANSWER)}
+    if k is None:
+        return {stage.name: stage for stage in chain_of(answer, tools)}
+    if not answer.stages:
+        return {}
 
     def label(name: str) -> str:
         return f"{ANSWER} (stage)" if name == ANSWER else name
 
-    last = tuple(label(stage.name) for stage in last_stages(answer.stages))
-    stages = (
+    lists = [
         replace(stage, name=label(stage.name), inputs=tuple(map(label, stage.inputs)))
         for stage in answer.stages
-    )
-    every = (*stages, Stage(ANSWER, last, answer.documents))
-    return {stage.name: stage for stage in every}
+    ]
+    last = tuple(label(stage.name) for stage in last_stages(answer.stages))
+    return {stage.name: stage for stage in [*lists, Stage(ANSWER, last, answer.documents)]}
 
 
 def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
     """By query id the first rank of each gold item; infinite where it was not found."""
-    first = gold_outcome(evaluation).first.tolist()
+    first = [rank or inf for rank in gold_outcome(evaluation).first.tolist()]
     starts = pairwise(evaluation.table.gold_start.tolist())
-    return {
-        query_id: [rank or inf for rank in first[start:end]]
-        for query_id, (start, end) in zip(evaluation.query_ids, starts)
-    }
-
-
-def _means(
-    evaluation: Evaluation,
-    queries: Iterable[Query],
-    lists: Mapping[str, Mapping[str, Stage]],
-    name: str,
-    metrics: Sequence[str],
-) -> dict[str, float | None]:
-    """The means of an evaluation over those of its questions that have a list."""
-    places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-    rows = [places[query.id] for query in queries if name in lists[query.id]]
-    scores = evaluation.with_metrics(metrics).scores
-    weights = None if evaluation.weights is None else evaluation.weights[rows]
-    return {
-        str(score.spec): number_of(score.spec.metric, score.values[rows], weights=weights)
-        for score in scores
-    }
+    return {query_id: first[slice(*ends)] for query_id, ends in zip(evaluation.query_ids, starts)}
 
 
 class _Chain:
@@ -672,6 +610,7 @@ class _Chain:
     Attributes:
         query_id: of the question.
         items: the positions of its gold items.
+        k: how deep the answer is looked at.
         lists: what its stages returned, and last the answer.
         inputs: the lists of which each is made; in place of one that could not be matched those of
             which that was made.
@@ -687,60 +626,59 @@ class _Chain:
         k: int | None,
     ) -> None:
         self.query_id, self.items, self.lists = query.id, _items(query), lists
-        self.k = sys.maxsize if k is None else k  # what stands anywhere is within it
-        self._is_read = k is None
-        self._is_missing = answer is None
-        self._is_failed = answer is not None and answer.error is not None
-        self._ranks = {
-            name: by_query[query.id] for name, by_query in ranks.items() if name in lists
-        }
+        self.k = k or sys.maxsize  # what stands anywhere is within it
+        self._is_read, self._answer = k is None, answer
+        self._ranks = {name: ranks[name][query.id] for name in lists if name in ranks}
         self.inputs: dict[str, list[str]] = {}
         for name, stage in lists.items():
-            readable = (
-                [source] if source in self._ranks else self.inputs[source]
-                for source in stage.inputs
-            )
+            readable = ([s] if s in self._ranks else self.inputs[s] for s in stage.inputs)
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs
+        has_failed = answer is not None and answer.error is not None
         self.makes_answer = len(last) != 1 or not (
-            self._is_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
+            has_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
         )
 
-    def searches(self, name: str) -> bool:
-        """Whether a list is of a search: one that only joins others, of which none is, is not."""
-        joins = name == ANSWER or (name == ALL and self._is_read)
-        return not self.inputs[name] and not (joins and not self.lists[name].inputs)
+    def ranks(self, name: str, item: int) -> tuple[float, float]:
+        """The best rank of a gold item in the lists that one is made of, and its rank in that."""
+        before = (self._ranks[source][item] for source in self.inputs[name])
+        return min(before, default=inf), self._ranks[name][item]
 
-    def rank(self, item: int, *names: str) -> float:
-        """The best rank of a gold item in some lists; infinite if it is in none."""
-        return min((self._ranks[name][item] for name in names), default=inf)
+    def is_reached(self, name: str, item: int) -> bool:
+        """Whether a list could have a gold item: one that was made of lists what these had.
+
+        Of searches, which are made of none, all; but one that only joins others is no search.
+        """
+        joins = name == ANSWER or (name == ALL and self._is_read)
+        searches = not self.inputs[name] and not (joins and not self.lists[name].inputs)
+        return searches or self.ranks(name, item)[0] < inf
 
     def lost(self) -> Iterator[LostItem]:
         """The gold items that the answer has not within k, and where each was lost."""
-        failed = next((name for name, stage in self.lists.items() if stage.error is not None), None)
-        for item in self.items:
-            if self.rank(item, ANSWER) > self.k:
-                if self._is_missing:
-                    yield LostItem(self.query_id, item, "missing")
-                elif self._is_failed:
-                    yield LostItem(self.query_id, item, "failed", failed)
-                else:
-                    yield self._traced(item)
+        items = [item for item in self.items if self._ranks[ANSWER][item] > self.k]
+        if self._answer is None:
+            yield from (LostItem(self.query_id, item, "missing") for item in items)
+        elif self._answer.error is not None:
+            broken = (name for name, stage in self.lists.items() if stage.error is not None)
+            stage = next(broken, None)
+            yield from (LostItem(self.query_id, item, "failed", stage) for item in items)
+        else:
+            yield from map(self._traced, items)
 
     def _traced(self, item: int) -> LostItem:
         """Backwards from the answer to the stage that lost an item."""
         names, visited = [ANSWER], {ANSWER}
         while names:
             name = names.pop(0)
-            inputs, rank = self.inputs[name], self.rank(item, name)
-            before = self.rank(item, *inputs)
+            before, rank = self.ranks(name, item)
             if name == ANSWER and self._is_read and before < rank:
                 return LostItem(self.query_id, item, "unread")
             if reason := self._reason(name, before, rank):
                 ranks = (None if place == inf else int(place) for place in (before, rank))
                 return LostItem(self.query_id, item, reason, name, *ranks)
             # Back along the lists that have it; where none has, along all, as one before may.
-            having = [source for source in inputs if self.rank(item, source) < inf]
+            inputs = self.inputs[name]
+            having = [source for source in inputs if self._ranks[source][item] < inf]
             names += [source for source in having or inputs if source not in visited]
             visited.update(names)
         return LostItem(self.query_id, item, "never_retrieved")
@@ -751,29 +689,37 @@ class _Chain:
             return "lowered"
         if before == inf and rank < inf:
             return "always_low"
-        if before < rank == inf and not self._is_low(name, before):
-            return "fused_away" if len(self.inputs[name]) > 1 else "cut"
-        return None
+        if not before < rank == inf:
+            return None
+        inputs = self.inputs[name]
+        if len(inputs) > 1:
+            return "fused_away"
+        # One that only took the first documents does not lose what had been below k before.
+        output, source = self.lists[name].documents, self.lists[inputs[0]].documents
+        is_low = before > self.k and _equal(output, source[: len(output)])
+        return None if is_low else "cut"
 
-    def _is_low(self, name: str, before: float) -> bool:
-        """Whether a stage only took the first documents, and this one had been below k before."""
-        if before <= self.k or len(self.inputs[name]) != 1:
-            return False
-        output, source = (self.lists[stage].documents for stage in (name, self.inputs[name][0]))
-        return _equal(output, source[: len(output)])
 
+def _score(name: str, chains: Iterable[_Chain], evaluation: Evaluation) -> StageScore:
+    """What a stage, or what is made of the last ones, does to the gold.
 
-def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None]) -> StageScore:
-    """What a stage, or what is made of the last ones, does to the gold."""
+    Args:
+        name: the list's.
+        chains: of all questions.
+        evaluation: of what it returned.
+    """
     chains = [of_query for of_query in chains if name in of_query.lists]
+    places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
+    rows = [places[of_query.query_id] for of_query in chains]
+    weights = None if evaluation.weights is None else evaluation.weights[rows]
     k, stages = chains[0].k, [of_query.lists[name] for of_query in chains]
-    ranks = [
-        (of_query.rank(item, *inputs), of_query.rank(item, name), of_query.searches(name))
-        for of_query in chains
-        for inputs in (of_query.inputs[name],)
-        for item in of_query.items
+    items = [(of_query, item) for of_query in chains for item in of_query.items]
+    ranks = [of_query.ranks(name, item) for of_query, item in items]
+    reached = [
+        after
+        for (_, after), (of_query, item) in zip(ranks, items)
+        if of_query.is_reached(name, item)
     ]
-    reached = [after for before, after, searches in ranks if searches or before < inf]
     times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
     return StageScore(
         name=name,
@@ -781,10 +727,13 @@ def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None
         n_questions=len(chains),
         n_failed=sum(stage.error is not None for stage in stages),
         milliseconds=median(times) if times else None,
-        means=means,
+        means={
+            str(score.spec): number_of(score.spec.metric, score.values[rows], weights=weights)
+            for score in evaluation.scores
+        },
         n_reached=len(reached),
         n_kept=sum(after < inf for after in reached),
-        n_within=sum(after <= k for _, after, _ in ranks),
-        n_lifted=sum(after <= k < before < inf for before, after, _ in ranks),
-        n_lowered=sum(before <= k < after < inf for before, after, _ in ranks),
+        n_within=sum(after <= k for _, after in ranks),
+        n_lifted=sum(after <= k < before < inf for before, after in ranks),
+        n_lowered=sum(before <= k < after < inf for before, after in ranks),
     )

@@ -295,10 +295,6 @@ WEB = [
             )
         ],
         [
-            assistant(function_call={"name": "web", "arguments": json.dumps(QUERY)}),
-            {"role": "function", "name": "web", "content": FOUND},
-        ],
-        [
             assistant(
                 tool_calls=[{"id": "1", "type": "custom", "custom": {"name": "web", "input": "x"}}]
             ),
@@ -313,7 +309,7 @@ WEB = [
     ],
 )
 def test_kinds_of_calls(messages: list[dict[str, Any]]) -> None:
-    """No call is lost: those to MCP by the API, old functions, custom tools, the API's own."""
+    """No call is lost: those to MCP by the API, custom tools, the API's own."""
     run = read_messages([[user("When does it open?"), *messages]], GOLD, tools=["web"])
     assert brief(run["q1"]) == [(1, "x", ["a"])]
 

@@ -1,24 +1,30 @@
-"""The runs that traces hold."""
+"""The runs that traces hold: the searches that were made for questions of the gold set."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.adapters.opentelemetry.otlp import spans_in
-from kragx.adapters.opentelemetry.span import SpanReader, TraceSpan
-from kragx.adapters.opentelemetry.turns import Spans, TracedTurn
+from kragx.adapters.opentelemetry.span import (
+    Place,
+    TraceSpan,
+    first_of,
+    spans_in,
+)
 from kragx.data import GoldDataset, Retrieved, Run
-from kragx.data.problems import DataWarning
-from kragx.errors import DataError, inside, shorten
-from kragx.evaluation.calls.questions import KnownQuestions
-from kragx.evaluation.calls.search_calls import searches_made
-from kragx.evaluation.calls.stages import stages_of
-from kragx.printing import joined, phrase
-from kragx.warned import warn
+from kragx.errors import DataError, shorten
+from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.logs import KnownQuestions, warn_of
+from kragx.evaluation.calls.messages import tool_message
+from kragx.evaluation.calls.search_calls import outermost, searches_made, stages_of
+from kragx.evaluation.calls.tool_answers import as_json
+from kragx.printing import phrase
 
-_Turns = dict[str, dict[str, TracedTurn]]
+_CALLED_FOR = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id")
+_CALL_IDS = ("tool_call.id", "tool.id", "gen_ai.tool.call.id")
 
 
 def read_traces(
@@ -54,87 +60,221 @@ def read_traces(
     """
     remedy = "name the attribute of the spans that has the id: query_id='...'"
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
-    spans = Spans(_spans(path), questions, query_id)
-    turns, unknown = spans.turns()
+    traces = _Traces(spans_in(path), questions, query_id)
+    turns, unknown = traces.turns()
     if not turns:
-        n_spans = len(unknown)
-        raise DataError(
-            f"none of its {n_spans} retriever spans is of a question of the gold set"
-            if n_spans
-            else "no span of a retriever",
-            path=str(path),
-            remedy="an attribute with the query's id can be named: query_id='...'"
-            if n_spans
-            else "spans need openinference.span.kind RETRIEVER, or gen_ai.operation.name retrieval",
+        problem, remedy = (
+            "no span of a retriever",
+            "spans need openinference.span.kind RETRIEVER, or gen_ai.operation.name retrieval",
         )
-    last, n_again = _last(turns)
-    agents = {turn.name: turn for turn in turns if turn.is_agents}
-    for turn in spans.silent(agents):
-        last[turn.name].setdefault(turn.query_id, turn)
-    _warn(path, unknown, n_again)
-    return {
-        name: Run(
-            {query_id: _answer(turn) for query_id, turn in by_question.items()},
-            name=name,
-            settings={
-                "traces": Path(path).name,
-                "questions_of_several_searches": _n_several(by_question),
-            },
-        )
-        for name, by_question in last.items()
-    }
-
-
-def _spans(path: str | Path) -> list[TraceSpan]:
-    reader = SpanReader()
-    spans = []
-    for location, record in spans_in(path):
-        with inside(path=location):
-            spans.append(reader.read(record))
-    return spans
-
-
-def _last(turns: Sequence[TracedTurn]) -> tuple[_Turns, int]:
-    """The last turn of each question, by run; and how many others there are."""
-    last: _Turns = defaultdict(dict)
+        if unknown:
+            problem = f"none of its {len(unknown)} retriever spans is of a question of the gold set"
+            remedy = "an attribute with the query's id can be named: query_id='...'"
+        raise DataError(problem, path=str(path), remedy=remedy)
+    last: dict[str, dict[str, _Turn]] = defaultdict(dict)
     for turn in turns:
         last[turn.name][turn.query_id] = turn
-    return last, len(turns) - sum(map(len, last.values()))
+    n_again = len(turns) - sum(map(len, last.values()))
+    for turn in traces.silent({turn.name for turn in turns if turn.is_agents}):
+        last[turn.name].setdefault(turn.query_id, turn)
+    n, text = len(unknown), shorten(next(iter(unknown), ""))
+    others = phrase("{n} spans are of other questions, as {text}", n=n, text=text)
+    again = phrase("{n} questions were asked again; the last answer counts", n=n_again)
+    warn_of(str(path), [(n, others), (n_again, again)])
+    return {name: _run(path, name, by_question) for name, by_question in last.items()}
 
 
-def _answer(turn: TracedTurn) -> Retrieved:
+@dataclass
+class _Turn:
+    """What was done for one question of the gold set, once.
+
+    Attributes:
+        name: of the run that it belongs to.
+        query_id: the question's.
+        trace: in which it stands.
+        around: the outermost span that says the question; None where only searches do.
+        is_agents: whether an agent searched.
+        searches: the calls of tools and retrievers that stand within no other.
+        calls: these and all within them, in the order in which they began.
+    """
+
+    name: str
+    query_id: str
+    trace: str
+    around: TraceSpan | None
+    is_agents: bool = False
+    searches: list[Call] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def started(self) -> float:
+        """When the first of it began."""
+        starts = [call.started for call in self.searches]
+        return min(starts) if self.around is None else self.around.call.started
+
+
+def _run(path: str | Path, name: str, turns: Mapping[str, _Turn]) -> Run:
+    n_several = sum(len(turn.searches) > 1 for turn in turns.values())
+    settings = {"traces": Path(path).name, "questions_of_several_searches": n_several}
+    return Run(
+        {query_id: _answer(turn) for query_id, turn in turns.items()}, name=name, settings=settings
+    )
+
+
+def _answer(turn: _Turn) -> Retrieved:
     """What a question got."""
     if not turn.is_agents and len(turn.searches) == 1:
         (call,) = turn.searches
         stages = stages_of(turn.calls) if len(turn.calls) > 1 else ()
         return Retrieved(call.documents or (), call.seconds, call.error, stages)
     searches = searches_made(turn.calls)
-    errors = [search.error for search in searches]
-    seconds = [search.seconds for search in searches]
     if turn.is_agents and turn.around is not None:
-        error, took = turn.around.call.error, turn.around.call.seconds
+        error, seconds = turn.around.call.error, turn.around.call.seconds
     else:
+        errors, times = ([getattr(s, name) for s in searches] for name in ("error", "seconds"))
         error = errors[-1] if errors and None not in errors else None
-        took = None if None in seconds else sum(filter(None, seconds))
-    return Retrieved(seconds=took, error=error, searches=searches, has_list=False)
+        seconds = None if None in times else sum(times)
+    return Retrieved(seconds=seconds, error=error, searches=searches, has_list=False)
 
 
-def _n_several(by_question: Mapping[str, TracedTurn]) -> int:
-    return sum(len(turn.searches) > 1 for turn in by_question.values())
+class _Traces:
+    """The spans of a file, and what is around what.
+
+    Args:
+        spans: in any order; files may hold those of several machines.
+        questions: those of the gold set.
+        query_id: the attribute that has a query's id, if there is one.
+    """
+
+    def __init__(
+        self, spans: Iterable[TraceSpan], questions: KnownQuestions, query_id: str | None
+    ) -> None:
+        # Exporters that try again send a span twice.
+        by_place = {span.place: span for span in spans}
+        self.spans = sorted(by_place.values(), key=lambda span: span.call.started)
+        self.of_call = {span.call: span for span in self.spans}
+        self._link(by_place)
+        self._by_texts = query_id is None
+        self._query_ids: dict[Place, str] = {}
+        self._of_trace: dict[str, set[str]] = defaultdict(set)
+        self._saying: dict[tuple[str, str, str], set[Place]] = defaultdict(set)
+        before: dict[Place, list[str]] = defaultdict(list)
+        for span in self.spans:
+            if query_id is None:
+                question = self._by_text(span, questions, before[span.around])
+            else:
+                question = questions.of_id(span.attributes.get(query_id))
+            if question is not None:
+                self._query_ids[span.place] = question
+                self._of_trace[span.place[0]].add(question)
+                self._saying[span.place[0], span.name, question].add(span.place)
+
+    def _link(self, by_place: Mapping[Place, TraceSpan]) -> None:
+        """Say of each call what waits for it, and which message called for it."""
+        roots: dict[str, list[TraceSpan]] = defaultdict(list)
+        for span in self.spans:
+            roots[span.place[0]] += [] if span.around[1] else [span]
+        messages: dict[tuple[str, str], Place] = {}
+        for span in self.spans:
+            trace = span.place[0]
+            above = by_place.get(span.around)
+            if above is None and span.around[1] and len(roots[trace]) == 1:  # it was lost
+                (above,) = roots[trace]
+            # Broken links may go round in a circle.
+            if above is not None and above is not span and span.call not in above.call.around:
+                span.call.above = above.call
+            for name, value in span.attributes.items():
+                if _CALLED_FOR.fullmatch(name):
+                    messages[trace, str(value)] = span.place
+            if span.call.kind == "tool":
+                span.call.message = messages.get((trace, _called_by_id(span)))
+
+    def _by_text(self, span: TraceSpan, questions: KnownQuestions, before: list[str]) -> str | None:
+        """The question that a span was asked; what was asked before beside it is its history."""
+        if not span.texts:
+            return None
+        *earlier, text = span.texts
+        history = earlier or [*before]
+        before += [text] if before[-1:] != [text] else []
+        for outer in self.around(span):
+            if outer.texts[-1:] == (text,) and outer.place in self._query_ids:
+                return self._query_ids[outer.place]
+        return questions.of_text(text, history)
+
+    def around(self, span: TraceSpan) -> list[TraceSpan]:
+        """The spans in which one stands, the innermost first."""
+        return [self.of_call[call] for call in span.call.around]
+
+    def turns(self) -> tuple[list[_Turn], list[str]]:
+        """The turns in the order in which they began, and what other searches were for."""
+        within: dict[Call, list[Call]] = defaultdict(list)
+        for span in self.spans:
+            if searches := [call for call in (span.call, *span.call.around) if call.is_search]:
+                within[searches[-1]].append(span.call)
+        turns: dict[tuple[str, str, Place | str], _Turn] = {}
+        unknown: list[str] = []
+        for call in outermost(self.of_call):
+            turn = self._turn_of(self.of_call[call])
+            if turn is None:
+                unknown.append(call.query or "")
+                continue
+            place = turn.around.place if turn.around else turn.trace
+            turn = turns.setdefault((turn.name, turn.query_id, place), turn)
+            turn.searches.append(call)
+            turn.calls += within[call]
+        return sorted(turns.values(), key=lambda turn: turn.started), unknown
+
+    def _turn_of(self, span: TraceSpan) -> _Turn | None:
+        """The turn that a search belongs to, so far without searches; None where nobody knows."""
+        outer, trace = self.around(span), span.place[0]
+        is_agents = span.call.kind == "tool" or span.call.graph is not None
+        is_agents = is_agents or any(place.label == "AGENT" for place in outer)
+        query_id = self._asked_around(outer, is_agents)
+        if query_id is None or not is_agents:  # what a retriever says itself comes first
+            query_id = self._query_ids.get(span.place) or query_id
+        # An agent that was asked something is asked by whoever asks it, and not by a neighbour.
+        is_strange = self._by_texts and is_agents and any(place.texts for place in outer)
+        if query_id is None and not is_strange:
+            of_trace = self._of_trace[trace]
+            query_id = min(of_trace) if len(of_trace) == 1 else None
+        if query_id is None:
+            return None
+        asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
+        around = asking[-1] if asking else None
+        root = around or (outer[-1] if outer else span)
+        return _Turn(root.name if is_agents else span.name, query_id, trace, around, is_agents)
+
+    def _asked_around(self, outer: Sequence[TraceSpan], is_agents: bool) -> str | None:
+        """The question of what stands within some spans, the innermost of which comes first."""
+        asked = [span for span in outer if span.place in self._query_ids]
+        if not asked:
+            return None
+        if not (is_agents and self._by_texts):
+            return self._query_ids[asked[0].place]
+        # What an agent asks another may be a question of the gold set by its words, and is still a
+        # part of its own work. In a session it is none: such spans answer the other question, too.
+        question = self._query_ids[asked[-1].place]
+        places = {span.place for span in outer}
+        for span in reversed(asked):
+            if self._saying[span.place[0], span.name, question] - places:
+                question = self._query_ids[span.place]
+        return question
+
+    def silent(self, names: set[str]) -> Iterator[_Turn]:
+        """The turns of agents with these names, whether they searched or not."""
+        for span in self.spans:
+            query_id = self._query_ids.get(span.place)
+            if query_id is None or span.name not in names or span.call.is_search:
+                continue
+            outer = self.around(span)
+            is_outermost = all(self._query_ids.get(place.place) != query_id for place in outer)
+            if is_outermost and self._asked_around([span, *outer], True) == query_id:
+                yield _Turn(span.name, query_id, span.place[0], span, True)
 
 
-def _warn(path: str | Path, unknown: Sequence[str], n_again: int) -> None:
-    """Warn of what is left out."""
-    remarks = (
-        (
-            len(unknown),
-            phrase(
-                "{n} spans are of other questions, as {text}",
-                n=len(unknown),
-                text=shorten(next(iter(unknown), "")),
-            ),
-        ),
-        (n_again, phrase("{n} questions were asked again; the last answer counts", n=n_again)),
-    )
-    if parts := [text for n, text in remarks if n]:
-        warn(joined(": ", (str(path), joined("; ", parts))), DataWarning)
+def _called_by_id(span: TraceSpan) -> str:
+    """The id of a tool's call; empty where nobody says."""
+    if call_id := first_of(span.attributes, _CALL_IDS):
+        return str(call_id)
+    message = tool_message(as_json(span.attributes.get("output.value")))
+    return "" if message is None else message[0]

@@ -1,41 +1,47 @@
-"""Spans as calls: of tools, retrievers, rerankers and models, by two conventions."""
+"""Files of OTLP as JSON, and the spans in them as calls, by two conventions."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from math import inf
+from pathlib import Path
 from typing import Any
 
-from kragx.adapters.opentelemetry.otlp import attribute_value, parsed
 from kragx.data import Doc, Mender, as_docs
-from kragx.errors import DataError, shorten
+from kragx.data.formats.jsonl import foreign_json, open_bytes
+from kragx.data.turns import Turn
+from kragx.errors import DataError, inside, shorten
 from kragx.evaluation.calls.call import Call, Kind
-from kragx.evaluation.calls.messages import tool_message, user_texts
-from kragx.evaluation.calls.tool_answers import documents_in, graph_step, words_of
+from kragx.evaluation.calls.logged import LoggedQuestion, LoggedSpan, answer_in, asked_in
+from kragx.evaluation.calls.messages import tool_message
+from kragx.evaluation.calls.tool_answers import as_json, documents_in, graph_step, words_of
 
 _FIELDS = {"content": "text", "id": "id", "score": "score", "metadata": "metadata"}
 _QUESTION = ("gen_ai.retrieval.query.text", "input.value")
-_QUESTION_KEYS = ("query", "question", "input")
-_ERROR = (2, "STATUS_CODE_ERROR")
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "TOOL": "tool", "LLM": "model"}
-_OPERATIONS: dict[str, Kind] = {
-    "retrieval": "retriever",
-    "execute_tool": "tool",
-    **dict.fromkeys(("chat", "text_completion", "generate_content"), "model"),
+_LABELS = {*_KINDS, "RERANKER", "AGENT"}
+_OPERATIONS = {
+    "retrieval": "RETRIEVER",
+    "execute_tool": "TOOL",
+    "invoke_agent": "AGENT",
+    **dict.fromkeys(("chat", "text_completion", "generate_content"), "LLM"),
 }
+"""What OpenInference calls the operations of the other convention."""
+
 _TOKENS = (
     ("llm.token_count.total",),
     ("llm.token_count.prompt", "llm.token_count.completion"),
     ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
 )
-_TOOL_NAMES = ("tool.name", "gen_ai.tool.name")
-_CALLED_FOR = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id")
+
+_SESSIONS = ("session.id", "gen_ai.conversation.id", "thread.id")
+_ANSWERS = ("output.value", "gen_ai.output.messages")
+_MESSAGES = ("input.value", "gen_ai.input.messages")
 
 Place = tuple[str, str]
 """The trace and id of a span."""
@@ -48,36 +54,31 @@ class TraceSpan:
     Attributes:
         name: its own.
         call: it as a call.
+        label: its kind as OpenInference calls it; empty of one that is of no interest.
         texts: what was asked: the user's turns up to the question, if it was given these or a text.
-        is_agent: whether it says that it is an agent's work.
         attributes: all it says.
         place, around: where it is, and the span around it.
-        calls_for: the ids of the tool calls that a model asked for.
-        called_by_id: of a tool's call its id.
     """
 
     name: str
     call: Call
+    label: str
     texts: tuple[str, ...]
-    is_agent: bool
     attributes: Mapping[str, Any]
     place: Place
     around: Place
-    calls_for: tuple[str, ...] = ()
-    called_by_id: str | None = None
 
-    @property
-    def question(self) -> str | None:
-        """The question that it was asked."""
-        return self.texts[-1] if self.texts else None
+
+def first_of(attributes: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """The first of some attributes that says something; None if none does."""
+    return next(filter(None, map(attributes.get, names)), None)
 
 
 class SpanReader:
     """Reads the spans of one file."""
 
     def __init__(self) -> None:
-        self._mender = Mender()
-        self._numbers = count(1)
+        self._n = 0
         self._docs: dict[tuple[str | None, str | None], Doc] = {}
 
     def read(self, record: Mapping[str, Any]) -> TraceSpan:
@@ -86,9 +87,9 @@ class SpanReader:
         Raises:
             DataError: it is none, or what a retriever retrieved is not all there.
         """
-        otherwise = f"the {next(self._numbers)}th"
+        self._n += 1
         try:
-            return self._span(record, otherwise)
+            return self._span(record, f"the {self._n}th")
         except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             if isinstance(error, DataError):
                 raise
@@ -99,53 +100,42 @@ class SpanReader:
             attribute["key"]: attribute_value(attribute.get("value"))
             for attribute in record.get("attributes", ())
         }
-        span_kind = str(attributes.get("openinference.span.kind", "")).upper()
-        operation = str(attributes.get("gen_ai.operation.name", ""))
-        kind = _KINDS.get(span_kind) or _OPERATIONS.get(operation, "step")
-        name = str(record["name"] if kind == "retriever" else record.get("name"))
+        label = str(attributes.get("openinference.span.kind", "")).upper()
+        if label not in _LABELS:
+            label = _OPERATIONS.get(str(attributes.get("gen_ai.operation.name")), "")
+        kind = _KINDS.get(label, "step")
         start, end = (int(record.get(key) or 0) for key in ("startTimeUnixNano", "endTimeUnixNano"))
         call = Call(
-            name,
+            str(record["name"] if kind == "retriever" else record.get("name")),
             kind,
             given=() if kind == "step" else None,
             place=None,
             started=start,
             ended=end if 0 < start <= end and (end - start) / 1e9 < inf else inf,
-            error=None,
+            error=_error(record.get("status") or {}),
             unit=1e9,
-            graph=graph_step(_inner(attributes.get("metadata"))),
+            graph=graph_step(as_json(attributes.get("metadata"))),
             tokens=_tokens(attributes),
         )
-        status = record.get("status") or {}
-        if status.get("code") in _ERROR:
-            words = str(status.get("message") or "")
-            call.error = words if words.strip() else "the span ended in an error"
-        texts: tuple[str, ...] = ()
+        trace = str(record.get("traceId") or otherwise)
+        place = (trace, str(record.get("spanId") or otherwise))
+        around = (trace, str(record.get("parentSpanId") or ""))
+        name, texts = call.name, tuple[str, ...]()
         if kind == "retriever":
-            texts = (self._retriever(call, record, attributes),)
+            call.query = self._retrieved(call, record, attributes)
+            texts = (call.query,)
         elif kind == "tool":
-            self._tool(call, attributes)
+            _tool(call, attributes)
         else:
             with suppress(ValueError, AttributeError, RecursionError):  # of whatever is no search
                 texts = _texts(attributes)
-            if span_kind == "RERANKER":
-                self._reranker(call, attributes)
-        trace = str(record.get("traceId") or otherwise)
-        return TraceSpan(
-            name=name,
-            call=call,
-            texts=texts,
-            is_agent=span_kind == "AGENT" or operation == "invoke_agent",
-            attributes=attributes,
-            place=(trace, str(record.get("spanId") or otherwise)),
-            around=(trace, str(record.get("parentSpanId") or "")),
-            calls_for=tuple(
-                str(value) for key, value in attributes.items() if _CALLED_FOR.fullmatch(key)
-            ),
-            called_by_id=_called_by_id(attributes) if kind == "tool" else None,
-        )
+            if label == "RERANKER":
+                given = _records(attributes, "reranker.input_documents", name)
+                call.given = (self._known(_read(given, name)),)
+                self._returned(call, _records(attributes, "reranker.output_documents", name))
+        return TraceSpan(name, call, label, texts, attributes, place, around)
 
-    def _retriever(
+    def _retrieved(
         self, call: Call, record: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> str:
         """Add what a retriever retrieved; its question.
@@ -153,56 +143,54 @@ class SpanReader:
         Raises:
             DataError: not all of that is there.
         """
-        name = call.name
         texts = _texts(attributes)
         if not texts:
             raise DataError(
-                f"span {name!r} does not say the question",
+                f"span {call.name!r} does not say the question",
                 remedy="it stands in input.value, or gen_ai.retrieval.query.text; traces may have "
                 "been told to leave it out",
             )
-        call.query = texts[-1]
-        if call.error is not None:
-            return texts[-1]
-        if int(record.get("droppedAttributesCount") or 0):
-            raise DataError(
-                f"span {name!r} of {shorten(texts[-1])} lost {record['droppedAttributesCount']} "
-                "attributes, documents perhaps",
-                remedy="trace with OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT raised (the default is 128)",
-            )
-        records = [*_records(attributes, "retrieval.documents", name)]
-        self._returned(call, _with_ids(records, attributes))
+        if call.error is None:
+            if int(record.get("droppedAttributesCount") or 0):
+                raise DataError(
+                    f"span {call.name!r} of {shorten(texts[-1])} lost "
+                    f"{record['droppedAttributesCount']} attributes, documents perhaps",
+                    remedy="trace with OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT raised (the default is 128)",
+                )
+            records = _records(attributes, "retrieval.documents", call.name)
+            self._returned(call, _with_ids(records, attributes))
         return texts[-1]
 
-    def _tool(self, call: Call, attributes: Mapping[str, Any]) -> None:
-        """Add what a tool was called with, and the documents that it gave, if it gave any."""
-        arguments = (attributes.get(key) for key in ("input.value", "gen_ai.tool.call.arguments"))
-        call.query = words_of(next(filter(None, arguments), None))
-        call.name = str(next(filter(None, map(attributes.get, _TOOL_NAMES)), call.name))
-        answers = (attributes.get(key) for key in ("output.value", "gen_ai.tool.call.result"))
-        answer = _inner(next(filter(None, answers), None))
-        if (message := tool_message(answer)) is not None:
-            _, call.documents, error = message
-            call.error = call.error or error
-        else:
-            call.documents = documents_in(answer)
-
-    def _reranker(self, call: Call, attributes: Mapping[str, Any]) -> None:
-        """Add what a reranker was given and returned."""
-        given = self._read(_records(attributes, "reranker.input_documents", call.name), call.name)
-        call.given = (given,)
-        self._returned(call, _records(attributes, "reranker.output_documents", call.name))
-
     def _returned(self, call: Call, records: Iterable[Mapping[str, Any]]) -> None:
-        call.documents = as_docs(records, self._mender, f"span {call.name!r}", strings=False)
+        call.documents = _read(records, call.name)
         call.returned = self._known(call.documents)
-
-    def _read(self, records: Iterable[Mapping[str, Any]], name: str) -> tuple[Doc, ...]:
-        return self._known(as_docs(records, self._mender, f"span {name!r}", strings=False))
 
     def _known(self, docs: Iterable[Doc]) -> tuple[Doc, ...]:
         """The same documents as the same objects, as a chain hands them on."""
         return tuple(self._docs.setdefault((doc.id, doc.text), doc) for doc in docs)
+
+
+def _read(records: Iterable[Mapping[str, Any]], name: str) -> tuple[Doc, ...]:
+    return as_docs(records, Mender(), f"span {name!r}", strings=False)
+
+
+def _error(status: Mapping[str, Any]) -> str | None:
+    if status.get("code") not in (2, "STATUS_CODE_ERROR"):
+        return None
+    words = str(status.get("message") or "")
+    return words if words.strip() else "the span ended in an error"
+
+
+def _tool(call: Call, attributes: Mapping[str, Any]) -> None:
+    """Add what a tool was called with, and the documents that it gave, if it gave any."""
+    call.query = words_of(first_of(attributes, ("input.value", "gen_ai.tool.call.arguments")))
+    call.name = str(first_of(attributes, ("tool.name", "gen_ai.tool.name")) or call.name)
+    answer = as_json(first_of(attributes, ("output.value", "gen_ai.tool.call.result")))
+    if (message := tool_message(answer)) is None:
+        call.documents = documents_in(answer)
+    else:
+        _, call.documents, error = message
+        call.error = call.error or error
 
 
 def _tokens(attributes: Mapping[str, Any]) -> int | None:
@@ -215,36 +203,15 @@ def _tokens(attributes: Mapping[str, Any]) -> int | None:
 
 def _texts(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     """What was asked: the question, behind what the same user said before."""
-    value = next((attributes[key] for key in _QUESTION if attributes.get(key)), None)
-    if not isinstance(value, str):
-        return ()
-    if attributes.get("input.mime_type") != "application/json":
-        return (value,)
-    inner = parsed(value)
-    if not isinstance(inner, Mapping):
-        return (str(inner),)
-    question = next((str(inner[key]) for key in _QUESTION_KEYS if key in inner), None)
-    return user_texts(inner.get("messages")) if question is None else (question,)
+    value = first_of(attributes, _QUESTION)
+    asked = asked_in(value)
+    if asked is None:
+        return (value,) if isinstance(value, str) and value.strip() else ()
+    question, history = asked
+    return (*(turn.content for turn in history if turn.role == "user"), question)
 
 
-def _inner(value: Any) -> Any:
-    """What stands in a text of JSON; else the value itself."""
-    if isinstance(value, str):
-        with suppress(ValueError, RecursionError):
-            return parsed(value)
-    return value
-
-
-def _called_by_id(attributes: Mapping[str, Any]) -> str | None:
-    names = ("tool_call.id", "tool.id", "gen_ai.tool.call.id")
-    for call_id in map(attributes.get, names):
-        if call_id:
-            return str(call_id)
-    message = tool_message(_inner(attributes.get("output.value")))
-    return None if message is None else message[0]
-
-
-def _records(attributes: Mapping[str, Any], prefix: str, name: str) -> Iterable[Mapping[str, Any]]:
+def _records(attributes: Mapping[str, Any], prefix: str, name: str) -> list[dict[str, Any]]:
     """The documents, by rank.
 
     Raises:
@@ -252,47 +219,144 @@ def _records(attributes: Mapping[str, Any], prefix: str, name: str) -> Iterable[
     """
     if "gen_ai.retrieval.documents" in attributes:
         value = attributes["gen_ai.retrieval.documents"]
-        listed = parsed(value) if isinstance(value, str) else value
-        return [_named(record) for record in listed]
-    ranks: dict[int, dict[str, Any]] = defaultdict(dict)
+        return [*map(_document, parsed(value) if isinstance(value, str) else value)]
+    by_rank: dict[int, dict[str, Any]] = defaultdict(dict)
     for key, value in attributes.items():
         if match := re.fullmatch(rf"{re.escape(prefix)}\.(\d+)\.document\.(.+)", key):
-            ranks[int(match[1])][match[2]] = value
-    missing = next(rank for rank in count() if rank not in ranks)
-    if missing < len(ranks):
-        raise DataError(f"span {name!r} lacks document {missing} of {max(ranks) + 1}")
-    return [_named(ranks[rank]) for rank in range(len(ranks))]
+            by_rank[int(match[1])][match[2]] = value
+    missing = next(rank for rank in count() if rank not in by_rank)
+    if missing < len(by_rank):
+        raise DataError(f"span {name!r} lacks document {missing} of {max(by_rank) + 1}")
+    return [_document(by_rank[rank]) for rank in range(len(by_rank))]
 
 
 def _with_ids(
-    records: list[Mapping[str, Any]], attributes: Mapping[str, Any]
-) -> Iterable[Mapping[str, Any]]:
+    records: Sequence[dict[str, Any]], attributes: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any]]:
     """The same with ids from the whole answer, where the list of documents leaves them out."""
-    answer = _inner(attributes.get("output.value"))
-    listed = answer.get("documents") if isinstance(answer, Mapping) else None
-    if not isinstance(listed, list) or len(listed) != len(records):
-        return records
-    if any("id" in record for record in records) or not all(
-        isinstance(entry, Mapping) for entry in listed
-    ):
-        return records
-    ids = [entry.get("id") for entry in listed]
-    return [
-        record if doc_id is None else {**record, "id": str(doc_id)}
-        for record, doc_id in zip(records, ids)
-    ]
+    match as_json(attributes.get("output.value")):
+        case {"documents": [*listed]} if len(listed) == len(records):
+            has_ids = any("id" in record for record in records)
+            if not has_ids and all(isinstance(entry, Mapping) for entry in listed):
+                return [
+                    record if entry.get("id") is None else {**record, "id": str(entry["id"])}
+                    for record, entry in zip(records, listed)
+                ]
+    return records
 
 
-def _named(document: Mapping[str, Any]) -> dict[str, Any]:
+def _document(document: Mapping[str, Any]) -> dict[str, Any]:
     """A document by kragx's names; metadata may be JSON in a text."""
     fields = {field: document[theirs] for theirs, field in _FIELDS.items() if theirs in document}
-    metadata = fields.get("metadata")
-    if isinstance(metadata, str):
-        try:
-            metadata = json.loads(metadata)
-        except ValueError:
-            metadata = {"metadata": metadata}
-        fields["metadata"] = metadata
+    if isinstance(metadata := fields.get("metadata"), str):
+        inner = as_json(metadata)
+        fields["metadata"] = {"metadata": metadata} if isinstance(inner, str) else inner
     if "id" in fields:
         fields["id"] = str(fields["id"])
     return fields
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def spans_in(path: str | Path) -> Iterator[TraceSpan]:
+    """The spans of a file of OTLP as JSON, in its order.
+
+    Raises:
+        DataError: the file is none; a span lacks a document or lost some.
+    """
+    reader = SpanReader()
+    for location, request in _requests(path):
+        try:
+            records = [
+                record
+                for of_resource in request["resourceSpans"]
+                for of_scope in of_resource.get("scopeSpans", ())
+                for record in of_scope.get("spans", ())
+            ]
+        except (KeyError, TypeError, AttributeError):
+            raise DataError(
+                "no request of OTLP as JSON",
+                path=location,
+                remedy='each has {"resourceSpans": [...]}, as a collector\'s file exporter writes',
+            ) from None
+        for record in records:
+            with inside(path=location):
+                span = reader.read(record)
+            yield span
+
+
+def _requests(path: str | Path) -> list[tuple[str, Any]]:
+    """The requests of a file with their lines: one for the whole, or one each."""
+    with open_bytes(path) as file:
+        text = file.read().decode("utf-8-sig", "replace")
+    try:
+        return [(f"{path}:1", parsed(text))]
+    except ValueError as error:
+        problem, location = error, str(path)
+    requests: list[tuple[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            requests += [(f"{path}:{number}", parsed(line))] if line.strip() else []
+        except ValueError as error:
+            if requests:  # a request a line, and this one is broken
+                problem, location = error, f"{path}:{number}"
+            raise DataError(f"not JSON: {problem}", path=location) from None
+    return requests
+
+
+def parsed(text: str) -> Any:
+    """What a text of JSON holds; numbers as other tools write them."""
+    return foreign_json(text, strict=False)
+
+
+def attribute_value(value: Any) -> Any:
+    """A value of OTLP as Python has it."""
+    match value:
+        case {"intValue": number}:
+            return int(number)
+        case {"arrayValue": array}:
+            return [*map(attribute_value, array.get("values", ()))]
+        case {"kvlistValue": pairs}:
+            return {
+                pair["key"]: attribute_value(pair.get("value")) for pair in pairs.get("values", ())
+            }
+    return next(iter(value.values())) if value else None
+
+
+# -- what people asked ----------------------------------------------------------------------------
+
+
+def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:
+    """The spans of a file of OTLP as JSON.
+
+    Raises:
+        DataError: the file is none; a span lacks a document or lost some.
+    """
+    for span in spans_in(path):
+        is_last = span.label == "RERANKER"
+        yield LoggedSpan(
+            span.place,
+            span.around if span.around[1] else None,
+            _asked(span),
+            span.call.documents if span.call.kind == "retriever" or is_last else None,
+            is_last=is_last,
+            started=span.call.started,
+        )
+
+
+def _asked(span: TraceSpan) -> LoggedQuestion | None:
+    attributes = span.attributes
+    question = next(filter(None, (asked_in(attributes.get(name)) for name in _MESSAGES)), None)
+    if span.texts and (question is None or span.call.kind == "retriever"):
+        question = span.texts[-1], tuple(Turn("user", text) for text in span.texts[:-1])
+    if question is None or span.call.kind == "tool":
+        return None
+    session = first_of(attributes, _SESSIONS)
+    return LoggedQuestion(
+        *question,
+        span.call.started / 1e9 or None,
+        answer=next(filter(None, (answer_in(attributes.get(name)) for name in _ANSWERS)), None),
+        session=None if session is None else str(session),
+        record=attributes,
+    )

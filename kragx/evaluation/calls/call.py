@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import sys
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
@@ -12,7 +15,6 @@ from types import FrameType
 from typing import Any, Literal
 
 from kragx.data import Doc
-from kragx.evaluation.calls.places import Place, is_at_work, place
 
 CUT_SHORT = "did not end"
 """The error of what was still at work when the answer came, or was given up."""
@@ -39,6 +41,40 @@ Objects = tuple[Any, ...]
 
 Given = tuple[Objects, ...] | None
 """The lists of documents that a step gets; None of a search, which gets words."""
+
+Place = tuple[int, "asyncio.Task[Any] | None"]
+"""A thread and a task: the task itself, as another may get the number of one that is gone."""
+
+
+def place() -> Place:
+    """The thread and the task that run now."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop
+        task = None
+    return threading.get_ident(), task
+
+
+def frames(innermost: FrameType | None) -> Iterator[FrameType]:
+    """What runs, the innermost first."""
+    while innermost is not None:
+        yield innermost
+        innermost = innermost.f_back
+
+
+def is_at_work(frame: FrameType, where: Place) -> bool:
+    """Whether a frame runs or is awaited at a place; where that cannot be seen it is."""
+    thread, task = where
+    if any(running is frame for running in frames(sys._current_frames().get(thread))):
+        return True
+    # A task that waits runs nothing: its frames stand in the chain of what it awaits.
+    awaited: Any = None if task is None or task.done() else task.get_coro()
+    while inspect.iscoroutine(awaited):
+        if awaited.cr_frame is frame:
+            return True
+        awaited = awaited.cr_await
+    # What hides others may hide this one, too; the end of a chain does not.
+    return awaited is not None and type(awaited).__name__ != "FutureIter"
 
 
 @dataclass(eq=False)
@@ -91,7 +127,8 @@ class Call:
         """Whether it may be waiting for what begins now."""
         if self.ended < inf or self.frame is None or self.place is None:
             return self.ended == inf
-        return is_at_work(self.frame, self.place)
+        # Between two looks its task may begin to wait, or no longer do so.
+        return any(is_at_work(self.frame, self.place) for _ in range(2))
 
     @property
     def is_container(self) -> bool:
@@ -129,18 +166,19 @@ class Call:
 
 
 class CallRecording:
-    """Hears of the calls that are made for one question, from whatever threads and tasks."""
+    """Hears of the calls that are made for one question, from whatever threads and tasks.
+
+    Attributes:
+        is_open: whether it hears of more.
+        has_lost: whether there was a call of which nobody knows whether it is of this question.
+        n_at_work: of how much of what was asked nobody knows that it is no longer at work.
+    """
 
     def __init__(self) -> None:
         self._calls: dict[Hashable, Call] = {}
         self._under_way: dict[Hashable, Call] = {}
-        self._lock = threading.Lock()
-        self.is_open: bool = True
-        # A call of which nobody knows whether it is of this question.
-        self.has_lost: bool = False
-        # Whether what was asked may be at work after the recording, and whether it is no longer.
-        self.may_last: bool = False
-        self.is_over: bool = False
+        self.lock = threading.Lock()
+        self.is_open, self.has_lost, self.n_at_work = True, False, 0
 
     def begin(self, key: Hashable, call: Call, parents: Iterable[Hashable] = ()) -> None:
         """A call begins; of one that has begun already nothing new is heard.
@@ -150,7 +188,7 @@ class CallRecording:
             call: it.
             parents: the keys of what may be waiting for it, which stand in one another.
         """
-        with self._lock:
+        with self.lock:
             if not self.is_open or key in self._calls:
                 return
             # Those that hand no callbacks on do not say what waits for a call: it is the last one
@@ -165,14 +203,12 @@ class CallRecording:
     def end(self, key: Hashable, **result: Any) -> None:
         """A call has ended; `result` has fields of `Call`."""
         now = time.perf_counter()
-        with self._lock:
-            call = self._calls.get(key)
-            if call is None or not self.is_open or call.ended < inf:
-                return
-            call.ended, call.error, call.frame = now, None, None
-            del self._under_way[key]
-            for name, value in result.items():
-                setattr(call, name, value)
+        with self.lock:
+            call = self._under_way.pop(key, None)
+            if call is not None and self.is_open:
+                call.ended, call.error, call.frame = now, None, None
+                for name, value in result.items():
+                    setattr(call, name, value)
 
     def get(self, key: Hashable) -> Call | None:
         """The call with a key."""
@@ -180,18 +216,13 @@ class CallRecording:
 
     def close(self) -> None:
         """What comes later is not heard."""
-        with self._lock:
+        with self.lock:
             self.is_open = False
             for call in self._calls.values():
                 call.frame = None  # it holds all that its function has
 
     @property
-    def is_lasting(self) -> bool:
-        """Whether what was asked may be at work still, though the recording is over."""
-        return self.may_last and not self.is_over
-
-    @property
     def calls(self) -> list[Call]:
         """The calls so far, in the order in which they began."""
-        with self._lock:
+        with self.lock:
             return [*self._calls.values()]

@@ -6,6 +6,7 @@ asked at once never mix, in threads and tasks alike, and neither chain nor agent
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,8 +23,7 @@ from kragx.data.answers import is_doc
 from kragx.data.searches import UNTOLD
 from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
-from kragx.evaluation.calls.places import frames
+from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects, frames
 from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
 
 _KEY = "map:key:"
@@ -53,10 +53,16 @@ class ChainTrace(BaseCallbackHandler):
     def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
         """A retriever begins."""
         # LangChain tells no end of a retriever that is cancelled.
-        frame = next((at for at in frames() if at.f_code.co_name in ("invoke", "ainvoke")), None)
+        running = frames(sys._getframe())
+        frame = next((at for at in running if at.f_code.co_name in ("invoke", "ainvoke")), None)
         self._begin("retriever", serialized, run, query=query, frame=frame)
         # Not when it ends: LangChain says that in a task of its own, with other variables.
-        _AROUND.set((run["run_id"], *filter(self._is_under_way, _AROUND.get())))
+        around = (
+            run_id
+            for run_id in _AROUND.get()
+            if any(call.ended == inf for call in self._calls(run_id))
+        )
+        _AROUND.set((run["run_id"], *around))
 
     def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
         """A tool begins."""
@@ -69,13 +75,12 @@ class ChainTrace(BaseCallbackHandler):
         """A model begins."""
         self._begin("model", serialized, run)
 
-    def on_llm_start(self, serialized: Any, prompts: Any, **run: Any) -> None:
-        """A model that takes a text begins."""
-        self._begin("model", serialized, run)
+    on_llm_start = on_chat_model_start  # type: ignore[assignment]  # takes texts for messages
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A step has ended."""
-        self._end(run_id, **({} if self._is_container(run_id) else _returned(outputs)))
+        is_container = any(call.is_container for call in self._calls(run_id))
+        self._end(run_id, **({} if is_container else _returned(outputs)))
 
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
         """A retriever has ended."""
@@ -97,20 +102,10 @@ class ChainTrace(BaseCallbackHandler):
         self._end(run_id, tokens=sum(tokens) if tokens else None)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A step has failed."""
+        """A step, a retriever, a tool or a model has failed."""
         self._end(run_id, error=reason_of(error))
 
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A retriever has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A tool has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A model has failed."""
-        self._end(run_id, error=reason_of(error))
+    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
     def _begin(self, kind: Kind, serialized: Any, run: Mapping[str, Any], **fields: Any) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"
@@ -124,13 +119,10 @@ class ChainTrace(BaseCallbackHandler):
         for recording in self._recordings:
             recording.end(run_id, **result)
 
-    def _is_under_way(self, run_id: UUID) -> bool:
-        calls = [recording.get(run_id) for recording in self._recordings]
-        return any(call is not None and call.ended == inf for call in calls)
-
-    def _is_container(self, run_id: UUID) -> bool:
-        calls = [recording.get(run_id) for recording in self._recordings]
-        return any(call is not None and call.is_container for call in calls)
+    def _calls(self, run_id: UUID) -> list[Call]:
+        """What the recordings know of a run."""
+        calls = (recording.get(run_id) for recording in self._recordings)
+        return [call for call in calls if call is not None]
 
 
 def _of_tool(output: object) -> dict[str, Any]:

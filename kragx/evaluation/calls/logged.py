@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from math import isfinite
 from typing import Any
 
 from kragx.data import Doc
@@ -239,7 +238,7 @@ def moment(value: object) -> float | None:
         with suppress(ValueError):
             return moment(datetime.fromisoformat(value.strip().replace("/", "-")))
         number = read_number(value.strip())
-    if number is None or not isfinite(number) or number < 0:
+    if number is None or not 0 <= number < _LATEST * _UNITS[-1]:
         return None
     return next((number / unit for unit in _UNITS if number / unit < _LATEST), None)
 

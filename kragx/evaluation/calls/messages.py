@@ -7,13 +7,14 @@ answers, what was cited. All calls of one assistant's message ran side by side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kragx.data import Doc
 from kragx.data.turns import Turn
 from kragx.errors import DataError, shorten
-from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, words_of
+from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, plain, words_of
 
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
 _USES = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -100,8 +101,6 @@ def _events(fields: Mapping[str, Any]) -> Iterator[Event]:
     elif fields.get("role") == "tool":
         call_id, content = str(fields.get("tool_call_id")), fields.get("content")
         yield ToolAnswer(call_id, content, _failure(fields), fields.get("artifact"))
-    elif fields.get("role") == "function":  # OpenAI's before there were ids: one call a message
-        yield ToolAnswer(_by_name(fields), fields.get("content"), _failure(fields))
     elif fields.get("role") == "assistant":
         yield from _of_assistant(fields)
     elif fields.get("role") == "user":
@@ -114,12 +113,9 @@ def _fields(message: object) -> Mapping[str, Any]:
     Raises:
         DataError: it is none.
     """
-    dump = getattr(message, "model_dump", None)
-    fields = dump() if callable(dump) else message
+    fields = plain(message)
     if not isinstance(fields, Mapping):
         raise DataError(f"a message of a chat is expected, not {shorten(message)}")
-    if isinstance(fields.get("data"), Mapping) and "role" not in fields:  # LangChain's own JSON
-        fields = {"type": fields.get("type"), **fields["data"]}
     role = fields.get("role") or fields.get("type")
     if not isinstance(role, str):
         raise DataError(
@@ -147,9 +143,6 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
     sources: list[str] = []
     calls = [_tool_call(call) for call in fields.get("tool_calls") or ()]
     yield from calls
-    if function := fields.get("function_call"):
-        words = words_of(function.get("arguments"))
-        yield ToolCall(_by_name(function), str(function.get("name")), words)
     for block in _blocks(fields.get("content")):
         kind = str(block.get("type"))
         if kind in _USES:
@@ -168,20 +161,24 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def _result(block: Mapping[str, Any]) -> ToolAnswer:
-    answer = block.get("content")
-    error = why_failed(answer) if block.get("is_error") else None
-    return ToolAnswer(str(block.get("tool_use_id")), answer, error)
+    call_id, answer = str(block.get("tool_use_id")), block.get("content")
+    return ToolAnswer(call_id, answer, why_failed(answer) if block.get("is_error") else None)
 
 
 def _of_server(kind: str, block: Mapping[str, Any]) -> ToolAnswer:
     """What one of Anthropic's own tools, or one of MCP, answered."""
-    answer = block.get("content")
+    call_id, answer = str(block.get("tool_use_id")), block.get("content")
     if isinstance(answer, Mapping) and not block.get("is_error"):  # a page, output of code, error
         code = answer.get("error_code")
-        return ToolAnswer(str(block.get("tool_use_id")), None, None if code is None else str(code))
-    if kind == "web_search_tool_result":
-        return ToolAnswer(str(block.get("tool_use_id")), _web_results(answer))
-    return _result(block)
+        return ToolAnswer(call_id, None, None if code is None else str(code))
+    if kind != "web_search_tool_result":
+        return _result(block)
+    if not isinstance(answer, list):
+        return ToolAnswer(call_id, None)
+    # Addresses; what stood there is encrypted.
+    pages = [page for page in answer if page.get("type") == "web_search_result"]
+    found = [{"id": page.get("url"), "metadata": {"title": page.get("title")}} for page in pages]
+    return ToolAnswer(call_id, found)
 
 
 def _tool_call(call: Mapping[str, Any]) -> ToolCall:
@@ -190,10 +187,6 @@ def _tool_call(call: Mapping[str, Any]) -> ToolCall:
     arguments = (inner.get("arguments"), inner.get("input"), call.get("args"))
     words = words_of(next((value for value in arguments if value is not None), None))
     return ToolCall(str(call.get("id")), str(inner.get("name") or call.get("name")), words)
-
-
-def _by_name(function: Mapping[str, Any]) -> str:
-    return f"function {function.get('name')}"
 
 
 def _sources(block: Mapping[str, Any]) -> Iterator[str]:
@@ -206,17 +199,16 @@ def _sources(block: Mapping[str, Any]) -> Iterator[str]:
 def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
     """A call of OpenAI's Responses; the API's own tools say at once what came of them."""
     call_id = str(fields.get("call_id") or fields.get("id"))
-    action = fields.get("action") if isinstance(fields.get("action"), Mapping) else {}
-    queries = fields.get("queries") or (action or {}).get("queries") or ()
-    words = " ".join(map(str, queries)) or (action or {}).get("query")
-    name = str(fields.get("name") or kind.removesuffix("_call"))
-    yield ToolCall(call_id, name, words or words_of(fields.get("arguments")))
-    if kind == "file_search_call":
-        yield ToolAnswer(call_id, _file_results(fields.get("results")), _failure(fields))
-    elif kind == "mcp_call":
-        yield ToolAnswer(call_id, fields.get("output"), _failure(fields))
-    elif kind not in ("function_call", "custom_tool_call"):
-        yield ToolAnswer(call_id, None, _failure(fields))
+    action = fields.get("action") if isinstance(fields.get("action"), Mapping) else None
+    action = action or {}
+    words = " ".join(map(str, fields.get("queries") or action.get("queries") or ()))
+    query = words or action.get("query") or words_of(fields.get("arguments"))
+    yield ToolCall(call_id, str(fields.get("name") or kind.removesuffix("_call")), query)
+    if kind not in ("function_call", "custom_tool_call"):
+        answer = fields.get("output") if kind == "mcp_call" else None
+        if kind == "file_search_call":
+            answer = _file_results(fields.get("results"))
+        yield ToolAnswer(call_id, answer, _failure(fields))
 
 
 def _failure(fields: Mapping[str, Any]) -> str | None:
@@ -249,16 +241,6 @@ def _file_results(results: object) -> object:
     ]
 
 
-def _web_results(content: object) -> object:
-    """What Anthropic's search of the web gave: addresses; what stood there is encrypted."""
-    if not isinstance(content, list):
-        return None
-    results = [block for block in content if block.get("type") == "web_search_result"]
-    return [
-        {"id": block.get("url"), "metadata": {"title": block.get("title")}} for block in results
-    ]
-
-
 def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(content, str):
         yield {"type": "text", "text": content}
@@ -273,20 +255,14 @@ def _text(content: object) -> str:
 # -- for traces, which hold messages as JSON ------------------------------------------------------
 
 
-def user_texts(messages: object) -> tuple[str, ...]:
-    """What a user said in some messages, in order; nothing of what is none."""
-    try:
-        events = [event for message in _listed(messages) for event in events_of(message)]
-    except (DataError, AttributeError, TypeError):
-        return ()
-    return tuple(event.text for event in events if isinstance(event, UserWords))
-
-
 def turns_of(messages: object) -> tuple[Turn, ...]:
     """What user and model said in some messages, in order; nothing of what is none."""
+    if not isinstance(messages, list):
+        return ()
+    nested = len(messages) == 1 and isinstance(messages[0], list)
     turns = []
     try:
-        for message in _listed(messages):
+        for message in messages[0] if nested else messages:
             fields = _fields(_plain_message(message))
             if fields["role"] in ("user", "assistant") and (text := _text(fields.get("content"))):
                 turns.append(Turn(fields["role"], text))
@@ -297,27 +273,20 @@ def turns_of(messages: object) -> tuple[Turn, ...]:
 
 def _plain_message(message: object) -> object:
     """A message as a mapping: LangChain's are pairs, or constructors, too."""
-    if isinstance(message, (list, tuple)) and len(message) == 2:
-        return {"role": message[0], "content": message[1]}
-    if isinstance(message, Mapping) and isinstance(message.get("kwargs"), Mapping):
-        name = str((message.get("id") or [""])[-1]).removesuffix("Chunk").removesuffix("Message")
-        return {"type": name.lower(), **message["kwargs"]}
+    match message:
+        case [role, content]:
+            return {"role": role, "content": content}
+        case {"kwargs": {**fields}}:
+            name = str((message.get("id") or [""])[-1])  # type: ignore[attr-defined]
+            return {"type": name.removesuffix("Chunk").removesuffix("Message").lower(), **fields}
     return message
-
-
-def _listed(messages: object) -> Sequence[object]:
-    if not isinstance(messages, list):
-        return ()
-    return messages[0] if len(messages) == 1 and isinstance(messages[0], list) else messages
 
 
 def tool_message(answer: object) -> tuple[str, tuple[Doc, ...] | None, str | None] | None:
     """Of a tool's answer as a message of LangChain: its call's id, documents, and error."""
-    if not isinstance(answer, Mapping) or answer.get("type") != "tool":
-        return None
-    try:
-        (event,) = events_of(answer)
-    except (DataError, ValueError):
-        return None
-    assert isinstance(event, ToolAnswer)
-    return event.call_id, documents_of_tool(event.content, event.artifact), event.error
+    if isinstance(answer, Mapping) and answer.get("type") == "tool":
+        with suppress(DataError, ValueError):
+            (event,) = events_of(answer)
+            assert isinstance(event, ToolAnswer)
+            return event.call_id, documents_of_tool(event.content, event.artifact), event.error
+    return None

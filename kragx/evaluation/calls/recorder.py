@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from typing import Any, TypeVar, overload
 
@@ -26,6 +26,8 @@ from kragx.warned import warn
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Reader = Callable[[Any], Any]
+_Recordings = tuple[CallRecording, ...]
+"""Those within one another, the innermost last."""
 
 LOST = (
     "a search was made in a thread that does not know for which question; start the thread with "
@@ -33,47 +35,11 @@ LOST = (
 )
 """Why searches are not known of a question, though some were made."""
 
-_RECORDINGS: ContextVar[tuple[CallRecording, ...]] = ContextVar("kragx_recordings", default=())
+_RECORDINGS: ContextVar[_Recordings] = ContextVar("kragx_recordings", default=())
 _CALL: ContextVar[Hashable] = ContextVar("kragx_call", default=None)
 _TOGETHER: ContextVar[Hashable] = ContextVar("kragx_together", default=None)
-
-
-class _Open:
-    """The recordings under way in this process, for threads that have no context variables.
-
-    Such a thread can only belong to the recording that is under way, if there is a single one.
-    """
-
-    def __init__(self) -> None:
-        self._recordings: list[tuple[CallRecording, ...]] = []
-        self._lock = threading.Lock()
-
-    def add(self, recordings: tuple[CallRecording, ...]) -> None:
-        with self._lock:
-            self._recordings.append(recordings)
-
-    def remove(self, recording: CallRecording) -> None:
-        with self._lock:
-            self._recordings = [rest for rest in self._recordings if rest[-1] is not recording]
-
-    def recordings(self) -> tuple[CallRecording, ...]:
-        """Those that hear of a call in a thread that does not know."""
-        with self._lock:
-            several = [*self._recordings]
-        innermost = [
-            recordings
-            for recordings in several
-            if not any(inner[:-1] == recordings for inner in several)
-        ]
-        if len(innermost) == 1:
-            return innermost[0]
-        for recordings in innermost:
-            for recording in recordings:
-                recording.has_lost = True
-        return ()
-
-
-_OPEN = _Open()
+_AT_WORK: dict[CallRecording, _Recordings] = {}
+"""The recordings under way in this process, each with those around it."""
 
 
 @contextmanager
@@ -81,26 +47,59 @@ def recorded(recording: CallRecording, *, listens: bool) -> Iterator[None]:
     """Within it the recording hears of calls, and with `listens` of those of LangChain."""
     recordings = (*_RECORDINGS.get(), recording)
     token = _RECORDINGS.set(recordings)
-    _OPEN.add(recordings)
     try:
         with ExitStack() as stack:
+            stack.enter_context(at_work(recordings))
             if listens:
                 from kragx.evaluation.calls.chain import listening
 
                 stack.enter_context(listening(recordings))
-            yield
+            try:
+                yield
+            finally:
+                recording.close()
     finally:
         _RECORDINGS.reset(token)
-        recording.close()
-        if not recording.is_lasting:
-            _OPEN.remove(recording)
 
 
-def over(recording: CallRecording) -> None:
-    """Say that what was asked is no longer at work."""
-    recording.is_over = True  # before the other is looked at, as `recorded` does it the other way
-    if recording.may_last:
-        _OPEN.remove(recording)
+@contextmanager
+def at_work(recordings: _Recordings = ()) -> Iterator[None]:
+    """Within it what was asked may search, also when its recording is over.
+
+    Args:
+        recordings: by default those of this context.
+    """
+    recordings = recordings or _RECORDINGS.get()
+    innermost = recordings[-1]
+    with innermost.lock:
+        innermost.n_at_work += 1
+        _AT_WORK[innermost] = recordings
+    try:
+        yield
+    finally:
+        with innermost.lock:
+            innermost.n_at_work -= 1
+            if not innermost.n_at_work:
+                del _AT_WORK[innermost]
+
+
+def _recordings() -> _Recordings:
+    """Those that hear of a call that is made here.
+
+    A task that was made for one question may serve the next: where all that it knows are over, it
+    knows as little as a thread without context variables. Such a thread can only belong to what is
+    under way, if that is a single one.
+    """
+    recordings = _RECORDINGS.get()
+    if any(recording.n_at_work for recording in recordings):
+        return recordings
+    several = [*_AT_WORK.values()]
+    innermost = [one for one in several if all(inner[:-1] != one for inner in several)]
+    if len(innermost) == 1:
+        return innermost[0]
+    for recording in chain(*innermost):
+        recording.has_lost = True
+    return ()
 
 
 class SearchRecording(Searches):
@@ -110,34 +109,28 @@ class SearchRecording(Searches):
     sequence of `Search`.
     """
 
-    _recording: CallRecording
-    _read: tuple[int | str, ...] | None
-    _made: tuple[Search, ...] | None
-
     def __init__(self, recording: CallRecording) -> None:
-        super().__init__(())
-        for name, value in {"_recording": recording, "_read": None, "_made": None}.items():
-            object.__setattr__(self, name, value)  # what it derives from is frozen
+        # What it derives from is frozen, and its `searches` are a property here.
+        for name in ("retrieved", "seconds", "error"):
+            object.__setattr__(self, name, None)
+        vars(self).update(_recording=recording, _read=None, _made=None)
 
     @property
     def searches(self) -> tuple[Search, ...]:
         """The searches so far, in steps; one that is under way did not end."""
-        searches = self._made
+        own = vars(self)
+        searches: tuple[Search, ...] | None = own["_made"]
         if searches is None:
-            is_final = not self._recording.is_open  # asked before, as it may end meanwhile
-            searches = searches_made(self._recording.calls)
-            object.__setattr__(self, "_made", searches if is_final else None)
-        if self._read is None or not searches:
+            is_final = not own["_recording"].is_open  # asked before, as it may end meanwhile
+            searches = searches_made(own["_recording"].calls)
+            own["_made"] = searches if is_final else None
+        if own["_read"] is None or not searches:
             return searches
-        return (*searches[:-1], replace(searches[-1], read=self._read))
-
-    @searches.setter
-    def searches(self, value: object) -> None:
-        """Has no effect: what was recorded is known."""
+        return (*searches[:-1], replace(searches[-1], read=own["_read"]))
 
     def hand_on(self, documents: Sequence[object]) -> None:
         """Say what was handed on in the end, in that order (`Searches.retrieved`)."""
-        object.__setattr__(self, "retrieved", _documents(documents))
+        object.__setattr__(self, "retrieved", _documents(documents))  # it is frozen otherwise
 
     def read(self, documents: Sequence[object]) -> None:
         """Say what of all that came was cited or passed on, in that order: documents, or ids.
@@ -152,7 +145,7 @@ class SearchRecording(Searches):
         docs = [Doc(doc) if isinstance(doc, str) else _documents([doc])[0] for doc in documents]
         if any(doc.id is None for doc in docs):
             raise DataError("what was read is told by its id", field="read", remedy="give it one")
-        object.__setattr__(self, "_read", tuple(str(doc.id) for doc in docs))
+        vars(self)["_read"] = tuple(str(doc.id) for doc in docs)
 
     @contextmanager
     def side_by_side(self) -> Iterator[None]:
@@ -169,15 +162,8 @@ class SearchRecording(Searches):
     def __iter__(self) -> Iterator[Search]:
         return iter(self.searches)
 
-    @overload
-    def __getitem__(self, place: int) -> Search: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Search, ...]: ...
-    def __getitem__(self, place: int | slice) -> Search | tuple[Search, ...]:
+    def __getitem__(self, place: Any) -> Any:
         return self.searches[place]
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} searches>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy is what was searched so far; it hears of no more."""
@@ -273,19 +259,8 @@ def searched(
         1
     """
     if function is None:
-        return functools.partial(
-            _searched, tool=tool, query=query, documents=documents, tokens=tokens
-        )
-    return _searched(function, tool, query, documents, tokens)
-
-
-def _searched(
-    function: Callable[..., Any],
-    tool: str | None,
-    query: str | None,
-    documents: _Reader | None,
-    tokens: _Reader | None,
-) -> Callable[..., Any]:
+        options = {"tool": tool, "query": query, "documents": documents, "tokens": tokens}
+        return functools.partial(searched, **options)
     name = tool or str(getattr(function, "__name__", type(function).__name__))
     if not callable(function) or hasattr(function, "invoke"):
         raise UsageError(
@@ -297,62 +272,57 @@ def _searched(
     words = _words_from(function, name, query)
 
     def heard(answer: Any) -> dict[str, Any]:
-        def read_documents() -> tuple[Doc, ...] | None:
-            return _known_documents(answer if documents is None else documents(answer))
+        result: dict[str, Any] = {}
+        with _unless_broken(name, "documents"):
+            docs = answer if documents is None else documents(answer)
+            result["documents"] = _known_documents(docs)
+        with _unless_broken(name, "tokens"):
+            result["tokens"] = None if tokens is None else _known_tokens(tokens(answer))
+        return result
 
-        def read_tokens() -> int | None:
-            return None if tokens is None else _known_tokens(tokens(answer))
-
-        return {
-            "documents": _unless_broken(read_documents, name, "documents"),
-            "tokens": _unless_broken(read_tokens, name, "tokens"),
-        }
-
-    if any(map(inspect.iscoroutinefunction, _bodies(function))):
+    # Where the code of a function, a static method or an object that is called may stand.
+    bodies = (function, getattr(function, "__func__", None), type(function).__call__)
+    if any(map(inspect.iscoroutinefunction, bodies)):
 
         @functools.wraps(function)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
-            with _call(name, words, args, kwargs) as result:
-                answer = await function(*args, **kwargs)
-                if result is not None:
-                    result.update(heard(answer))
-                return answer
+            with _call(name, heard, words, args, kwargs) as answered:
+                return answered(await function(*args, **kwargs))
 
         return awaited
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        with _call(name, words, args, kwargs) as result:
-            answer = function(*args, **kwargs)
-            if result is not None:
-                result.update(heard(answer))
-            return answer
+        with _call(name, heard, words, args, kwargs) as answered:
+            return answered(function(*args, **kwargs))
 
     return call
 
 
-def _bodies(function: Any) -> tuple[Any, ...]:
-    """Where the code of a function, a static method or an object that is called may stand."""
-    return function, getattr(function, "__func__", None), type(function).__call__
-
-
 @contextmanager
 def _call(
-    name: str, words: Callable[..., str | None], args: Any, kwargs: Any
-) -> Iterator[dict[str, Any] | None]:
-    """A call, to whose end what is known of it can be added; None where nobody records."""
-    recordings = _recordings()
+    name: str,
+    heard: Callable[[Any], dict[str, Any]],
+    words: Callable[[Any, Any], str | None],
+    args: Any,
+    kwargs: Any,
+) -> Iterator[Callable[[Any], Any]]:
+    """A call, with what hands its answer on and remembers what is heard of it."""
+    recordings, key, result = _recordings(), object(), dict[str, Any]()
     if not recordings:
-        yield None
+        yield lambda answer: answer
         return
-    key, result = object(), dict[str, Any]()
-    parents = (_CALL.get(), *_langchain_runs())
-    query = words(args, kwargs)
+
+    def answered(answer: Any) -> Any:
+        result.update(heard(answer))
+        return answer
+
+    parents, query = (_CALL.get(), *_langchain_runs()), words(args, kwargs)
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
     token = _CALL.set(key)
     try:
-        yield result
+        yield answered
     except BaseException as error:
         result = {"error": reason_of(error)}
         raise
@@ -360,18 +330,6 @@ def _call(
         _CALL.reset(token)
         for recording in recordings:
             recording.end(key, **result)
-
-
-def _recordings() -> tuple[CallRecording, ...]:
-    """Those that hear of a call that is made here.
-
-    A task that was made for one question may serve the next: where all that it knows are over, it
-    knows as little as a thread without variables.
-    """
-    recordings = _RECORDINGS.get()
-    if any(recording.is_open or recording.is_lasting for recording in recordings):
-        return recordings
-    return _OPEN.recordings()
 
 
 def _langchain_runs() -> tuple[Hashable, ...]:
@@ -393,21 +351,18 @@ def _words_from(
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some C functions have none
-        signature = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
+        signature = inspect.signature(lambda *args: args)
     if query is not None and query not in signature.parameters:
         raise UsageError(f"{name} has no parameter {query!r}", field="query")
 
     def words(args: Any, kwargs: Any) -> str | None:
-        try:
+        # Arguments that do not fit, as the call will say, or cannot be printed: it works as ever.
+        with suppress(Exception):
             arguments = signature.bind(*args, **kwargs).arguments
-        except TypeError:  # as the call itself will say
-            return None
-        if query is not None:
-            arguments = {"query": arguments.get(query)}
-        try:
+            if query is not None:
+                arguments = {"query": arguments.get(query)}
             return words_of({key: value for key, value in arguments.items() if _is_plain(value)})
-        except Exception:  # an argument cannot be printed; the function is to work all the same
-            return None
+        return None
 
     return words
 
@@ -444,10 +399,11 @@ def _known_tokens(count: Any) -> int | None:
     return int(count)
 
 
-def _unless_broken(read: Callable[[], Any], name: str, field: str) -> Any:
-    """What is read of an answer; None, with a warning, where that fails: the function did not."""
+@contextmanager
+def _unless_broken(name: str, field: str) -> Iterator[None]:
+    """Around what reads an answer: where that fails it is warned of, as the function did not."""
     try:
-        return read()
+        yield
     except Exception as error:
         warn(
             phrase(
@@ -458,7 +414,6 @@ def _unless_broken(read: Callable[[], Any], name: str, field: str) -> Any:
             ),
             SearchWarning,
         )
-        return None
 
 
 def _documents(answer: Any) -> tuple[Doc, ...]:

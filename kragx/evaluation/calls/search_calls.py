@@ -1,15 +1,15 @@
-"""From calls to searches: the outermost calls of tools and retrievers, in steps."""
+"""From calls to searches, the outermost calls of tools and retrievers, and to stages within."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile, zip_longest
 from math import inf
 
 from kragx.data import Doc, Stage, last_stages
 from kragx.data.searches import Search, in_steps
-from kragx.evaluation.calls.call import Call
-from kragx.evaluation.calls.stages import stages_of
+from kragx.evaluation.calls.call import Call, Objects
 
 
 def searches_made(calls: Sequence[Call], root: Call | None = None) -> tuple[Search, ...]:
@@ -121,18 +121,20 @@ def steps_of(calls: Sequence[Call]) -> list[int]:
     behind was tried again: that is no step of its own.
     """
     numbers: dict[Call, int] = {}
-    failed: dict[tuple[str, str], int] = {}  # the step in which a call failed, if nothing followed
+    last: dict[tuple[str, str], Call] = {}  # the last call in some words
     step = 0
     for group in _side_by_side(calls):
-        again = [call for call in group if step and failed.get(_lane(call)) == step]
-        numbers |= dict.fromkeys(again, step)
-        if len(again) < len(group):
-            step += 1
+        again = {
+            call
+            for call in group
+            if (before := last.get(_lane(call))) is not None
+            and before.error is not None
+            and numbers[before] == step
+        }
+        step += len(again) < len(group)
         for call in group:
-            numbers.setdefault(call, step)
-            failed.pop(_lane(call), None)
-            if call.error is not None:
-                failed[_lane(call)] = numbers[call]
+            numbers[call] = step - (call in again and len(again) < len(group))
+            last[_lane(call)] = call
     return [numbers[call] for call in calls]
 
 
@@ -156,3 +158,64 @@ def _side_by_side(calls: Iterable[Call]) -> Iterator[list[Call]]:
         end = max(end, *(call.ended if call.ended < inf else call.started for call in together))
     if group:
         yield sorted(group, key=lambda call: call.started)
+
+
+# -- stages ---------------------------------------------------------------------------------------
+
+
+def stages_of(calls: Sequence[Call]) -> tuple[Stage, ...]:
+    """The stages of some calls, in the order in which they ended.
+
+    Args:
+        calls: in the order in which they began.
+    """
+    steps = [call for call in calls if call.is_stage]
+    names = _names(steps)
+    earlier: list[Call] = []
+    used: set[Call] = set()
+    stages = []
+    for step in sorted(steps, key=lambda step: step.ended):
+        sources = _sources(step, earlier, used)
+        used.update(sources)
+        earlier.append(step)
+        inputs = tuple(names[source] for source in sources)
+        documents = step.documents or ()
+        stages.append(Stage(names[step], inputs, documents, step.seconds, step.error))
+    return tuple(stages)
+
+
+def _sources(step: Call, earlier: Sequence[Call], used: set[Call]) -> list[Call]:
+    """The stages whose documents a step got, or that are at work within it."""
+    within = [stage for stage in earlier if stage not in used and step in stage.around]
+    if within or not step.given:
+        return within
+    before = [stage for stage in earlier if stage.ended <= step.started]
+    sources: dict[Call, None] = {}
+    for docs in map(_ids, step.given):
+        equal = [stage for stage in before if _ids(stage.returned) == docs][-1:]
+        if not equal:  # made of several, or cut by a step that is none of LangChain's
+            shared = [stage for stage in before if not {*docs}.isdisjoint(_ids(stage.returned))]
+            equal = [stage for stage in shared if stage not in used] or shared[-1:]
+        sources |= dict.fromkeys(equal)
+    return list(sources) or [stage for stage in before if stage not in used]
+
+
+def _ids(objects: Objects | None) -> list[int]:
+    return [*map(id, objects or ())]
+
+
+def _names(steps: Sequence[Call]) -> dict[Call, str]:
+    """A name for each: its own, below the keys under which it stands; numbered if it repeats.
+
+    Keys are what the user calls a branch; a step that stands under one itself is called so.
+    """
+    counts: Counter[str] = Counter()
+    names = {}
+    for step in steps:
+        # LangChain hands tags on to what is within.
+        keys = dict.fromkeys(reversed([above.key for above in step.around if above.key]))
+        last = step.name if step.key is None or step.key in keys else step.key
+        name = "/".join([*keys, last])
+        counts[name] += 1
+        names[step] = name if counts[name] == 1 else f"{name} {counts[name]}"
+    return names

@@ -55,6 +55,12 @@ def words_of(arguments: object) -> str | None:
     return compact(arguments) if words is None else words
 
 
+def plain(record: object) -> Any:
+    """An object of a client's as a mapping; whatever else as it is."""
+    dump = getattr(record, "model_dump", None)
+    return dump(by_alias=True) if callable(dump) else record
+
+
 def compact(value: object) -> str:
     """A value as JSON with its keys in order; of what is none the form that Python has for it."""
     try:

@@ -46,10 +46,8 @@ def steps_of(path: str) -> list[Step]:
                 f"{path!r}: {rest[:30]!r} is no part of a path",
                 remedy="a path has .name, ['a name'], [0] and [*], as $.hits.hits[*]",
             )
-        kind = match.lastgroup or ""
-        steps.append(
-            None if kind == "all" else int(match[kind]) if kind == "index" else match[kind]
-        )
+        name, index, _, quoted, every = match.groups()
+        steps.append(None if every else int(index) if index else name or quoted)
         rest = rest[match.end() :]
     return steps
 
@@ -87,27 +85,23 @@ def _step(parent: str, value: Any, step: Step) -> Iterator[tuple[str, Any]]:
         case str(), _ if not isinstance(value, _OF_JSON) and hasattr(value, step):
             yield f"{parent}.{step}".lstrip("."), getattr(value, step)
         case _:
-            problem = f"no entry [{step}]" if isinstance(value, (list, tuple)) else "no list"
-            if isinstance(step, str):
-                problem = f"no field {step!r}"
-            place = parent or "the answer"
-            raise DataError(f"{problem} in {place}, which is {described(value)}")
+            is_list = isinstance(value, (list, tuple))
+            missing = f"field {step!r}" if isinstance(step, str) else f"entry [{step}]"
+            missing = missing if is_list or isinstance(step, str) else "list"
+            raise DataError(
+                f"no {missing} in {parent or 'the answer'}, which is {described(value)}"
+            )
 
 
 def described(value: Any) -> str:
     """What a value of JSON is, for an error: its fields, how long it is, or itself."""
-    match value:
-        case dict() if not value:
-            return "an object without fields"
-        case dict():
-            names = [repr(name) for name in value]
-            rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            return f"an object with {', '.join(names[:_SHOWN])}{rest}"
-        case list():
-            return f"a list of {len(value)}"
-        case None:
-            return "null"
-    return shorten(value)
+    if isinstance(value, dict):
+        names = ", ".join(map(repr, [*value][:_SHOWN]))
+        rest = f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else ""
+        return f"an object with {names}{rest}" if value else "an object without fields"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return "null" if value is None else shorten(value)
 
 
 def valid_path(value: Any) -> Any:
@@ -181,14 +175,13 @@ class AnswerPaths:
 
     def _fields(self, value: Any, rank: int) -> dict[str, Any]:
         """A document as kragx reads it."""
-        label = f"document {rank}"
-        places = {"text": self.text, "id": self.id, "score": self.score, "metadata": self.metadata}
+        label, paths = f"document {rank}", self.paths
         doc = {
-            name: _field(path, value, label) for name, path in places.items() if path is not None
+            name: _field(path, value, label) for name, path in paths.items() if name != "documents"
         }
         for name in ("text", "id"):
             if name in doc and doc[name] is None:
-                raise DataError(f"{places[name]!r} of {label} is null, and is to be its {name}")
+                raise DataError(f"{paths[name]!r} of {label} is null, and is to be its {name}")
         return doc
 
 

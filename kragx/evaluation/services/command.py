@@ -14,14 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 from weakref import finalize
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, KragxError, RetrieverError, UsageError, inside, shorten
 from kragx.evaluation.answers import Mended
-from kragx.plugins import check_options, optional, some_seconds
+from kragx.plugins import check_options, fitting, optional, some_seconds
 from kragx.secrets import Secrets
 
 MOST_BYTES = 32 << 20
@@ -44,10 +44,12 @@ def _command(value: Any) -> Any:
     return tuple(value)
 
 
-def _environment(value: Any) -> Any:
-    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
-        raise UsageError(f"a mapping of names to texts is expected, not {shorten(value)}")
-    return dict(value)
+_ENVIRONMENT = fitting(
+    lambda value: (
+        isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+    ),
+    "a mapping of names to texts is expected, not {!r}",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class CommandRetriever:
 
     command: Annotated[Sequence[str], _command]
     cwd: str | Path | None = None
-    env: Annotated[Mapping[str, str] | None, optional(_environment)] = field(
+    env: Annotated[Mapping[str, str] | None, optional(_ENVIRONMENT)] = field(
         default=None, repr=False
     )
     timeout: Annotated[float, some_seconds] = 300.0
@@ -166,7 +168,7 @@ class _Process:
         self._lock = threading.Lock()
         self._last_lines: deque[str] = deque(maxlen=_LINES)
         self._to_write: SimpleQueue[bytes | None] = SimpleQueue()
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         try:
             # A group of its own: what it starts itself ends with it.
             self._popen = subprocess.Popen(  # type: ignore[call-overload]
@@ -175,12 +177,8 @@ class _Process:
         except OSError as error:
             raise RetrieverError(f"{self._shown} cannot be started: {error.strerror}") from error
         self._threads = [
-            threading.Thread(target=work, args=(pipe,), daemon=True)
-            for work, pipe in (
-                (self._hear, self._popen.stderr),
-                (self._read, self._popen.stdout),
-                (self._write, self._popen.stdin),
-            )
+            threading.Thread(target=work, daemon=True)
+            for work in (self._hear, self._read, self._write)
         ]
         for thread in self._threads:
             thread.start()
@@ -225,23 +223,23 @@ class _Process:
             else:
                 self._popen.terminate()
 
-    def _write(self, pipe: IO[bytes]) -> None:
+    def _write(self) -> None:
         """In a thread of its own: a program that reads nothing blocks nobody who waits."""
-        with suppress(OSError, ValueError), pipe:  # it has died; who reads will see
+        with suppress(OSError, ValueError), self._popen.stdin as pipe:  # who reads sees its death
             while (line := self._to_write.get()) is not None:
                 pipe.write(line)
                 pipe.flush()
 
-    def _hear(self, pipe: IO[bytes]) -> None:
-        with suppress(OSError, ValueError), pipe:
+    def _hear(self) -> None:
+        with suppress(OSError, ValueError), self._popen.stderr as pipe:
             while line := pipe.readline(_LONGEST):
                 if text := line.decode("utf-8", "replace").strip():
                     self._last_lines.append(text)
 
-    def _read(self, pipe: IO[bytes]) -> None:
+    def _read(self) -> None:
         """Hand each answer to whoever waits for it, until there are no more."""
         death = ""
-        with suppress(OSError, ValueError), pipe:
+        with suppress(OSError, ValueError), self._popen.stdout as pipe:
             # One byte more than a line may have, so that a longer one is known without being read
             # whole.
             while not death and (line := pipe.readline(MOST_BYTES + 1)):
@@ -260,23 +258,18 @@ class _Process:
         """Why there are no more answers."""
         try:
             code = self._popen.wait(GRACE)
+            ending = f"ended with exit code {code}"
+            ending += ", though it must go on until its input ends" if code == 0 else ""
+            with suppress(ValueError):  # a signal's number is negative there
+                ending = f"was ended by {signal.Signals(-code).name}"
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGTERM)
             ending = "closed its output"
-        else:
-            ending = f"ended with exit code {code}"
-            # So `Popen` has it where a signal ended the program.
-            if code < 0:
-                with suppress(ValueError):
-                    ending = f"was ended by {signal.Signals(-code).name}"
-            elif code == 0:
-                ending += ", though it must go on until its input ends"
         # What it wrote last to standard error may not have been read yet.
         self._threads[0].join(GRACE)
-        lines = "\n  ".join(self._last_lines)
-        return f"{self._shown} {ending}" + (
-            f"; its last words on standard error:\n  {lines}" if lines else ""
-        )
+        if lines := "\n  ".join(self._last_lines):
+            ending += f"; its last words on standard error:\n  {lines}"
+        return f"{self._shown} {ending}"
 
     def _fail(self, error: Exception) -> None:
         for answer in [*self._pending.values()]:
@@ -311,11 +304,10 @@ class _Process:
 
     def _documents(self, text: str) -> list[Doc]:
         with inside(path=self._shown):
-            record = foreign_json(text, strict=True)
+            record, mender = foreign_json(text, strict=True), Mender()
             if record.get("error") is not None:
                 raise RetrieverError(str(record["error"]))
-            documents, mender = record.get("documents"), Mender()
-            if isinstance(documents, list):
+            if isinstance(documents := record.get("documents"), list):
                 docs = as_docs(documents, mender, "documents", strings=False)
                 return Mended(docs, mender.surrogates)
         answer = {name: value for name, value in record.items() if name != "id"}

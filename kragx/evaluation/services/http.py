@@ -12,14 +12,23 @@ from weakref import WeakKeyDictionary
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import DataError, RetrieverError, UsageError, shorten
+from kragx.errors import DataError, RetrieverError, UsageError
 from kragx.evaluation.answers import Mended
 from kragx.evaluation.services.answer_path import AnswerPaths, valid_path, valid_paths
 from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
 from kragx.judging.limits import wait_before
 from kragx.loop import run_on_loop, run_sync
-from kragx.plugins import check_options, is_text, one_of, optional, some_seconds, variables, whole
+from kragx.plugins import (
+    check_options,
+    fitting,
+    is_text,
+    one_of,
+    optional,
+    some_seconds,
+    variables,
+    whole,
+)
 from kragx.secrets import Secrets, secrets_in
 
 if TYPE_CHECKING:
@@ -48,10 +57,10 @@ def _address(value: Any) -> Any:
     return value
 
 
-def _texts(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise UsageError(f"a mapping of names to values is expected, not {shorten(value)}")
-    return dict(value)
+_TEXTS = fitting(
+    lambda value: isinstance(value, Mapping),
+    "a mapping of names to values is expected, not {!r}",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +110,8 @@ class HttpRetriever:
         Literal["GET", "POST", "PUT"] | None, optional(one_of("GET", "POST", "PUT"))
     ] = None
     json: Any = None
-    params: Annotated[Mapping[str, Any] | None, optional(_texts)] = field(default=None)
-    headers: Annotated[Mapping[str, str] | None, optional(_texts)] = field(default=None)
+    params: Annotated[Mapping[str, Any] | None, optional(_TEXTS)] = field(default=None)
+    headers: Annotated[Mapping[str, str] | None, optional(_TEXTS)] = field(default=None)
     documents: Annotated[str, valid_path] = "$"
     text: Annotated[str | None, optional(valid_path)] = None
     id: Annotated[str | None, optional(valid_path)] = None
@@ -167,20 +176,19 @@ class HttpRetriever:
             RetrieverError: the server cannot be reached in time, or refuses.
             DataError: it answers with something else than documents.
         """
-        return run_sync(lambda: self._ask_again(question, history))
+        return run_sync(lambda: self._documents(question, history))
 
     async def ainvoke(
         self, question: str, config: object = None, *, history: Sequence[Mapping[str, str]] = ()
     ) -> list[Doc]:
         """`invoke` for asynchronous code."""
         # Connections belong to the event loop in which they were opened: this one stays.
-        return await run_on_loop(lambda: self._ask_again(question, history))
+        return await run_on_loop(lambda: self._documents(question, history))
 
-    async def _ask_again(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
+    async def _documents(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
         """The documents, asked for again where the server is busy or the connection breaks."""
         with self._secrets.guarding():
-            retries = 0 if self._is_down.is_set() else self.retries
-            attempt = 0
+            retries, attempt = 0 if self._is_down.is_set() else self.retries, 0
             while True:
                 attempt += 1
                 try:
@@ -189,13 +197,10 @@ class HttpRetriever:
                     if attempt > retries:
                         self._is_down.set()
                         raise busy.failure from busy.__cause__
-                    if busy.wait > LONGEST_WAIT:
-                        problem = f"{busy.status}, and to come back in {busy.wait:.0f} s"
-                        raise self._failed(problem) from None
                     await asyncio.sleep(wait_before(attempt, busy.wait))
                 else:
                     self._is_down.clear()
-                    return self._documents(response)
+                    return self._read(response)
 
     async def _response(
         self, question: str, history: Sequence[Mapping[str, str]]
@@ -207,12 +212,12 @@ class HttpRetriever:
         """
         import httpx
 
+        client = self._client()
         try:
             url = httpx.URL(self.url.replace(QUERY, quote(question, safe="")))
-            params = _filled(self.params or {}, question)
-            request = self._client().build_request(
+            request = client.build_request(
                 self._method,
-                url.copy_merge_params(params) if params else url,
+                url.copy_merge_params(_filled(self.params, question)) if self.params else url,
                 headers={name: str(value) for name, value in (self.headers or {}).items()},
                 json=_filled(self.json, question, list(history)),
             )
@@ -220,7 +225,7 @@ class HttpRetriever:
             raise self._failed(f"the request cannot be made: {error}") from None
         try:
             async with asyncio.timeout(self.timeout):
-                response: httpx.Response = await self._client().send(request)
+                response: httpx.Response = await client.send(request)
         except (TimeoutError, httpx.TimeoutException):
             raise self._failed(f"no whole answer within {self.timeout:g} s") from None
         except UnreadableError as error:
@@ -232,7 +237,10 @@ class HttpRetriever:
             raise self._failed(f"the request cannot be sent: {error}") from None
         if response.status_code == 429 or response.status_code >= 500:
             wait = retry_after(response.headers) or 0.0
-            raise _BusyError(self._refused(response), wait, _status(response))
+            if wait > LONGEST_WAIT:
+                problem = f"{_status(response)}, and to come back in {wait:.0f} s"
+                raise self._failed(problem)
+            raise _BusyError(self._refused(response), wait)
         return response
 
     def _client(self) -> Any:
@@ -260,40 +268,33 @@ class HttpRetriever:
         return RetrieverError(f"{self._request}: {problem}")
 
     def _refused(self, response: "httpx.Response") -> RetrieverError:
-        return RetrieverError(
-            f"{self._request} answered {_status(response)}{_quoted(response.text)}"
-        )
+        what = f"{_status(response)}{_quoted(response.text)}"
+        return RetrieverError(f"{self._request} answered {what}")
 
-    def _documents(self, response: "httpx.Response") -> list[Doc]:
+    def _read(self, response: "httpx.Response") -> list[Doc]:
         """The documents in an answer."""
-        status, body = response.status_code, response.text
-        if 300 <= status < 400:
-            location = response.headers.get("location", "nowhere")
+        if response.is_redirect:
             raise RetrieverError(
-                f"{self._request} answered {_status(response)}, to {location[:_QUOTED]}",
+                f"{self._request} answered {_status(response)}, to "
+                f"{response.headers['location'][:_QUOTED]}",
                 remedy="write that address, if it is the right one: no redirect is followed",
             )
         if not response.is_success:
             raise self._refused(response)
-        try:
-            return self._read(foreign_json(body, strict=True))
-        except JSONDecodeError:
-            kind = response.headers.get("content-type", "of no type")
-            problem = f"{self._request} answered {status} with no JSON ({kind}){_quoted(body)}"
-            raise DataError(problem) from None
-        except ValueError as error:  # a DataError is one
-            problem = f"{self._request} answered {status}, but: {error}{_quoted(body)}"
-            raise DataError(problem) from None
-
-    def _read(self, answer: Any) -> list[Doc]:
         paths = AnswerPaths(self.documents, self.text, self.id, self.score, self.metadata)
-        hits, mender = paths.hits(answer), Mender()
+        mender, remedy = Mender(), ""
         try:
+            hits = paths.hits(foreign_json(response.text, strict=True))
+            remedy = "say where its text and id are, as text: _source.body, id: _id"
             return Mended(as_docs(hits, mender, "documents"), mender.surrogates)
-        except DataError as error:
-            if paths.are_plain:
-                error.remedy = "say where its text and id are, as text: _source.body, id: _id"
-            raise
+        except ValueError as error:  # a DataError is one
+            if paths.are_plain and remedy:
+                error.remedy = remedy  # type: ignore[attr-defined]  # it is a DataError here
+            problem = f", but: {error}"
+            if isinstance(error, JSONDecodeError):
+                problem = f" with no JSON ({response.headers.get('content-type', 'of no type')})"
+            answered = f"{self._request} answered {response.status_code}"
+            raise DataError(f"{answered}{problem}{_quoted(response.text)}") from None
 
 
 @dataclass(eq=False)
@@ -303,12 +304,10 @@ class _BusyError(Exception):
     Attributes:
         failure: what the question fails with, if none comes later.
         wait: seconds that the server asks for.
-        status: what it says.
     """
 
     failure: RetrieverError
     wait: float = 0.0
-    status: str = ""
 
 
 def _filled(value: Any, query: str, history: Any = HISTORY) -> Any:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from kragx.adapters import langfuse, langsmith
-from kragx.adapters.opentelemetry.logged import logged_spans
+from kragx.adapters.opentelemetry.span import logged_spans
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
