@@ -23,19 +23,20 @@ def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:
         DataError: it is none of these; the error quotes it.
     """
     entries: Any = answer_list(answer)
-    if entries is None:
-        entries = answer
-        if isinstance(answer, Mapping):
-            if _are_scores(answer):
-                return rank_by_score([_scored(*entry, mender) for entry in answer.items()])
-            entries = _only_list(answer)
+    if entries is None and isinstance(answer, Mapping):
+        if _are_scores(answer):
+            scores = ((needed_id(key, mender), key, score) for key, score in answer.items())
+            return rank_by_score(
+                [
+                    Doc(doc_id, score=clean_score(score, f"the score of {key!r}"))
+                    for doc_id, key, score in scores
+                ]
+            )
+        entries = _only_list(answer)
+    entries = answer if entries is None else entries
     if not _is_list(entries):
         raise _no_list(answer, "a list of documents is expected")
     return as_docs(entries, mender, place)
-
-
-def _scored(key: object, score: object, mender: Mender) -> Doc:
-    return Doc(needed_id(key, mender), score=clean_score(score, f"the score of {key!r}"))
 
 
 def rank_by_score(docs: Sequence[Doc]) -> tuple[Doc, ...]:

@@ -84,24 +84,24 @@ DOCUMENTS = (
     DocumentShape(("id", "score", "values"), stored="metadata"),
 )
 
-_LISTS = ("points", "objects", "body.hits.hits", "hits.hits", "matches", "result.hits")
-"""Where answers of Qdrant, Weaviate, Elasticsearch and Pinecone have their documents."""
+_STORED = tuple(shape for shape in DOCUMENTS if shape.stored)
+
+_LISTS = (
+    *("points", "objects", "body.hits.hits", "hits.hits", "matches", "result.hits"),
+    "source_nodes",
+)
+"""Where answers of Qdrant, Weaviate, Elasticsearch, Pinecone and LlamaIndex have documents."""
 
 _ABSENT = object()
 
 
-def at(value: Any, path: str) -> Any:
-    """What stands at names separated by dots, keys or attributes; None where nothing does."""
-    place = _at(value, path) if path else None
-    return None if place is _ABSENT else place
-
-
-def _at(value: Any, path: str) -> Any:
+def at(value: Any, path: str, absent: Any = None) -> Any:
+    """What stands at names separated by dots, keys or attributes; `absent` where nothing does."""
     for name in path.split("."):
         if isinstance(value, Mapping):
-            value = value.get(name, _ABSENT)
+            value = value.get(name, absent)
         else:
-            value = getattr(value, name, _ABSENT)
+            value = getattr(value, name, absent)
     return value
 
 
@@ -110,10 +110,10 @@ def foreign_fields(value: object) -> dict[str, Any] | None:
 
     A mapping is one where it is a database's; any other has these fields by their own names.
     """
-    is_mapping = isinstance(value, Mapping)
-    for shape in DOCUMENTS:
-        is_meant = shape.stored or not is_mapping
-        if is_meant and all(_at(value, mark) is not _ABSENT for mark in shape.marks):
+    if type(value) in (str, list):
+        return None
+    for shape in DOCUMENTS if not isinstance(value, Mapping) else _STORED:
+        if _ABSENT not in [at(value, mark, _ABSENT) for mark in shape.marks]:
             return shape.fields(value)
     return None
 
@@ -124,14 +124,14 @@ def answer_list(answer: object) -> Sequence[Any] | None:
     Raises:
         DataError: it answers several questions.
     """
+    if isinstance(answer, (str, list, tuple)):
+        return None
     if (lists := chroma_lists(answer)) is not None:
         if len(lists) != 1:
             raise DataError(f"an answer to {len(lists)} questions; one is expected for each")
         return lists[0]
-    for path in (*_LISTS, "source_nodes"):  # the latter of LlamaIndex
-        if isinstance(entries := at(answer, path), (list, tuple)):
-            return entries
-    return None
+    lists_at = (at(answer, path) for path in _LISTS)
+    return next((entries for entries in lists_at if isinstance(entries, (list, tuple))), None)
 
 
 def chroma_lists(answer: object) -> list[list[dict[str, Any]]] | None:

@@ -16,8 +16,7 @@ from kragx.data.formats.format import STANDS_FOR
 from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
-from kragx.data.objects import gold_of, results_of, shape_of
-from kragx.data.objects.shape import BOTH
+from kragx.data.objects import BOTH, gold_of, results_of, shape_of
 from kragx.data.problems import DataWarning
 from kragx.data.released import release_of
 from kragx.data.runs import Retrieved, Run

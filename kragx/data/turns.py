@@ -52,15 +52,15 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
             raise DataError(f"must be a text, or have role and content, not {shorten(value)}")
         if unknown := value.keys() - _FIELDS.keys():
             raise unknown_field(str(min(unknown)), _FIELDS)
-        role = value.get("role")
+        role, content = value.get("role"), value.get("content")
         if not isinstance(role, str) or not role.strip():
             raise DataError(
                 f"must say who spoke (user, assistant), not {shorten(role)}", field="role"
             )
-        if value.get("content") is None:
+        if content is None:
             raise DataError("missing; it is what was said", field="content")
         with inside("content"):
-            return Turn(_ROLES.get(role, role), _turn_text(value["content"], mender))
+            return Turn(_ROLES.get(role, role), _turn_text(content, mender))
 
     return clean_each(values, turn)
 

@@ -43,45 +43,36 @@ class Loader(yaml.SafeLoader):
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
             kind = node.tag.rpartition(":")[2]
             problem = f"{shorten(node.value)} is no {kind} ({error}); a text needs quotes"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
-
-    def construct_scalar(self, node: Any) -> Any:
-        """A text; an error where it holds NUL, which neither files nor databases take."""
-        if isinstance(node, yaml.ScalarNode) and "\0" in node.value:
-            problem = f"{shorten(node.value)} holds the character NUL; remove it"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        return super().construct_scalar(node)
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse keys that stand twice."""
-        # Called before merge keys (<<) bring in keys that a mapping may well override.
-        keys: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in keys:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} stands twice", key.start_mark
-                    )
-                keys.add(key.value)
-        super().flatten_mapping(node)
+            raise _refused(problem, node) from None
 
 
 def _count_parts(node: yaml.Node, counts: dict[yaml.Node, int]) -> int:
     """How many values a node stands for, itself included.
 
     Raises:
-        yaml.YAMLError: it stands within itself, or for more than `MOST_PARTS`.
+        yaml.YAMLError: it stands within itself, or for more than `MOST_PARTS`; a key of it stands
+            twice; or it holds NUL, which neither files nor databases take.
     """
     if node not in counts:
         counts[node] = MOST_PARTS + 1  # until it is known: what stands within itself has no end
+        if isinstance(node, yaml.ScalarNode) and "\0" in node.value:
+            raise _refused(f"{shorten(node.value)} holds the character NUL; remove it", node)
+        keys: set[str] = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in keys:
+                    raise _refused(f"the key {key.value!r} stands twice", key)
+                keys.add(key.value)
         parts = node.value if isinstance(node, yaml.CollectionNode) else ()
         nodes = chain.from_iterable(parts) if isinstance(node, yaml.MappingNode) else parts
         counts[node] = 1 + sum(_count_parts(part, counts) for part in nodes)
     if counts[node] > MOST_PARTS:
-        raise yaml.composer.ComposerError(
-            None, None, f"more than {MOST_PARTS} values, with what aliases repeat", node.start_mark
-        )
+        raise _refused(f"more than {MOST_PARTS} values, with what aliases repeat", node)
     return counts[node]
+
+
+def _refused(problem: str, node: yaml.Node) -> yaml.YAMLError:
+    return yaml.MarkedYAMLError(None, None, problem, node.start_mark)
 
 
 def yaml_problem(error: yaml.YAMLError) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kragx.data import Doc, Gold, Query, Retrieved
-from kragx.data.formats.parquet_written import write_questions
+from kragx.data.formats.parquet import write_questions
 from tests.benchmarks.workloads import Writer
 
 CHUNKS = 20_000

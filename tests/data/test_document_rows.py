@@ -135,7 +135,10 @@ def test_questions_that_are_not_in_the_gold_set(write):
         ("query_id,score,text\nq1,.5,a\nq1,,b\n", ":3: score: missing"),
         ("query_id,rank,text\n,1,a\n", "query_id: missing; of which question is it?"),
         ("user,rank,text\nu,1,a\n", r"say which column holds what: --column query=\.\.\. "),
-        ("query_id,query,rank,text\nq1,a,1,x\nq1,b,2,y\n", ":3: query: 'b' here, and 'a' before"),
+        (
+            "query_id,query,rank,text\nq1,a,1,x\nq1,b,2,y\n",
+            ":3: query: 'b' here, and 'a' on line 2; a question has one query",
+        ),
         (
             "query_id,rank,score,text\nq1,1,.9,a\nq1,2,.8,b\nq2,1,.1,a\nq2,2,.5,b\n",
             ":5: score: 0.5 behind 0.1: ranks and scores disagree; say which of them counts, "

@@ -210,10 +210,6 @@ CSV: dict[str, tuple[bytes, str | None]] = {
         table(CELLS + ',"{""a"": 1, ""a"": 2}"', ",metadata"),
         "metadata: the key 'a' stands twice in one object; keep one",
     ),
-    "a key twice, as Python prints it": (
-        table(CELLS + ",\"{'a': 1, 'a': 2}\"", ",metadata"),
-        "metadata: the key 'a' stands twice in one object; keep one",
-    ),
     "a key in two columns": (
         table(CELLS + ',"{""a"": 1}",2', ",metadata,metadata.a"),
         "metadata.a: another column says otherwise of the metadata's 'a'; keep one",
@@ -375,11 +371,3 @@ def test_a_table_of_four_columns_is_no_qrels(here: Path) -> None:
         assert evaluate(path, match="id", metrics=["mrr@5"])["mrr@5"] == 1
     path.write_text("q1\t0\tc1\t1\n", encoding="utf-8")
     assert read_dataset(path)["q1"].gold[0].id == "c1"
-
-
-@pytest.mark.parametrize("grades", [None, [1], {"d1": "high"}, {"d1": True}])
-def test_rows_that_are_no_qrels(grades):
-    """Rows that are read as qrels are refused by the field that they lack."""
-    row = {"query_id": "q1", "query": "?", "gold": [{"id": "d1"}]}
-    with pytest.raises(DataError, match=r"grades: a mapping of document ids to grades is expected"):
-        read_dataset([row if grades is None else {**row, "grades": grades}], "qrels")

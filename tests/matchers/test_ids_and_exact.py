@@ -24,7 +24,7 @@ from kragx import (
     evaluate,
     matcher,
 )
-from kragx.data.formats.parquet_written import write_questions
+from kragx.data.formats.parquet import write_questions
 from kragx.matchers import MatchWarning
 
 from .support import decided, scored

@@ -12,7 +12,7 @@ from kragx.app.commands import options as opt
 from kragx.data import Query, Reading, Retrieved
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.formats.located import ENDING, is_address, is_parquet, shown
-from kragx.data.formats.parquet_written import write_questions
+from kragx.data.formats.parquet import write_questions
 from kragx.data.formats.records import question_record, rules_record
 from kragx.errors import UsageError
 from kragx.printing import phrase
@@ -78,7 +78,7 @@ def _beside(reading: Reading) -> dict[str, Any]:
         "forbids": reading.may_forbid is not False,
         "rules": reading.forbidden,
         "weighs": reading.may_weigh,
-        "searches": reading.may_search and _has_searches(reading),
+        "searches": reading.may_search is None or (reading.may_search and _has_searches(reading)),
     }
 
 

@@ -4,8 +4,14 @@ from collections.abc import Mapping
 
 from kragx.data.formats.format import Format
 from kragx.data.formats.gold import GOLD, GOLDSET
-from kragx.data.formats.other_tools import AUTORAG, DEEPEVAL, LLAMAINDEX, RAGAS, SCIENCE_QA
-from kragx.data.formats.passages import PASSAGES
+from kragx.data.formats.other_tools import (
+    AUTORAG,
+    DEEPEVAL,
+    LLAMAINDEX,
+    PASSAGES,
+    RAGAS,
+    SCIENCE_QA,
+)
 from kragx.data.formats.trec import QRELS
 
 FORMATS: Mapping[str, Format] = {

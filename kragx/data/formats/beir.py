@@ -1,6 +1,6 @@
 """BEIR's folders: ``corpus.jsonl``, ``queries.jsonl`` and a file of qrels for each split."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.errors import DataError, inside
 
 _DEFAULT = "test"
-_Check = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -46,24 +45,28 @@ class Beir:
             DataError: a file cannot be read, or a line of queries or corpus is broken.
         """
         problems.file = str(self.qrels)
-        judged = [(line, *row.values()) for line, row in qrels_records(self.qrels, problems)]
-        query_ids = {query_id for _, query_id, _ in judged}
-        queries = _some(self.queries, query_ids, _query)
-        ids = {name for *_, grades in judged for name in grades}
-        corpus = _some(_file(self.folder, "corpus"), ids)
-        for line, query_id, grades in judged:
+        judged = dict(qrels_records(self.qrels, problems))
+        queries = {}
+        query_ids = {record["query_id"] for record in judged.values()}
+        for line, query in _some(self.queries, query_ids):
+            with inside(path=f"{self.queries}:{line}"):  # of what it stands for, nothing impossible
+                clean_weight(query.get(WEIGHT))
+                clean_inclusion(query.get(INCLUSION))
+            queries[str(query["_id"])] = query
+        doc_ids = {item["id"] for record in judged.values() for item in record["gold"]}
+        corpus = {
+            str(doc["_id"]): document(doc) for _, doc in _some(corpus_of(self.folder), doc_ids)
+        }
+        for line, record in judged.items():
+            query_id = record["query_id"]
             if query_id not in queries:
                 message = f"{query_id!r} is not in {self.queries}"
                 problems.add(line, "query-id", message, query_id=query_id)
                 continue
             query = queries[query_id]
-            gold = [
-                {**_as_gold(corpus.get(name, {})), "id": name, "grade": grade}
-                for name, grade in grades.items()
-            ]
-            about = {"query": query.get("text"), "metadata": query.get("metadata")}
-            about |= {name: query[name] for name in (WEIGHT, INCLUSION) if name in query}
-            yield line, {"query_id": query_id, **about, "gold": gold}
+            about = {name: query[name] for name in ("metadata", WEIGHT, INCLUSION) if name in query}
+            gold = [_as_gold(corpus.get(item["id"], {})) | item for item in record["gold"]]
+            yield line, {"query_id": query_id, "query": query.get("text"), **about, "gold": gold}
 
 
 def beir_of(source: object) -> Beir | None:
@@ -75,25 +78,25 @@ def beir_of(source: object) -> Beir | None:
     if not isinstance(source, (str, Path)) or not str(source):
         return None
     path = Path(source)
-    try:
-        if path.parent.name == "qrels" and path.suffix == ".tsv" and is_beir(path.parent.parent):
-            return Beir(path.parent.parent, path)
-        if not path.is_dir() or not is_beir(path):
-            return None
-    except OSError:  # a text, too long for a file's name
+    if path.suffix == ".tsv" and path.parent.name == "qrels" and is_beir(path.parent.parent):
+        return Beir(path.parent.parent, path)
+    if not is_beir(path):
         return None
     splits = {file.stem: file for file in sorted((path / "qrels").glob("*.tsv"))}
     if _DEFAULT not in splits and len(splits) != 1:
-        names = ", ".join(str(split) for split in splits.values()) or "no .tsv file"
+        names = ", ".join(map(str, splits.values())) or "no .tsv file"
         problem = f"a BEIR folder without qrels/{_DEFAULT}.tsv; it has {names}"
         raise DataError(problem, path=str(path), remedy="name one of them" if splits else "")
     return Beir(path, splits.get(_DEFAULT) or next(iter(splits.values())))
 
 
 def is_beir(folder: Path) -> bool:
-    """Whether a folder has the files that BEIR's have."""
-    named = (_file(folder, name).is_file() for name in ("corpus", "queries"))
-    return (folder / "qrels").is_dir() and all(named)
+    """Whether a folder has the files that BEIR's have; a text, too long for a name, has none."""
+    try:
+        has_qrels = (folder / "qrels").is_dir()
+        return has_qrels and all(_file(folder, name).is_file() for name in ("corpus", "queries"))
+    except OSError:
+        return False
 
 
 def corpus_of(folder: Path) -> Path:
@@ -109,21 +112,15 @@ def document(record: Any) -> Any:
     if not isinstance(record, Mapping) or "_id" not in record or "id" in record:
         return record
     title, metadata = record.get("title"), record.get("metadata")
-    return {
-        "id": record["_id"],
-        "text": record.get("text") or title,
-        "metadata": {
-            **(metadata if isinstance(metadata, Mapping) else {}),
-            **({"title": title} if title else {}),
-        },
-    }
+    known = metadata if isinstance(metadata, Mapping) else {}
+    about = {**known, **({"title": title} if title else {})}
+    return {"id": record["_id"], "text": record.get("text") or title, "metadata": about}
 
 
-def _as_gold(record: Mapping[str, Any]) -> dict[str, Any]:
+def _as_gold(doc: Mapping[str, Any]) -> dict[str, Any]:
     """A document as gold: some of BEIR's are empty, and are known by their ids alone."""
-    doc = document(record)
     text = doc.get("text")
-    return {**doc, "text": None if isinstance(text, str) and not text.strip() else text}
+    return {**doc, "text": None} if isinstance(text, str) and not text.strip() else {**doc}
 
 
 def _file(folder: Path, name: str) -> Path:
@@ -131,23 +128,7 @@ def _file(folder: Path, name: str) -> Path:
     return packed if packed.is_file() else folder / f"{name}.jsonl"
 
 
-def _as_it_is(_: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    return record
-
-
-def _some(path: Path, ids: set[str], check: _Check = _as_it_is) -> dict[str, Mapping[str, Any]]:
-    """The records of a file that have these ids."""
+def _some(path: Path, ids: set[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The records of a file that have these ids, with their lines."""
     records = read_records(path, Problems(str(path), strict=True))
-    return {
-        str(record["_id"]): check(f"{path}:{line}", record)
-        for line, record in records
-        if str(record.get("_id", "")) in ids
-    }
-
-
-def _query(place: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A query, which says nothing impossible of what it stands for."""
-    with inside(path=place):
-        clean_weight(record.get(WEIGHT))
-        clean_inclusion(record.get(INCLUSION))
-    return record
+    return ((line, record) for line, record in records if str(record.get("_id", "")) in ids)

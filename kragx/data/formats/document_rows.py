@@ -3,27 +3,17 @@
 A question to which there is no document has a row in which nothing else stands.
 """
 
+import json
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from kragx.data.documents import present
 from kragx.data.formats import FORMATS
-from kragx.data.formats.document_columns import (
-    ANSWERS,
-    NAMES,
-    NUMBERS,
-    OF_QUESTIONS,
-    ORDERS,
-    fields_of,
-    hint,
-    option,
-    plain,
-)
-from kragx.data.formats.passages import column_like, in_yaml
 from kragx.data.problems import DataWarning, Problems
 from kragx.data.text import read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
@@ -34,35 +24,169 @@ from kragx.warned import outside
 Role = Literal["gold", "results"]
 """What a table with a row for each document may hold."""
 
-_STANDS_FOR: Mapping[str, Callable[[object], float]] = {
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "query_id": ("query_id", "qid", "question_id", "질문_id"),
+    "query": ("query", "question", "query_text", "질문"),
+    "rank": ("rank", "position", "doc_position", "순위"),
+    "score": ("score", "similarity", "점수", "유사도"),
+    "distance": ("distance", "거리"),
+    # PyTerrier's docno is a document's id, its docid a number of the index.
+    "doc_id": ("doc_id", "docno", "docid", "document_id", "corpus_id", "chunk_id", "문서_id", "id"),
+    "text": ("text", "chunk", "document", "passage", "content", "텍스트", "본문", "내용"),
+    "grade": (
+        *("grade", "rating", "label", "relevance", "relevance_grade", "rel", "gain"),
+        *("judgement", "judgment", "등급", "평점"),
+    ),
+    WEIGHT: (WEIGHT,),
+    INCLUSION: (INCLUSION,),
+}
+"""What a column may be called that holds it; spaces, hyphens and capitals make no difference."""
+
+_ALIKE: Mapping[str, tuple[str, ...]] = {
+    "query": (*NAMES["query"], "search", "keyword", "질의", "검색어"),
+    "text": (*NAMES["text"], "snippet", "body", "문서"),
+}
+"""What may stand in the name of a column that holds it; for proposals alone."""
+
+_ANSWERS = ("answer", "정답", "답변")
+"""What stands in the names of columns that tables of questions have."""
+
+_QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
+# What an answer rests on before the answer: what is found is matched with what stood somewhere.
+_PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
+_FOUND = ("retriev", "results", "hits", "contexts", "검색 결과", "검색결과")
+_IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
+
+_ORDERS = ("rank", "score", "distance")
+"""What says in which order documents stand, the likeliest first."""
+
+_NUMBERS = (*_ORDERS, "grade")
+_ASKS: Mapping[str, Callable[[object], float]] = {
     WEIGHT: clean_weight,
     INCLUSION: clean_inclusion,
 }
 """What a question stands for, and what takes it."""
 
+_OF_QUESTIONS = frozenset(("query_id", "query", *_ASKS))
 _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": "doc_id"}
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
 
+_UNEXPECTED: Mapping[Role, str] = {
+    "gold": phrase(
+        "what was retrieved, and no grades, where gold is expected; name their column, --column "
+        "grade=..., or say --as gold, which takes each document for relevant"
+    ),
+    "results": phrase(
+        "grades, and neither ranks nor scores, where results are expected; --as results takes the "
+        "order of the rows"
+    ),
+}
+"""What a table holds of which the other was expected."""
+
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
+_Cells = Mapping[str, Any]
+_Document = tuple[int | None, _Cells, dict[str, Any]]
+_Ranking = list[tuple[float, int | None, dict[str, Any]]]
 
 
-class _Row(NamedTuple):
-    """A row: its line, its cells by field (numbers as such), and those of other columns."""
+def fields_of(
+    header: Collection[str], columns: Mapping[str, str]
+) -> tuple[dict[str, str], set[str]]:
+    """The column of each of `NAMES` that a table has, and which of them are named."""
+    named = {
+        "query" if name == "question" else name: column
+        for name, column in columns.items()
+        if column in header and name in (*NAMES, "question")
+    }
+    called = {_plain(name): name for name in header if name not in named.values()}
+    fields = {
+        field_name: called[name]
+        for field_name, names in NAMES.items()
+        for name in [next((name for name in names if name in called), None)]
+        if name is not None
+    } | named
+    # A mere id may be the question's, where nothing else says that rows are documents.
+    is_mere = "doc_id" not in named and _plain(fields.get("doc_id", "")) == "id"
+    if is_mere and fields.keys().isdisjoint(("text", "rank")):
+        del fields["doc_id"]
+    return fields, {*named}
 
-    line: int | None
-    cells: dict[str, Any]
-    beside: dict[str, Any]
+
+def hint(header: Collection[str], columns: Mapping[str, str]) -> str:
+    """The options that name what a table of documents lacks; empty where it looks like none."""
+    fields, _ = fields_of(header, columns)
+    rest = [name for name in header if name not in fields.values()]
+    lacking = {
+        name: column_like(rest, _ALIKE[name])
+        for name, other in (("query", "query_id"), ("text", "doc_id"))
+        if fields.keys().isdisjoint((name, other))
+    }
+    has_answer = "rank" not in fields and column_like(rest, _ANSWERS) is not None
+    if not lacking or has_answer or fields.keys().isdisjoint(_NUMBERS):
+        return ""
+    return phrase(
+        "its rows seem to be documents; say which column holds what: {options} (in a config or in "
+        "Python columns: {columns})",
+        options=" ".join(_option(name, column or "...") for name, column in lacking.items()),
+        columns=f"{{{', '.join(f'{name}: {in_yaml(lacking[name])}' for name in lacking)}}}",
+    )
 
 
-@dataclass
-class _Question:
-    """What rows say of a question: its first line and text, asks, gold and documents with lines."""
+def columns_hint(names: Iterable[str]) -> str:
+    """How to say what an unknown table holds, by what its columns are called."""
+    columns = list(names)
+    retrieved = column_like(columns, _FOUND)
+    if retrieved is not None:
+        return phrase(
+            "results hold one question a line, as {line}; {found} seems to say what was retrieved",
+            line='{"query_id": ..., "gold": [{"text": ...}], "retrieved": [{"text": ...}]}',
+            found=in_yaml(retrieved),
+        )
+    question = column_like(columns, _QUESTIONS)
+    passage = in_yaml(column_like([name for name in columns if name != question], _PASSAGES))
+    asked = in_yaml(question)
+    # Called so as a whole: "no" and "id" stand in many other words.
+    number = next((column for column in columns if str(column).casefold() in _IDS), None)
+    with_id = "" if number is None else f"query_id: {in_yaml(number)}, "
+    return phrase(
+        "say which column holds what, as columns: {columns} in a config, or, where it holds ids, "
+        "{ids}; on the command line kragx convert takes --column FIELD=COLUMN for each, and "
+        "writes what every other command reads",
+        columns=f"{{{with_id}question: {asked}, answer_passage: {passage}}}",
+        ids=f"{{{with_id or 'query_id: ..., '}query: {asked}, relevant_chunk_ids: {passage}}}",
+    )
 
-    line: int | None
-    text: str | None = None
-    asks: dict[str, tuple[int | None, float]] = field(default_factory=dict)
-    gold: dict[object, tuple[int | None, dict[str, Any]]] = field(default_factory=dict)
-    retrieved: list[tuple[float, int | None, dict[str, Any]]] = field(default_factory=list)
+
+def column_like(columns: Sequence[str], words: Sequence[str]) -> str | None:
+    """The first column in whose name one of the words stands, the first words first."""
+    folded = {str(column).casefold(): str(column) for column in columns}
+    return next((column for word in words for name, column in folded.items() if word in name), None)
+
+
+def in_yaml(name: str | None) -> str:
+    """A column's name as it stands in a mapping of a config, in quotes where YAML needs them.
+
+    Three dots where it is not known.
+    """
+    import yaml  # which takes time, and a table that is understood needs none
+
+    if name is None:
+        return "..."
+    try:
+        is_plain = yaml.safe_load(f"{{column: {name}}}") == {"column": name}
+    except yaml.YAMLError:
+        is_plain = False
+    return name if is_plain else json.dumps(name, ensure_ascii=False)
+
+
+def _plain(name: str) -> str:
+    """A column's name without what makes no difference."""
+    return "_".join(re.split(r"[\s_-]+", str(name).strip().casefold()))
+
+
+def _option(name: str, column: str) -> str:
+    """What names a column on the command line."""
+    return f"--column {shlex.quote(f'{name}={column}')}"
 
 
 @dataclass(frozen=True)
@@ -103,18 +227,31 @@ class DocumentRows:
             return None
         fields, named = fields_of(header, columns)
         if not (fields.keys() & {"query_id", "query"} and fields.keys() & {"doc_id", "text"}):
-            if fields.keys() & {*NUMBERS} and (lacking := hint(header, columns)):
+            if fields.keys() & {*_NUMBERS} and (lacking := hint(header, columns)):
                 raise DataError(lacking, path=problems.file)
             return None
-        unused = {"gold": ORDERS, "results": ("grade", *_STANDS_FOR), None: ()}[expected]
+        unused = {"gold": _ORDERS, "results": ("grade", *_ASKS), None: ()}[expected]
         for name, column in columns.items():
             stands_in = {name, _INSTEAD.get(name)} & fields.keys()
             if column not in header and name in NAMES and name not in unused and not stands_in:
-                error = DataError(
-                    phrase("no column {column!r}", column=column), remedy=nearest(column, header)
-                )
+                problem = phrase("no column {column!r}", column=column)
+                error = DataError(problem, remedy=nearest(column, header))
                 raise error.within(f"columns.{name}", path=problems.file)
         return cls(fields, named, problems, expected, role)
+
+    def are_documents(self, rows: Sequence[tuple[int | None, Mapping[str, Any]]]) -> bool:
+        """Whether rows are documents after all.
+
+        Without any number they are where a question has several, or somebody says so; and where
+        gold is expected, and no other column looks like an answer.
+        """
+        if self.role or self.expected == "results" or self.fields.keys() & {*_NUMBERS}:
+            return True
+        has_answer = column_like([*rows[0][1]], _ANSWERS) is not None
+        if self.expected == "gold" and "query" in self.fields and not has_answer:
+            return True
+        asked = [str(row.get(self.fields[self._key])) for _, row in rows]
+        return len({*asked}) < len(asked)
 
     def records(self, rows: Iterable[tuple[int | None, Mapping[str, Any]]]) -> _Rows:
         """A record of a results file for each question.
@@ -124,44 +261,40 @@ class DocumentRows:
         Raises:
             DataError: it holds not what is expected, or may be gold as well as results.
         """
-        cells = [read for line, row in rows if (read := self._row(line, row)) is not None]
-        if not cells:
+        table = [
+            (line, row, cells)
+            for line, row in rows
+            if (cells := self._cells(line, row)) is not None
+        ]
+        if not table:
             return  # each has a broken number, which is reported
-        holds = self._holds(cells)
-        questions: dict[str, _Question] = {}
-        for row in cells:
-            self._add(row, holds, questions)
-        for question in questions.values():
-            question.retrieved.sort(key=lambda entry: entry[0])
-        if holds.get("results") == "rank":
-            self._check_ranks(questions)
-        if holds.get("results") == "":
-            self._doubt_order(questions)
-        for query_id, question in questions.items():
+        holds = self._holds([cells for *_, cells in table])
+        by_question: dict[str, list[tuple[int | None, Mapping[str, Any], _Cells]]] = {}
+        for line, row, cells in table:
+            if self._key in cells:
+                by_question.setdefault(cells[self._key], []).append((line, row, cells))
+            else:
+                self._report(line, cells, self._key, phrase("missing; of which question is it?"))
+        records, rankings = [], {}
+        for query_id, of_question in by_question.items():
             record: dict[str, Any] = {"query_id": query_id}
-            if question.text is not None:
-                record["query"] = question.text
-            record |= {name: number for name, (_, number) in question.asks.items()}
+            record |= self._asked([(line, cells) for line, _, cells in of_question])
+            documents = [
+                (line, cells, document)
+                for line, row, cells in of_question
+                if (document := self._document(line, row, cells, holds))
+            ]
             if "gold" in holds:
-                record["gold"] = [item for _, item in question.gold.values()]
+                record["gold"] = self._golds(documents, holds["gold"])
             if "results" in holds:
-                record["retrieved"] = [document for *_, document in question.retrieved]
-            yield question.line, record
-
-    def are_documents(self, rows: Sequence[tuple[int | None, Mapping[str, Any]]]) -> bool:
-        """Whether rows are documents after all.
-
-        Without any number they are where a question has several, or somebody says so; and where
-        gold is expected, and no other column looks like an answer.
-        """
-        if self.role or self.expected == "results" or self.fields.keys() & {*NUMBERS}:
-            return True
-        header = dict.fromkeys(name for _, row in rows[:1] for name in row)
-        has_answer = column_like([*header], ANSWERS) is not None
-        if self.expected == "gold" and "query" in self.fields and not has_answer:
-            return True
-        asked = [str(row.get(self.fields[self._key])) for _, row in rows]
-        return len({*asked}) < len(asked)
+                rankings[query_id] = self._ranking(documents, holds["results"])
+                record["retrieved"] = [document for *_, document in rankings[query_id]]
+            records.append((of_question[0][0], record))
+        if holds.get("results") == "rank":
+            self._check_ranks(rankings)
+        if holds.get("results") == "":
+            self._doubt_order(rankings)
+        yield from records
 
     @property
     def _key(self) -> str:
@@ -172,47 +305,28 @@ class DocumentRows:
         """Whether somebody has named either the rank or the score, which then decides."""
         return ("rank" in self.named) != ("score" in self.named)
 
-    def _row(self, line: int | None, row: Mapping[str, Any]) -> _Row | None:
-        """A row by field; None of one with a broken number, which is reported."""
-        cells = {name: row[column] for name, column in self.fields.items() if column in row}
-        for name in NUMBERS:
-            if cells.get(name) is not None:
-                number = read_number(str(cells[name]).strip())
-                if number is None:
-                    self.problems.add(line, self.fields[name], _no_number(cells[name]))
-                    return None
-                cells[name] = number
-        for name in filter(cells.__contains__, _STANDS_FOR):
+    def _cells(self, line: int | None, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The cells by field, numbers as such; None where one is broken, which is reported."""
+        cells = {}
+        for name, column in self.fields.items():
             try:
-                cells[name] = _stands_for(name, cells[name])
+                cells[name] = _cell(name, row.get(column))
             except DataError as error:
                 problem = "; ".join(filter(None, (error.problem, error.remedy)))
-                self.problems.add(line, self.fields[name], problem)
+                self.problems.add(line, column, problem)
                 return None
-        columns = {*self.fields.values()}
-        beside = {
-            str(name).removeprefix("metadata."): cell
-            for name, cell in row.items()
-            if name not in columns and cell is not None
-        }
-        if "distance" in cells:
-            beside |= present(distance=cells["distance"])
-        return _Row(line, {name: cell for name, cell in cells.items() if cell is not None}, beside)
+        return {name: cell for name, cell in cells.items() if cell is not None}
 
-    def _holds(self, rows: Sequence[_Row]) -> dict[Role, str]:
+    def _holds(self, rows: Sequence[Mapping[str, Any]]) -> dict[Role, str]:
         """What is read from the table, each with the field of its number; empty for none."""
-        grade = "grade" if "grade" in self.fields else ""
-        order = next((name for name in ORDERS if name in self.fields), "")
+        order = next((name for name in _ORDERS if name in self.fields), "")
         if self._decided and "score" in self.named:
             order = "score"
-        number = grade or order
-        holds: dict[Role, str] = {}
-        if grade:
-            holds["gold"] = grade
-        if order:
-            holds["results"] = order
+        holds: dict[Role, str] = {"gold": "grade"} if "grade" in self.fields else {}
+        holds |= {"results": order} if order else {}
+        number = next(iter(holds.values()), "")
         if number in ("score", "grade") and len(holds) == 1 and number not in self.named:
-            holds = self._alone(number, [row.cells[number] for row in rows if number in row.cells])
+            holds = self._alone(number, [cells[number] for cells in rows if number in cells])
         role = self.role or (self.expected if holds or not number else None)
         if role is None:
             if not holds:
@@ -231,10 +345,10 @@ class DocumentRows:
         """
         are_whole = all(value % 1 == 0 for value in values)
         if number == "score":
-            is_beir = plain(self.fields.get("doc_id", "")) == "corpus_id"
+            is_beir = _plain(self.fields.get("doc_id", "")) == "corpus_id"
             role: Role = "gold" if is_beir else "results"
             return {role: number} if are_whole == is_beir else {}
-        is_open = plain(self.fields[number]) == "relevance" and not are_whole
+        is_open = _plain(self.fields[number]) == "relevance" and not are_whole
         return {} if is_open else {"gold": number}
 
     def _question_back(self, number: str) -> str:
@@ -251,99 +365,92 @@ class DocumentRows:
             results=f"{{score: {in_yaml(self.fields[number])}}}",
         )
 
-    def _add(self, row: _Row, holds: Mapping[Role, str], questions: dict[str, _Question]) -> None:
-        """Add what a row says, or report what is wrong with it."""
-        cells = row.cells
-        if self._key not in cells:
-            self._report(row, self._key, phrase("missing; of which question is it?"))
-            return
-        query_id = str(cells[self._key]).strip()
-        question = questions.setdefault(query_id, _Question(row.line))
-        text = str(cells.get("query", question.text or "")).strip()
-        if text != (question.text or text):
-            problem = phrase(
-                "{text} here, and {other} before; a question has one text",
-                text=shorten(text),
-                other=shorten(question.text),
-            )
-            self._report(row, "query", problem)
-        question.text = question.text or text or None
-        self._add_asks(row, question)
-        if cells.keys() <= {*OF_QUESTIONS}:
-            return
-        doc_id = cells.get("doc_id")
-        document = present(
-            id=doc_id.strip() if isinstance(doc_id, str) else doc_id, text=cells.get("text")
-        )
+    def _asked(self, rows: Sequence[tuple[int | None, _Cells]]) -> dict[str, Any]:
+        """What rows say of their question, of which all say the same."""
+        fields = {}
+        for name in ("query", *_ASKS):
+            values = [(line, cells, cells[name]) for line, cells in rows if name in cells]
+            if not values:
+                continue
+            first, _, fields[name] = values[0]
+            for line, cells, value in values[1:]:
+                if value != fields[name]:
+                    problem = phrase(
+                        "{value} here, and {other} on line {line}; a question has one {name}: keep "
+                        "one, or give the column another name if it is of documents",
+                        value=_shown(value),
+                        other=_shown(fields[name]),
+                        line=first,
+                        name=name,
+                    )
+                    self._report(line, cells, name, problem)
+        return fields
+
+    def _document(
+        self,
+        line: int | None,
+        row: Mapping[str, Any],
+        cells: _Cells,
+        holds: Mapping[Role, str],
+    ) -> dict[str, Any] | None:
+        """The document of a row; None where it has none, or what it has is reported."""
+        if cells.keys() <= _OF_QUESTIONS:
+            return None
+        document = present(id=cells.get("doc_id"), text=cells.get("text"))
         if not document and "results" in holds and "text" in self.fields:
             document["text"] = ""  # a chunk in which nothing stands has its rank all the same
         if not document:
             name = "text" if "text" in self.fields else "doc_id"
-            self._report(row, name, phrase("missing; a document needs a text or an id"))
-            return
-        document |= present(metadata=row.beside)
-        if "gold" in holds:
-            self._judge(row, document, holds["gold"], question)
-        if "results" in holds:
-            self._rank(row, document, holds["results"], question)
+            self._report(line, cells, name, phrase("missing; a document needs a text or an id"))
+            return None
+        columns = {*self.fields.values()}
+        beside = {
+            str(name).removeprefix("metadata."): cell
+            for name, cell in row.items()
+            if name not in columns and cell is not None
+        }
+        return document | present(metadata=beside | present(distance=cells.get("distance")))
 
-    def _add_asks(self, row: _Row, question: _Question) -> None:
-        """Add what a row says that the question stands for, of which all its rows say the same."""
-        for name in filter(row.cells.__contains__, _STANDS_FOR):
-            number = row.cells[name]
-            line, before = question.asks.setdefault(name, (row.line, number))
-            if number != before:
+    def _golds(self, documents: Iterable[_Document], number: str) -> list[dict[str, Any]]:
+        """The documents that somebody has judged; each has one grade."""
+        golds: dict[object, tuple[int | None, dict[str, Any]]] = {}
+        for line, cells, document in documents:
+            grade = cells.get(number) if number else 1.0
+            if grade is None:
+                continue
+            key = document.get("id"), document.get("text")
+            first, gold = golds.setdefault(key, (line, {**document, "grade": grade}))
+            if gold["grade"] != grade:
                 problem = phrase(
-                    "{number} here, and {other} on line {line}; a question has one {name}: keep "
-                    "one, or give the column another name if it is of documents",
-                    number=f"{number:g}",
-                    other=f"{before:g}",
-                    line=line,
-                    name=name,
+                    "{grade} here, and {other} on line {line} for the same document; keep one",
+                    grade=f"{grade:g}",
+                    other=f"{gold['grade']:g}",
+                    line=first,
                 )
-                self._report(row, name, problem)
+                self._report(line, cells, number, problem)
+        return [gold for _, gold in golds.values()]
 
-    def _judge(
-        self, row: _Row, document: Mapping[str, Any], number: str, question: _Question
-    ) -> None:
-        """Add a document as gold, unless nobody has judged it; each has one grade."""
-        grade = row.cells.get(number) if number else 1.0
-        if grade is None:
-            return
-        item = {**document, "grade": grade}
-        key = document.get("id"), document.get("text")
-        line, before = question.gold.setdefault(key, (row.line, item))
-        if before["grade"] != grade:
-            problem = phrase(
-                "{grade} here, and {other} on line {line} for the same document; keep one",
-                grade=f"{grade:g}",
-                other=f"{before['grade']:g}",
-                line=line,
-            )
-            self._report(row, number, problem)
+    def _ranking(self, documents: Iterable[_Document], order: str) -> _Ranking:
+        """The documents that are not only judged, best first, with rank and line."""
+        ranking = []
+        for line, cells, document in documents:
+            number = cells.get(order) if order else 0.0
+            if number is not None:
+                # Of one score, or without any, documents stand as they do in the table.
+                place = -number if order in ("score", "grade") else number
+                ranking.append((place, line, document | present(score=cells.get("score"))))
+            elif "grade" not in cells:
+                self._report(line, cells, order, phrase("missing"))
+        return sorted(ranking, key=lambda entry: entry[0])
 
-    def _rank(
-        self, row: _Row, document: Mapping[str, Any], order: str, question: _Question
-    ) -> None:
-        """Add a document as retrieved, unless it is only judged."""
-        number = row.cells.get(order) if order else 0.0
-        if number is None:
-            if "grade" not in row.cells:
-                self._report(row, order, phrase("missing"))
-            return
-        # Of one score, or without any, documents stand as they do in the table.
-        place = -number if order in ("score", "grade") else number
-        score = {"score": row.cells["score"]} if "score" in row.cells else {}
-        question.retrieved.append((place, row.line, {**document, **score}))
-
-    def _check_ranks(self, questions: Mapping[str, _Question]) -> None:
+    def _check_ranks(self, rankings: Mapping[str, _Ranking]) -> None:
         """Report a rank that stands twice, and scores that rise with it here but not there.
 
         All may rise, as distances do; whoever names the rank alone goes by it.
         """
         turns: dict[bool, list[tuple[int | None, float, float]]] = {True: [], False: []}
-        for query_id, question in questions.items():
-            for (rank, _, above), (place, line, below) in pairwise(question.retrieved):
+        for query_id, ranking in rankings.items():
+            for (rank, _, above), (place, line, below) in pairwise(ranking):
                 if rank == place:
                     problem = phrase(
                         "{rank} stands twice for the question; each rank has one document",
@@ -360,23 +467,18 @@ class DocumentRows:
                 "{rank} or {by_score}",
                 score=f"{score:g}",
                 before=f"{before:g}",
-                rank=option("rank", self.fields["rank"]),
-                by_score=option("score", self.fields["score"]),
+                rank=_option("rank", self.fields["rank"]),
+                by_score=_option("score", self.fields["score"]),
             )
             self.problems.add(line, self.fields["score"], problem)
 
-    def _doubt_order(self, questions: Mapping[str, _Question]) -> None:
+    def _doubt_order(self, rankings: Mapping[str, _Ranking]) -> None:
         """Warn of a column that looks like scores by which the rows do not stand."""
-        rankings = [
-            [document.get("metadata", {}) for *_, document in question.retrieved]
-            for question in questions.values()
-        ]
-        for column in dict.fromkeys(chain.from_iterable(chain.from_iterable(rankings))):
-            numbers = [
-                [read_number(str(metadata.get(column, "")).strip()) for metadata in ranking]
-                for ranking in rankings
-            ]
+        lists = [[doc.get("metadata", {}) for *_, doc in docs] for docs in rankings.values()]
+        for column in dict.fromkeys(chain.from_iterable(chain.from_iterable(lists))):
+            numbers = [[read_number(str(doc.get(column, ""))) for doc in docs] for docs in lists]
             values = [*chain.from_iterable(numbers)]
+            # Whole numbers may be pages.
             if None in values or all(value % 1 == 0 for value in values if value is not None):
                 continue
             if any(above < below for ranking in numbers for above, below in pairwise(ranking)):  # type: ignore[operator]
@@ -385,36 +487,30 @@ class DocumentRows:
                     "ranking; if {column!r} is a score, say {option}",
                     file=self.problems.file,
                     column=column,
-                    option=option("score", str(column)),
+                    option=_option("score", str(column)),
                 )
                 warnings.warn(message, DataWarning, stacklevel=outside())
 
-    def _report(self, row: _Row, name: str, problem: str) -> None:
-        query_id = row.cells.get(self._key)
-        named = None if query_id is None else str(query_id)
-        self.problems.add(row.line, self.fields.get(name), problem, query_id=named)
+    def _report(self, line: int | None, cells: _Cells, name: str, problem: str) -> None:
+        self.problems.add(line, self.fields.get(name), problem, query_id=cells.get(self._key))
 
 
-def _stands_for(name: str, cell: object) -> float | None:
-    """What a cell says that a question stands for; None where it says nothing."""
-    number = None if cell is None else read_number(str(cell).strip())
-    return None if cell is None else _STANDS_FOR[name](cell if number is None else number)
+def _cell(name: str, cell: Any) -> Any:
+    """What a cell says of a field; a `DataError` where it is no number and has to be one."""
+    if cell is None or name == "text":
+        return cell
+    if name not in (*_NUMBERS, *_ASKS):
+        return str(cell).strip() if isinstance(cell, str) or name != "doc_id" else cell
+    number = read_number(str(cell).strip())
+    if name in _ASKS:
+        return _ASKS[name](cell if number is None else number)
+    if number is None and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", str(cell)):
+        value = shorten(cell)
+        raise DataError(phrase("{value} is no number: write decimals with a point", value=value))
+    if number is None:
+        raise DataError(phrase("must be a number, not {value}", value=shorten(cell)))
+    return number
 
 
-def _no_number(cell: object) -> str:
-    if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", str(cell)):
-        return phrase("{value} is no number: write decimals with a point", value=shorten(cell))
-    return phrase("must be a number, not {value}", value=shorten(cell))
-
-
-_UNEXPECTED: Mapping[Role, str] = {
-    "gold": phrase(
-        "what was retrieved, and no grades, where gold is expected; name their column, --column "
-        "grade=..., or say --as gold, which takes each document for relevant"
-    ),
-    "results": phrase(
-        "grades, and neither ranks nor scores, where results are expected; --as results takes the "
-        "order of the rows"
-    ),
-}
-"""What a table holds of which the other was expected."""
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else shorten(value)

@@ -9,17 +9,15 @@ from kragx.errors import DataError, UsageError, nearest
 GUESSED = "cp949"
 """The code page in which Korean Windows saves CSV; tried for what is not UTF-8."""
 
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+_MARKS_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_MARKS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def marked(raw: bytes) -> str | None:
     """The encoding that the mark at the beginning of a file names, if it is not UTF-8."""
-    return next((name for mark, name in _MARKS.items() if raw.startswith(mark)), None)
+    if raw.startswith(_MARKS_32):  # before UTF-16, whose mark it begins with
+        return "utf-32"
+    return "utf-16" if raw.startswith(_MARKS_16) else None
 
 
 def decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:

@@ -44,27 +44,29 @@ def read_excel(
         MissingExtraError: openpyxl is not installed.
     """
     problems = problems or Problems(str(path), strict=True)
-    written, results = _sheets(path)
+    written, shown = _sheets(path)
     broken: set[int] = set()
     for merged in written.merged_cells.ranges:
         broken.update(range(merged.min_row, merged.max_row + 1))
         message = f"{merged.coord}: merged cells, of which the first alone holds something"
         problems.add(merged.min_row, None, f"{message}; unmerge them and fill each")
-    rows = written.iter_rows()
-    header = ["" if cell.value is None else str(cell.value).strip() for cell in next(rows, ())]
+    rows = zip(written.iter_rows(), shown.iter_rows())
+    header, _ = next(rows, ((), ()))
     with inside(path=f"{path}:1"):
-        names = unique_names(header)
-    for row in rows:
-        number = row[0].row
-        values = {}
+        names = unique_names(
+            "" if cell.value is None else str(cell.value).strip() for cell in header
+        )
+    for pairs in (zip(names, *row) for row in rows):
+        values, name, number = {}, "", 0
         try:
-            for name, cell in zip(names, row):
-                value = _value(cell, results[cell.coordinate] if cell.data_type == "f" else cell)
+            for name, formula, cell in pairs:
+                number = cell.row
+                value = _value(formula, cell)
                 if name:
                     values[name] = value
-                elif cell.column == 1 and is_index(value):
-                    continue  # pandas has numbered the rows
                 elif value is not None and str(value).strip():
+                    if cell.column == 1 and is_index(value):
+                        continue  # pandas has numbered the rows
                     raise DataError(f"{cell.coordinate}: its column has no name in the first row")
         except DataError as error:
             problems.add(number, name or None, str(error))
@@ -88,25 +90,20 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
             n_bytes = sum(part.file_size for part in parts.infolist())
         check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
         written, *others = openpyxl.load_workbook(path).worksheets
-        results = written
-        if others:
-            warnings.warn(
-                phrase(
-                    "{path}: the sheet {first!r} is read, and {n} more are not; save them as files",
-                    path=path,
-                    first=written.title,
-                    n=len(others),
-                ),
-                DataWarning,
-                stacklevel=outside(),
-            )
-        if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
-            results = openpyxl.load_workbook(path, data_only=True).worksheets[0]
+        shown = openpyxl.load_workbook(path, data_only=True).worksheets[0]
     except DataError:
         raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
-    return written, results
+    if others:
+        message = phrase(
+            "{path}: the sheet {first!r} is read, and {n} more are not; save them as files",
+            path=path,
+            first=written.title,
+            n=len(others),
+        )
+        warnings.warn(message, DataWarning, stacklevel=outside())
+    return written, shown
 
 
 def _value(written: Any, cell: Any) -> Any:

@@ -46,7 +46,7 @@ from kragx.data.formats.format import (
 )
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_parquet
-from kragx.data.formats.parquet_written import write_questions
+from kragx.data.formats.parquet import write_questions
 from kragx.data.formats.records import query_record, question_record, rules_record
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run

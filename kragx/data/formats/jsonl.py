@@ -4,20 +4,19 @@
 """
 
 import codecs
-import errno
 import gzip
 import io
 import json
 import os
 import re
 import secrets
-import stat
+import shutil
 import sys
 import zlib
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 from math import isfinite
 from pathlib import Path
@@ -73,37 +72,22 @@ def read_records(
             continue
         try:
             record = json_value(raw, problems.mender)
-        except DataError as error:
-            problems.add(number, None, str(error))
-        except UnicodeDecodeError as error:
-            problems.add(number, None, _not_utf_8(error))
-        except (ValueError, RecursionError) as error:
-            message = f"not valid JSON: {_reason(error)}; each line must hold one whole JSON object"
-            problems.add(number, None, message)
-        else:
             if isinstance(record, dict):
                 yield number, record
                 continue
             message = f"a JSON object is expected, not {shorten(record)}"
-            problems.add(number, None, f"{message}; each line must hold one query")
-
-
-def read_lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, str]]:
-    """Yield each line of a text with its number (from 1); one that is not UTF-8 is reported.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
-    for number, raw in raw_lines(path, problems):
-        try:
-            line = raw.decode()
+            message += "; each line must hold one query"
+        except DataError as error:
+            message = str(error)
         except UnicodeDecodeError as error:
-            problems.add(number, None, _not_utf_8(error))
-        else:
-            yield number, line
+            message = not_utf_8(error)
+        except (ValueError, RecursionError) as error:
+            message = f"not valid JSON: {_reason(error)}; each line must hold one whole JSON object"
+        problems.add(number, None, message)
 
 
-def _not_utf_8(error: UnicodeDecodeError) -> str:
+def not_utf_8(error: UnicodeDecodeError) -> str:
+    """What is wrong with a line."""
     return f"not UTF-8 (byte {error.start + 1} of the line); save the file as UTF-8"
 
 
@@ -160,12 +144,11 @@ def read_whole(
         DataError: it is neither one value nor JSON Lines.
     """
     is_lines = ending(path) != ".json" and not first.startswith("[")
-    try:
+    is_whole = False
+    with suppress(ValueError, RecursionError):
         json.loads(first)
-        first_is_whole = True
-    except (ValueError, RecursionError):
-        first_is_whole = False
-    if is_lines and first_is_whole:
+        is_whole = True
+    if is_lines and is_whole:
         return None  # read as a stream
     with open_bytes(path) as file:
         raw = file.read()
@@ -173,12 +156,11 @@ def read_whole(
         with inside(path=str(path)):
             text = raw.decode("utf-8-sig", "surrogatepass")
             return json_value(text, mender), lines_of(text)
-    except UnicodeDecodeError:
-        return None  # reading line by line will name the line
     except DataError:
         raise
     except (ValueError, RecursionError) as error:
-        if is_lines or first_is_whole:
+        # Reading line by line will name the line.
+        if is_lines or is_whole or isinstance(error, UnicodeDecodeError):
             return None
         line = getattr(error, "lineno", 1)
         problem = phrase("not valid JSON: {reason}", reason=getattr(error, "msg", _reason(error)))
@@ -283,12 +265,12 @@ def foreign_json(text: str, *, strict: bool) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     # What is nested almost too deeply to be read is too deep to be shown or written elsewhere.
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [part for node in level for part in _parts(node)]
-        if not level:
-            return value
-    raise ValueError("nested too deeply")
+    depth, level = 0, [value]
+    while level := [part for node in level for part in _parts(node)]:
+        depth += 1
+        if depth > _DEEPEST:
+            raise ValueError("nested too deeply")
+    return value
 
 
 def _finite(text: str) -> float:
@@ -320,14 +302,13 @@ def read_object(path: Path, kind: str) -> dict[str, Any]:
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique_keys)
+        reason: object = "no JSON object"
     except FileNotFoundError:
         raise
     except (OSError, ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else error
-    else:
-        if isinstance(value, dict):
-            return value
-        reason = "no JSON object"
+        value, reason = None, "nested too deeply" if isinstance(error, RecursionError) else error
+    if isinstance(value, dict):
+        return value
     raise DataError(f"not a {kind} that kragx wrote: {reason}", path=str(path))
 
 
@@ -348,14 +329,16 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             "standard input",
             path=str(path),
         )
-    with ExitStack() as within:
-        try:
-            file: IO[bytes] = within.enter_context(place.open("rb", BUFFER))
-        except (OSError, ValueError) as error:  # of a name that holds NUL
-            problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
-            raise DataError(problem) from None
-        if str(path).endswith(".gz"):
-            file = within.enter_context(io.BufferedReader(_Unpacked(file, path), BUFFER))
+    try:
+        packed = place.open("rb", BUFFER)
+    except (OSError, ValueError) as error:  # of a name that holds NUL
+        problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
+        raise DataError(problem) from None
+    is_packed = str(path).endswith(".gz")
+    with (
+        packed,
+        io.BufferedReader(_Unpacked(packed, path), BUFFER) if is_packed else packed as file,
+    ):
         try:
             yield file
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -491,23 +474,20 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     with refused(path, "written"):
         target = Path(os.path.realpath(path))
-        mode = None
-        with suppress(FileNotFoundError):  # a name that is too long is another error
-            mode = target.stat().st_mode
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if mode is not None and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        is_there = target.exists()  # a name that is too long is an error of its own
         # Behind /dev/stdout stands a file that the shell goes on writing to.
-        if mode is not None and (not target.is_file() or Path(path).is_relative_to("/dev")):
+        is_device = Path(path).is_relative_to("/dev") or not (target.is_file() or target.is_dir())
+        if is_there and is_device:
             yield Path(path)
             return
+        if is_there:
+            target.open("r+b").close()  # what is read-only is not replaced, nor is a folder
         # A name of its own: the file's may be as long as names can be.
         part = target.with_name(f".kragx-{secrets.token_hex(6)}.part")
         try:
             part.touch(exist_ok=False)  # before the work, lest it be done for nothing
-            if mode is not None:  # at once: what is private is never open to others
-                part.chmod(stat.S_IMODE(mode))
+            if is_there:  # at once: what is private is never open to others
+                shutil.copymode(target, part)
             yield part
             flush(part)
             part.replace(target)

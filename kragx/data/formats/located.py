@@ -13,15 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kragx.data.formats.jsonl import replacing
 from kragx.errors import DataError, UsageError, needing
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileInfo, FileSystem
+    from pyarrow.fs import FileSystem
 
 ENDING = ".parquet"
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_PATTERN = re.compile(r"[*?\[]")
-_PATTERN_AT = re.compile(r"[*\[]")
+_ROOT = re.compile(r"[^/]+//[^/]*/?")
+_PATTERN = re.compile(r"[*\[]")
 _QUERY = re.compile(r"\?[^?/]*=[^?]*$")
 _LONGEST = 300  # characters of what a library says
 _PATIENCE = "retry_limit_seconds"  # of gs://: a wrong name would be tried for 15 minutes
@@ -50,16 +51,13 @@ def is_parquet(path: object) -> bool:
 def is_located(source: object) -> bool:
     """Whether a source names Parquet files: by how it is written, or as it is a folder."""
     if isinstance(source, (list, tuple)):
-        named = (isinstance(part, (str, Path)) and is_located(part) for part in source)
-        return bool(source) and all(named)
+        # The first is looked at alone, as lists of documents come by here, too.
+        are_names = bool(source) and isinstance(source[0], (str, Path))
+        return are_names and all(isinstance(p, (str, Path)) and is_located(p) for p in source)
     if not isinstance(source, (str, Path)):
         return False
-    if is_parquet(source) or is_address(source):
-        return True
-    try:
-        return str(source) != "" and Path(source).is_dir()
-    except OSError:  # a text, too long for a file's name
-        return False
+    # A text may be too long for a file's name, which `isdir` forgives.
+    return is_parquet(source) or is_address(source) or os.path.isdir(source)  # noqa: PTH112
 
 
 def located_name(source: object) -> str:
@@ -85,19 +83,18 @@ def files_of(source: object) -> list[str]:
         return list(dict.fromkeys(name for part in source for name in files_of(part)))
     name = str(source)
     place, query = _parts(name)
-    is_local = not is_address(name)
-    pattern = (_PATTERN if is_local else _PATTERN_AT).search(place)
-    if is_local and not Path(name).is_dir() and (pattern is None or Path(name).exists()):
-        return [name]
-    base = place[: place.rfind("/", 0, pattern.start()) + 1] if pattern else f"{place}/"
-    within = place[len(base) :] if pattern else "**/"
+    pattern = _PATTERN.search(place)
+    base = f"{place}/" if pattern is None else place[: place.rfind("/", 0, pattern.start()) + 1]
+    within = "**/" if pattern is None else place[len(base) :]
     with readable(name):
         from pyarrow.fs import FileSelector, FileType
 
-        if not is_local and pattern is None and _info(name).type == FileType.File:
+        system, path = _system(name)
+        kind = system.get_file_info(path).type
+        is_missing = kind == FileType.NotFound and pattern is None and not is_address(name)
+        if kind == FileType.File or is_missing:  # which whoever opens it says
             return [name]
-        system, path = (_local(), base or ".") if is_local else _folder_at(base, query)
-        folder = path.rstrip("/") or "/"
+        folder = _system(f"{base}{query}")[1].rstrip("/") or ("/" if base else ".")
         selector = FileSelector(folder, allow_not_found=True, recursive="/" in within)
         infos = [info for info in system.get_file_info(selector) if info.type == FileType.File]
     ends = [info.path.removeprefix(folder).removeprefix("/") for info in infos]
@@ -109,7 +106,7 @@ def files_of(source: object) -> list[str]:
         if fits.fullmatch(end) and not any(part.startswith((".", "_")) for part in end.split("/"))
     ]
     if not names:
-        reason = f"no {ENDING} file in it" if is_local and Path(name).is_dir() else "no such file"
+        reason = "no such file" if pattern or is_address(name) else f"no {ENDING} file in it"
         raise DataError(f"cannot be read: {reason}", path=shown(name), remedy=_NAME)
     return sorted(names)
 
@@ -117,13 +114,14 @@ def files_of(source: object) -> list[str]:
 def _parts(name: str) -> tuple[str, str]:
     """A name without what an address says of its file system, and that: ``?region=x``."""
     query = _QUERY.search(name) if is_address(name) else None
-    return (_QUERY.sub("", name).rstrip("/"), query[0]) if query else (name.rstrip("/") or name, "")
+    place = name if query is None else name[: query.start()]
+    return place.rstrip("/") or name, "" if query is None else query[0]
 
 
 def _as_regex(pattern: str) -> str:
     """A pattern of files as a regular expression: ``*`` within a folder's name, ``**`` over any."""
-    kinds = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*|\?|\[[^\]/]+\])", pattern)
+    kinds = {"**/": "(?:.*/)?", "*": "[^/]*"}
+    parts = re.split(r"(\*\*/|\*|\[[^\]/]+\])", pattern)
     return "".join(
         kinds.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts
     )
@@ -144,22 +142,25 @@ def opened(name: str, folder: str = "") -> Iterator[Any]:
 
 
 @contextmanager
-def opened_to_write(address: str) -> Iterator[Any]:
-    """A stream whose content becomes a file at an address once the block has ended well.
+def written_at(path: str | Path) -> Iterator[Any]:
+    """A stream whose content becomes a file, or one at an address, once the block has ended well.
 
     Raises:
         UsageError: it cannot be written.
     """
+    if not is_address(path):
+        with replacing(path) as place, place.open("wb") as file:
+            yield file
+        return
     import pyarrow
 
-    sink = pyarrow.BufferOutputStream()  # what is uploaded as it comes is there in part
-    yield sink
-    data = sink.getvalue()
+    address, sink = str(path), pyarrow.BufferOutputStream()
+    yield sink  # what is uploaded as it comes is there in part
     try:
-        system, path = _system(address)
-        system.create_dir(path.rpartition("/")[0], recursive=True)
-        with system.open_output_stream(path) as stream:
-            stream.write(data)
+        system, key = _system(address)
+        system.create_dir(key.rpartition("/")[0], recursive=True)
+        with system.open_output_stream(key) as stream:
+            stream.write(sink.getvalue())
     except (OSError, pyarrow.ArrowException) as error:
         problem = f"cannot be written: {' '.join(str(error).split())[:_LONGEST]}"
         raise UsageError(problem, path=shown(address), remedy=_remedy(address)) from None
@@ -168,11 +169,6 @@ def opened_to_write(address: str) -> Iterator[Any]:
 def place_of(name: str, folder: str) -> str:
     """A file as every process finds it, wherever it works; an address is that already."""
     return name if is_address(name) else str(Path(folder, name))
-
-
-def _info(name: str) -> FileInfo:
-    system, path = _system(name)
-    return system.get_file_info(path)
 
 
 def shown(name: str) -> str:
@@ -203,24 +199,20 @@ def _remedy(name: str) -> str:
 def _system(name: str) -> tuple[FileSystem, str]:
     """The file system that has a file, and what the file is called there."""
     if not is_address(name):
-        return _local(), name
-    place, query = _parts(name)
-    folder, _, file = place.rpartition("/")
-    system, path = _folder_at(folder, query)
-    return system, f"{path.rstrip('/')}/{file}"
-
-
-def _local() -> FileSystem:
-    with needing("parquet", "reading Parquet files"):
         from pyarrow.fs import LocalFileSystem
-    return LocalFileSystem()
+
+        return LocalFileSystem(), name
+    place, query = _parts(name)
+    root = _ROOT.match(place)[0]  # type: ignore[index]  # as of any address
+    system, path = _folder_at(root, query)
+    return system, f"{path.rstrip('/')}/{place[len(root) :]}"
 
 
 @lru_cache(maxsize=64)  # to ask where a bucket is takes a request
 def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
     """The file system of an address, and what the folder is called there."""
-    with needing("parquet", "reading Parquet files"):
-        from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileSystem
+
     if folder.startswith(("gs://", "gcs://")) and _PATIENCE not in query:
         query += f"{'&' if query else '?'}{_PATIENCE}=30"
     try:
@@ -228,5 +220,5 @@ def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
     except (ValueError, NotImplementedError, ImportError) as error:  # one of them Arrow's too
         problem = f"no address that pyarrow can read here: {' '.join(str(error).split())}"
         remedy = "write s3://bucket/path, gs://bucket/path, or a path of this machine"
-        raise DataError(problem, path=shown(folder), remedy=remedy) from None
+        raise DataError(problem, path=shown(folder).rstrip("/"), remedy=remedy) from None
     return system, path

@@ -1,4 +1,6 @@
-"""The evaluation sets of others: AutoRAG, ragas, DeepEval, LlamaIndex, the Korean science QA.
+"""Plain tables, and the evaluation sets of others: AutoRAG, ragas, LlamaIndex, science QA.
+
+A plain table has a question and the passage that answers it in each row.
 
 AutoRAG's questions are ``{"qid", "query", "retrieval_gt", "generation_gt"}``; `retrieval_gt` is a
 list of ids, or of lists of ids of which any one serves.
@@ -30,6 +32,37 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.errors import DataError, shorten
+
+
+def _passages(fields: Fields) -> Read:
+    """Its query; what else the row holds goes to the metadata."""
+    yield (
+        Query(
+            id=fields.id_or_number("query_id"),
+            text=fields.text("question", is_required=True),
+            gold=tuple(Gold(text=text) for text in fields.texts("answer_passage") if text.strip()),
+            answerable=fields.flag("answerable"),
+            reference=fields.text("reference"),
+            metadata=fields.metadata(**fields.rest()),
+        ),
+        None,
+    )
+
+
+PASSAGES = Format(
+    "passages",
+    fields={
+        "question": "text",
+        "answer_passage": "text",
+        "query_id": "word",
+        "answerable": "flag",
+        "reference": "text",
+        "metadata": "json",
+    },
+    marks=("answer_passage",),
+    read=_passages,
+)
+"""A row a question, its answer's passage in a cell as it is, line breaks and all."""
 
 
 def _autorag(fields: Fields) -> Read:
@@ -72,31 +105,11 @@ def any_of(groups: Iterable[Sequence[str]]) -> tuple[Gold, ...]:
     return tuple(Gold(first, alternatives=tuple(map(Doc, rest))) for first, *rest in groups)
 
 
-def _ragas(fields: Fields) -> Read:
-    """Its query, and what was retrieved for it; what else it holds goes to the metadata."""
-    return _sample(fields, _OLD if "user_input" not in fields.record else {})
-
-
-def _deepeval(fields: Fields) -> Read:
-    return _sample(fields, _DEEPEVAL)
-
-
-_OLD = {
-    "user_input": "question",
-    "reference_contexts": "ground_truth_contexts",
-    "retrieved_contexts": "contexts",
-    "reference": "ground_truth",
-    "response": "answer",
-}
+_RAGAS = ("user_input", "reference_contexts", "retrieved_contexts", "reference", "response")
+_OLD = ("question", "ground_truth_contexts", "contexts", "ground_truth", "answer")
 """What ragas' fields were called before."""
 
-_DEEPEVAL = {
-    "user_input": "input",
-    "reference_contexts": "context",
-    "retrieved_contexts": "retrieval_context",
-    "reference": "expected_output",
-    "response": "actual_output",
-}
+_DEEPEVAL = ("input", "context", "retrieval_context", "expected_output", "actual_output")
 
 
 def _is_of_samples(record: Mapping[str, Any], *names: str) -> bool:
@@ -105,20 +118,19 @@ def _is_of_samples(record: Mapping[str, Any], *names: str) -> bool:
     return {*names} <= record.keys() and record.keys().isdisjoint(others)
 
 
-def _sample(fields: Fields, names: Mapping[str, str]) -> Read:
-    """A row of ragas' fields, some of which have other names."""
-    question, gold, found, reference, response = (
-        names.get(name, name)
-        for name in (
-            *("user_input", "reference_contexts", "retrieved_contexts"),
-            *("reference", "response"),
-        )
-    )
+def _ragas(fields: Fields) -> Read:
+    """Its query, and what was retrieved for it; what else it holds goes to the metadata."""
+    return _sample(fields, _RAGAS if "user_input" in fields.record else _OLD)
+
+
+def _sample(fields: Fields, names: Sequence[str]) -> Read:
+    """A row of samples, whose five fields have these names."""
+    question, gold, retrieved, reference, response = names
     if isinstance(fields.record.get(question), list):
         fields.report(question, "a conversation; kragx evaluates single questions")
         return
     golds = _contexts(fields, gold, "reference_context_ids")
-    if not golds and gold not in fields.record and "reference_context_ids" not in fields.record:
+    if not golds and fields.record.keys().isdisjoint((gold, "reference_context_ids")):
         fields.report(gold, "missing; they are the gold", "warning")
     query = Query(
         id=fields.id_or_number("query_id"),
@@ -129,9 +141,9 @@ def _sample(fields: Fields, names: Mapping[str, str]) -> Read:
         metadata=fields.metadata(**fields.rest(), response=fields.text(response)),
         **fields.stands_for(),
     )
-    lists = [fields.record.get(name) for name in (found, "retrieved_context_ids")]
-    docs = starmap(Doc, _contexts(fields, found, "retrieved_context_ids"))
-    yield query, None if lists == [None, None] else Retrieved(tuple(docs))
+    docs = tuple(starmap(Doc, _contexts(fields, retrieved, "retrieved_context_ids")))
+    lists = (fields.record.get(name) for name in (retrieved, "retrieved_context_ids"))
+    yield query, None if all(entries is None for entries in lists) else Retrieved(docs)
 
 
 def _contexts(fields: Fields, texts: str, ids: str) -> list[tuple[str | None, str | None]]:
@@ -183,7 +195,7 @@ DEEPEVAL = Format(
         **STANDS_FOR,
     },
     marks=("retrieval_context",),
-    read=_deepeval,
+    read=lambda fields: _sample(fields, _DEEPEVAL),
     looks=lambda record: _is_of_samples(record, "input", "context"),
     common=("input", "context", "expected_output", "actual_output"),
 )
@@ -192,43 +204,42 @@ DEEPEVAL = Format(
 
 def _llamaindex(fields: Fields) -> Read:
     """Its queries; gold has the id and, where the corpus holds it, the text."""
+    parts: dict[str, Mapping[str, Any]] = {}
+    for name in fields.format.fields:
+        parts[name] = fields.record.get(name, {})
+        if not isinstance(parts[name], Mapping):
+            fields.line = fields.lines.get((name,))
+            fields.report(name, f"must be an object by id, not {shorten(parts[name])}")
+            parts[name] = {}
 
-    def report(message: str, *place: str) -> None:
-        fields.line = fields.lines.get(place)
-        fields.query_id = place[1] if place[1:] else None
-        fields.report(".".join(place), message)
+    def place(of_query: Fields, name: str) -> str:
+        of_query.line = fields.lines.get((name, str(of_query.query_id)))
+        return f"{name}.{of_query.query_id}"
 
-    def part(name: str) -> Mapping[str, Any]:
-        value = fields.record.get(name, {})
-        if isinstance(value, Mapping):
-            return value
-        report(f"must be an object by id, not {shorten(value)}", name)
-        return {}
-
-    questions, corpus, relevant, answerable = map(part, fields.format.fields)
-    for name, by_id in (("relevant_docs", relevant), ("answerable", answerable)):
-        for query_id in by_id:
-            if query_id not in questions:
-                report("no question has this id", name, query_id)
-    for query_id, text in questions.items():
-        if not isinstance(text, str):
-            report(f"must be a text, not {shorten(text)}", "queries", query_id)
-            continue
-        ids = relevant.get(query_id, [])
-        if not isinstance(ids, list):
-            report(f"must be a list of ids, not {shorten(ids)}", "relevant_docs", query_id)
-            ids = []
-        gold = []
-        for doc_id in map(str, ids):
-            if corpus and doc_id not in corpus:
-                report(f"id {doc_id!r} is not in the corpus", "relevant_docs", query_id)
-            entry = corpus.get(doc_id)
-            gold.append(Gold(doc_id, fields.mender.mend(entry) if isinstance(entry, str) else None))
-        flag = answerable.get(query_id)
-        if not isinstance(flag, bool | None):
-            report(f"must be true or false, not {shorten(flag)}", "answerable", query_id)
-        fields.line = fields.lines.get(("queries", query_id))
-        yield Query(str(query_id), fields.mender.mend(text), tuple(gold), answerable=flag), None
+    questions, corpus = parts["queries"], parts["corpus"]
+    for name in ("relevant_docs", "answerable"):
+        for query_id in parts[name].keys() - questions.keys():
+            fields.line, fields.query_id = fields.lines.get((name, query_id)), query_id
+            fields.report(f"{name}.{query_id}", "no question has this id")
+    for query_id in questions:
+        # What stands under this id in each part is read as a field of a record.
+        record = {f"{name}.{query_id}": part.get(query_id) for name, part in parts.items()}
+        of_query = replace(fields, record={fields.format.key: query_id, **record})
+        flag = of_query.flag(place(of_query, "answerable"))
+        ids = of_query.ids(place(of_query, "relevant_docs"))
+        for doc_id in ids if corpus else ():
+            if doc_id not in corpus:
+                of_query.report(
+                    place(of_query, "relevant_docs"), f"id {doc_id!r} is not in the corpus"
+                )
+        texts = (corpus.get(doc_id) for doc_id in ids)
+        golds = [
+            Gold(doc_id, fields.mender.mend(entry) if isinstance(entry, str) else None)
+            for doc_id, entry in zip(ids, texts)
+        ]
+        text = of_query.text(place(of_query, "queries"), is_required=True)
+        fields.line = of_query.line
+        yield Query(str(query_id), text, tuple(golds), answerable=flag), None
 
 
 LLAMAINDEX = Format(

@@ -2,26 +2,36 @@
 
 A row is a record as a line of JSON Lines is, without what is null. Tables of other formats have
 a row of cells, as CSV has.
+
+Parquet holds each distinct text once in a row group, so chunks that many questions retrieve cost
+next to nothing. Metadata, stages, searches and history are JSON: their fields differ from one to
+the next.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kragx.data.formats.format import unique_names
-from kragx.data.formats.gold import GOLD
-from kragx.data.formats.jsonl import check_unpacked, json_value
-from kragx.data.formats.located import opened, place_of, shown
-from kragx.data.formats.records import RULES_KEY
+from kragx.data.forbidden import FORBIDDEN
+from kragx.data.formats.format import FORBIDDEN_IDS, unique_names
+from kragx.data.formats.jsonl import check_unpacked, json_value, to_json
+from kragx.data.formats.located import opened, place_of, shown, written_at
+from kragx.data.formats.records import RULES_KEY, question_record
+from kragx.data.gold import Query
 from kragx.data.problems import Problems
+from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import Mender
-from kragx.errors import DataError, inside
+from kragx.data.weights import INCLUSION, WEIGHT
+from kragx.errors import DataError, inside, needing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,10 +42,24 @@ TABLE_KEY = b"kragx"
 
 _BATCH_BYTES = 32 << 20
 _BATCH_ROWS = 128
-_LISTS = ("alternatives", "expected_doc_types")
-_JSON = ("metadata", "stages", "history")
+_LISTS = ("alternatives", "expected_doc_types", "metadata")  # a map without entries is a list
+_JSON = ("metadata", "stages", "history", SEARCHES)
+_FOR_PEOPLE = {"query_id", "rank", "seconds", "error"}
+_IDS = ("retrieved_chunk_ids", FORBIDDEN_IDS)  # lists that others write, and kragx does not
 _UNREADABLE = (ValueError, OverflowError, IndexError)
 """What pyarrow raises over values that a file does not hold as it says."""
+
+
+GROUP = 4096
+"""Questions of a row group, which is the least that a worker takes."""
+
+OPTIONS: Mapping[str, Any] = {
+    "compression": "zstd",
+    # Bytes; beyond it Parquet writes every text in full.
+    "dictionary_pagesize_limit": 256 << 20,
+    "store_schema": False,
+}
+"""How kragx writes Parquet."""
 
 
 @dataclass(frozen=True)
@@ -57,25 +81,27 @@ class Table:
         """The file as every process finds it."""
         return place_of(self.file, self.folder)
 
+    def schema(self) -> pa.Schema:
+        """Its columns with their types."""
+        with self._opened() as (_, file):
+            return file.schema_arrow
+
     def is_nested(self) -> bool:
         """Whether it has a row a question with nested lists.
 
         Raises:
             DataError: it cannot be read, or is a table that kragx has written for people.
         """
-        with opened(self.file, self.folder) as file:
-            return _is_nested(_checked(file, self.file).schema_arrow, self.file)
+        return _is_nested(self.schema(), self.file)
 
     def columns(self) -> list[str]:
         """The names of its columns."""
-        with opened(self.file, self.folder) as file:
-            return list(_checked(file, self.file).schema_arrow.names)
+        return list(self.schema().names)
 
     def rules(self) -> dict[str, Any]:
         """The rules of the gold set, which its schema holds; empty where there are none."""
-        with opened(self.file, self.folder) as file:
-            about = _checked(file, self.file).metadata.metadata or {}
-        rules = json_value(about[RULES_KEY].decode(), Mender()) if RULES_KEY in about else {}
+        about = self.schema().metadata or {}
+        rules = json_value(about[RULES_KEY], Mender()) if RULES_KEY in about else {}
         return rules if isinstance(rules, dict) else {}
 
     def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -88,22 +114,20 @@ class Table:
 
     def rows(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
         """The rows of any table by column, numbered from 1; those that cannot be read reported."""
-        with opened(self.file, self.folder) as source:
-            file = _checked(source, self.file)
+        with self._opened() as (_, file):
             about, groups = file.metadata, self._groups(file.metadata)
             first = 1 + sum(about.row_group(n).num_rows for n in range(min(groups, default=0)))
             n_rows = _BATCH_BYTES * about.num_rows // max(_n_bytes(about), 1)
             columns = [name for name in file.schema_arrow.names if not _is_index(name)]
-            for batch in file.iter_batches(
-                min(max(n_rows, 1), _BATCH_ROWS), row_groups=groups, columns=columns
-            ):
+            size = min(max(n_rows, 1), _BATCH_ROWS)
+            for batch in file.iter_batches(size, row_groups=groups, columns=columns):
                 yield from _readable(batch, first, problems)
                 first += batch.num_rows
 
     def content_hash(self) -> str:
         """The SHA-256 of the bytes of its rows, and of their schema."""
-        with opened(self.file, self.folder) as source:
-            about = _checked(source, self.file).metadata
+        with self._opened() as (source, file):
+            about = file.metadata
             digest = hashlib.sha256(about.schema.to_arrow_schema().serialize())
             for group in map(about.row_group, self._groups(about)):
                 for column in map(group.column, range(group.num_columns)):
@@ -112,41 +136,37 @@ class Table:
                     digest.update(source.read_at(column.total_compressed_size, start))
         return digest.hexdigest()
 
+    def stretches(self, n_bytes: int) -> Iterator[Table]:
+        """It in stretches of neighbouring row groups of some bytes each."""
+        with self._opened() as (_, file):
+            sizes = [
+                file.metadata.row_group(n).total_byte_size for n in self._groups(file.metadata)
+            ]
+        first = total = 0
+        for group, size in enumerate(sizes, start=1):
+            total += size
+            if total >= n_bytes or group == len(sizes):
+                yield Table(self.file, tuple(range(first, group)))
+                first, total = group, 0
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, ParquetFile]]:
+        """The file, unless it unpacks without end or has a column twice."""
+        with opened(self.file, self.folder) as source:
+            from pyarrow.parquet import ParquetFile
+
+            file = ParquetFile(source)
+            about = file.metadata
+            with inside(path=shown(self.file)):
+                unique_names(file.schema_arrow.names)
+            if not _is_nested(file.schema_arrow, self.file):
+                n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
+                n_bytes = max(_n_bytes(about), 8 * n_cells)
+                check_unpacked(shown(self.file), n_bytes, source.size())
+            yield source, file
+
     def _groups(self, about: FileMetaData) -> list[int]:
         return [*range(about.num_row_groups)] if self.groups is None else [*self.groups]
-
-
-def tables_of(file: str, n_bytes: int) -> Iterator[Table]:
-    """A file in stretches of neighbouring row groups of some bytes each."""
-    with opened(file) as source:
-        about = _checked(source, file).metadata
-        groups: list[int] = []
-        total = 0
-        for group in range(about.num_row_groups):
-            groups.append(group)
-            total += about.row_group(group).total_byte_size
-            if total >= n_bytes:
-                yield Table(file, tuple(groups))
-                groups, total = [], 0
-        if groups:
-            yield Table(file, tuple(groups))
-
-
-# -- schemas ---------------------------------------------------------------------------------------
-
-
-def _checked(source: Any, name: str) -> ParquetFile:
-    """An opened file, unless it unpacks without end or has a column twice."""
-    from pyarrow.parquet import ParquetFile
-
-    file = ParquetFile(source)
-    about = file.metadata
-    with inside(path=shown(name)):
-        unique_names(file.schema_arrow.names)
-    if not _is_nested(file.schema_arrow, name):
-        n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
-        check_unpacked(shown(name), max(_n_bytes(about), 8 * n_cells), source.size())
-    return file
 
 
 def _n_bytes(about: FileMetaData) -> int:
@@ -160,8 +180,6 @@ def _is_index(name: str) -> bool:
 
 def _is_nested(schema: pa.Schema, name: str) -> bool:
     """Whether a table has a row a question with nested lists, and nothing beside kragx's fields."""
-    from pyarrow import types
-
     if TABLE_KEY in (schema.metadata or {}):
         raise DataError(
             "a table of values per question, which kragx score --out has written; it holds no "
@@ -170,28 +188,19 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
             remedy="name the results themselves",
         )
     fields = {column.name: column.type for column in schema if not _is_index(column.name)}
-    if "query_id" in fields and "rank" in fields and "gold" not in fields:
+    if fields.keys() >= _FOR_PEOPLE and "gold" not in fields:
         raise DataError(
             "a row a document, as kragx run writes results for data frames; a row a question is "
             "expected, with nested lists",
             path=shown(name),
             remedy="name the results (.jsonl) beside it",
         )
-    lists = [fields[name] for name in ("gold", "retrieved", SEARCHES) if name in fields]
-    kinds = [kind.value_type if _is_list(kind) else kind for kind in lists]
-    structs = [kind for kind, outer in zip(kinds, lists) if kind != outer and types.is_struct(kind)]
-    # Where all lists are empty, nothing is known of what they hold.
-    is_plain = len(structs) + sum(map(types.is_null, kinds)) == len(lists)
-    return bool(structs) and is_plain and fields.keys() <= GOLD.fields.keys()
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_list(kind) or types.is_large_list(kind))
-
-
-# -- rows ------------------------------------------------------------------------------------------
+    lists = [fields[name] for name in ("gold", "retrieved") if name in fields]
+    items = {str(getattr(kind, "value_type", "")).partition("<")[0] for kind in lists}
+    # Where all lists are empty, nothing is known of what they hold, and their items are null.
+    are_nested = "struct" in items and items <= {"struct", "null"}
+    known = {*_schema(results=True, forbids=True, searches=True, weighs=True).names, *_IDS}
+    return are_nested and fields.keys() <= known
 
 
 def _readable(
@@ -203,64 +212,118 @@ def _readable(
     except _UNREADABLE:
         for row in range(batch.num_rows):
             try:
-                yield first + row, _cells(batch.slice(row, 1))
-            except DataError as error:
-                problems.add(first + row, None, error.problem)
+                (cells,) = batch.slice(row, 1).to_pylist()
+            except _UNREADABLE as error:
+                problems.add(first + row, None, f"cannot be read: {error}; write texts as UTF-8")
+            else:
+                yield first + row, cells
 
 
-def _cells(row: pa.RecordBatch) -> dict[str, Any]:
-    """The cells of one row; a `DataError` says which cannot be read, and why."""
-    cells = {}
-    for name, column in zip(row.schema.names, row.columns):
-        try:
-            (cells[name],) = column.to_pylist()
-        except _UNREADABLE as error:
-            is_text = isinstance(error, UnicodeDecodeError)
-            reason = "not UTF-8; write it as UTF-8" if is_text else str(error)
-            raise DataError(f"the column {name!r} cannot be read: {reason}") from None
-    return cells
-
-
-def _without_null(value: Any) -> Any:
+def _without_null(value: Any, name: str = "") -> Any:
     """A row, or a part of one, as a line of JSON Lines has it: without fields that hold nothing."""
+    if isinstance(value, list) and value and isinstance(value[0], tuple):  # a map
+        return dict(value)
     if isinstance(value, list):
-        return [*map(_without_null, value)]
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: _json(cell)
-        if name in _JSON
-        else _searches(cell)
-        if name == SEARCHES
-        else _without_null(cell)
-        for name, cell in value.items()
-        if cell is not None and not (name in _LISTS and cell == [])
-    }
-
-
-def _searches(values: Any) -> Any:
-    """Searches, with numbers and ids where a struct holds nothing else."""
-    searches = _without_null(values)
-    for search in searches if isinstance(searches, list) else ():
-        for name in ("retrieved", "read") if isinstance(search, dict) else ():
-            if isinstance(entries := search.get(name), list):
-                alone = ("same", "id") if name == "read" else ("same",)
-                search[name] = [_alone(entry, alone) for entry in entries]
-    return searches
-
-
-def _alone(entry: Any, names: tuple[str, ...]) -> Any:
-    """What a struct holds, where that is one of some fields alone; else the struct."""
-    if isinstance(entry, dict) and len(entry) == 1 and (name := next(iter(entry))) in names:
-        return entry[name]
-    return entry
-
-
-def _json(value: Any) -> Any:
-    """What metadata and the like say: JSON as a text, or a map."""
-    if isinstance(value, str):
+        return [_without_null(part) for part in value]
+    if isinstance(value, dict):
+        return {
+            key: _without_null(cell, key)
+            for key, cell in value.items()
+            if cell is not None and not (key in _LISTS and cell == [])
+        }
+    if name in _JSON and isinstance(value, str):
         with suppress(ValueError, RecursionError, DataError):
             return json_value(value, Mender())
-    if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
-        return dict(value)
-    return _without_null(value)
+    return value
+
+
+def write_questions(
+    questions: Iterable[tuple[Query, Retrieved | None]],
+    path: str | Path,
+    *,
+    results: bool = True,
+    forbids: bool = False,
+    searches: bool = False,
+    weighs: bool = False,
+    rules: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Write questions, and what was retrieved for them, into a Parquet file.
+
+    Args:
+        questions: the questions, as a stream; a group of them is held at once.
+        path: of the file, or its address; what stands there is replaced once all is written.
+        results: whether to write what was retrieved.
+        forbids: whether to write what is forbidden.
+        searches: whether to write searches.
+        weighs: whether to write weights, and chances of having been drawn.
+        rules: of the gold set, by name.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        UsageError: the file cannot be written.
+    """
+    with needing("parquet", "writing Parquet files"):
+        import pyarrow as pa
+        from pyarrow import parquet
+    rows: Iterator[dict[str, Any]] = (_row(question_record(*pair)) for pair in questions)
+    schema = _schema(results=results, forbids=forbids, searches=searches, weighs=weighs)
+    with written_at(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
+        while group := [*islice(rows, GROUP)]:
+            file.write_batch(pa.RecordBatch.from_pylist(group, schema), row_group_size=GROUP)
+        if rules:
+            file.add_key_value_metadata({RULES_KEY: to_json(rules)})
+
+
+def _schema(*, results: bool, forbids: bool, searches: bool, weighs: bool) -> pa.Schema:
+    import pyarrow as pa
+
+    text, number = pa.large_string(), pa.float64()
+    document = {"id": text, "text": text, "score": number, "metadata": text}
+    item = {
+        "id": text,
+        "text": text,
+        "grade": number,
+        "alternatives": pa.list_(pa.struct(document)),
+        "metadata": text,
+    }
+    query = {
+        "query_id": text,
+        "query": text,
+        "gold": pa.list_(pa.struct(item)),
+        "query_type": text,
+        "expected_doc_types": pa.list_(text),
+        "answerable": pa.bool_(),
+        "reference": text,
+        "history": text,
+        "metadata": text,
+    }
+    if forbids:
+        item = dict.fromkeys(("id", "text", "source", "why", "superseded_by"), text)
+        item |= dict.fromkeys(("start", "end"), pa.int64())
+        query[FORBIDDEN] = pa.list_(pa.struct(item))
+    if weighs:
+        query |= {WEIGHT: number, INCLUSION: number}
+    answer = {
+        "retrieved": pa.list_(pa.struct(document)),
+        "seconds": number,
+        "error": text,
+        "stages": text,
+    }
+    if searches:
+        answer[SEARCHES] = text
+    return pa.schema(query | (answer if results else {}))
+
+
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record of a results file, or one of its parts, as a row."""
+    return {name: _cell(name, value) for name, value in record.items()}
+
+
+def _cell(name: str, value: Any) -> Any:
+    if name in _JSON:
+        return Mender().mend(to_json(value))
+    if name == "score":
+        return None if value is None else float(value)  # in JSON infinity is a name
+    if isinstance(value, list):
+        return [_row(part) if isinstance(part, dict) else _cell(name, part) for part in value]
+    return Mender().mend(value) if isinstance(value, str) else value

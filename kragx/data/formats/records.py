@@ -1,10 +1,10 @@
 """Questions and answers as gold files and results files hold them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kragx.data.documents import doc_record, present
-from kragx.data.forbidden import FORBIDDEN, Forbidden
+from kragx.data.forbidden import FORBIDDEN
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES, search_records
@@ -31,11 +31,13 @@ def query_record(query: Query) -> dict[str, Any]:
         )
         for item in query.gold
     ]
+    forbidden, weight = query.forbidden, query.weight
     return {
         "query_id": query.id,
         **present(query=query.text),
         "gold": gold,
-        **({} if query.forbidden is None else forbidden_record(query.forbidden)),
+        # Empty where somebody looked, and nothing is forbidden.
+        **({} if forbidden is None else {FORBIDDEN: [item.to_dict() for item in forbidden]}),
         **present(
             query_type=query.query_type,
             expected_doc_types=list(query.expected_doc_types),
@@ -43,20 +45,11 @@ def query_record(query: Query) -> dict[str, Any]:
             reference=query.reference,
             history=[turn.to_dict() for turn in query.history],
             metadata=dict(query.metadata),
-            weight=None if query.weight == 1.0 else plain_weight(query.weight),
+            # As people write it: a number of asks is whole.
+            weight=None if weight == 1.0 else int(weight) if weight.is_integer() else weight,
             inclusion=None if query.inclusion == 1.0 else query.inclusion,
         ),
     }
-
-
-def plain_weight(weight: float) -> float:
-    """A weight as people write it: a number of asks is whole."""
-    return int(weight) if weight.is_integer() else weight
-
-
-def forbidden_record(items: Iterable[Forbidden]) -> dict[str, Any]:
-    """What must not come for a question as a gold file holds it; empty where somebody looked."""
-    return {FORBIDDEN: [item.to_dict() for item in items]}
 
 
 def rules_record(rules: Mapping[str, Any]) -> list[dict[str, Any]]:

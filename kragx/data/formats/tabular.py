@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.formats import FORMATS
-from kragx.data.formats.document_columns import NAMES
+from kragx.data.formats.document_rows import NAMES
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
 from kragx.data.formats.format import Kind, is_index, unique_names
-from kragx.data.formats.jsonl import ending, json_value, open_bytes, unique_keys
+from kragx.data.formats.jsonl import ending, json_value, open_bytes
 from kragx.data.formats.parquet import Table
-from kragx.data.problems import Level, Problem, Problems
+from kragx.data.problems import Level, Problems
 from kragx.data.text import Mender, read_number
 from kragx.data.weights import REMEDIES
 from kragx.errors import DataError, UsageError, inside, nearest, shorten
@@ -61,39 +61,19 @@ def read_csv(
             row is broken.
     """
     problems = problems or Problems(str(path), strict=True)
-    with open_bytes(path) as file:
-        raw = file.read()
-    with inside(path=str(path)):
-        text, name = decoded(raw, encoding)
+    with open_bytes(path) as file, inside(path=str(path)):
+        text, name = decoded(file.read(), encoding)
     if name == GUESSED and encoding is None:
         problems.guessed(name)
     separator = "\t" if ending(path) == ".tsv" else _separator(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    header: list[str] = []
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            n_lines = reader.line_num - line + 1
-            quote = f"; a quote that opens here takes {n_lines} lines" if n_lines > 1 else ""
-            problems.add(line, None, f"not valid CSV: {error}{quote}")
-            if not header:
-                problems.refuse()  # nothing else can be told
-            continue
-        if cells is None:
-            break
-        if not header:
-            header, n_columns = _header(cells, path), len(cells)
-        elif not header[0] and not is_index(cells[0]) and any(map(str.strip, cells)):
-            problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
-        elif header == _QUEPID and len(cells) == 1:
-            yield line, dict(zip(header, [*cells, "", ""]))
-        elif len(cells) == n_columns and not any(map(str.strip, cells[len(header) :])):
-            row = dict(zip(header, cells))
-            row.pop("", None)
-            yield line, row
-        elif any(map(str.strip, cells)):  # no blank line
+    rows = _csv_rows(text, separator, problems)
+    line, first = next(rows, (1, []))
+    header = _header(first, path)
+    for line, cells in rows:
+        has_index = bool(header[0]) or is_index(cells[0]) or not any(map(str.strip, cells))
+        if header == _QUEPID and len(cells) == 1:
+            cells += ["", ""]
+        if len(cells) != len(first) or any(map(str.strip, cells[len(header) :])):
             message = (
                 f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
                 f"{_SEPARATES[separator]} or line break needs double quotes around it"
@@ -101,8 +81,32 @@ def read_csv(
             if len(header) == 1:
                 message += f", and line 1 must name the columns: it is {header[0]!r}"
             problems.add(line, None, message)
-    if not header:
-        raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
+        elif has_index:
+            yield line, {name: cell for name, cell in zip(header, cells) if name}
+        else:
+            problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
+
+
+def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """Rows of cells with their lines, but for blank lines; of the first a mistake ends it all."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    is_first = True
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            n_lines = reader.line_num - line + 1
+            quote = f"; a quote that opens here takes {n_lines} lines" if n_lines > 1 else ""
+            problems.add(line, None, f"not valid CSV: {error}{quote}")
+            if is_first:
+                problems.refuse()  # nothing else can be told
+            continue
+        if any(map(str.strip, cells)) or (len(cells) > 1 and not is_first):
+            yield line, cells
+            is_first = False
 
 
 def _separator(text: str) -> str:
@@ -113,11 +117,13 @@ def _separator(text: str) -> str:
 
 
 def _header(cells: list[str], path: str | Path) -> list[str]:
+    if not cells:
+        raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
     # Spreadsheets write columns at the end in which nothing stands, or no longer.
-    n_named = max((n for n, cell in enumerate(cells, start=1) if cell.strip()), default=0)
+    n_named = max(n for n, cell in enumerate(cells, start=1) if cell.strip())
     with inside(path=f"{path}:1"):
         names = unique_names(cell.strip() for cell in cells[:n_named])
-    if not all(names[1:]) or names == [""]:
+    if not all(names[1:]):
         raise DataError(f"{path}:1: a column has no name; the first line names the fields")
     return names
 
@@ -145,16 +151,12 @@ def rows_of_frame(frame: Any) -> Iterator[Row]:
     Raises:
         DataError: two columns have one name.
     """
-    is_dataset = hasattr(frame, "column_names")
-    names = unique_names(
-        str(name).strip() for name in (frame.column_names if is_dataset else frame.columns)
-    )
-    if is_dataset:
-        rows = (row.values() for row in frame)
-    elif hasattr(frame, "itertuples"):
+    columns = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    names = unique_names(str(name).strip() for name in columns)
+    if hasattr(frame, "itertuples"):
         rows = frame.itertuples(index=False, name=None)
     else:
-        rows = frame.iter_rows()
+        rows = frame.iter_rows() if hasattr(frame, "iter_rows") else map(dict.values, frame)
     return enumerate((dict(zip(names, map(_plain, cells))) for cells in rows), start=2)
 
 
@@ -236,8 +238,8 @@ def named(
 ) -> Iterator[tuple[int | None, dict[str, Any]]]:
     """Rows with their cells under the names of fields, as their fields' kinds read them.
 
-    A row with a broken cell is reported and passed over. At the end, columns in which no row has
-    anything are reported first, for they are why all else is missing.
+    A row with a broken cell is reported and passed over; a column that is not there is reported
+    first, for it is why all else is missing.
 
     Args:
         rows: by column.
@@ -247,9 +249,12 @@ def named(
     With `columns`, a column that is neither mapped nor named like a field goes to the metadata.
     """
     fields = {column: field for field, column in columns.items()}
-    filled: dict[str, None] = {}
-    for line, row in rows:
-        filled |= dict.fromkeys(column for column, cell in row.items() if cell is not None)
+    required = (*_QUESTIONS, *(reader.key for reader in FORMATS.values()))
+    for number, (line, row) in enumerate(rows):
+        for column in fields.keys() - row.keys() if number == 0 else ():
+            level: Level = "error" if fields[column] in required else "warning"
+            message = f"no row has anything in the column {column!r}; {nearest(column, row)}"
+            problems.add(None, f"columns.{fields[column]}", message, level)
         try:
             record = _record(row, fields)
         except DataError as error:
@@ -257,13 +262,6 @@ def named(
             problems.add(line, error.field, error.problem + remedy)
         else:
             yield line, record
-    required = (*_QUESTIONS, *(reader.key for reader in FORMATS.values()))
-    for field, column in columns.items():
-        if filled and column not in filled:
-            level: Level = "error" if field in required else "warning"
-            message = f"no row has anything in the column {column!r}; {nearest(column, filled)}"
-            problem = Problem(problems.file, None, f"columns.{field}", message, level)
-            problems.found.insert(0, problem)
 
 
 def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
@@ -276,22 +274,17 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
     metadata: dict[str, Any] = {}
     for column, cell in row.items():
         name = fields.get(column, column)
-        is_common = bool(fields) and column not in fields and name in _COMMON
-        kind = None if is_common else FIELDS.get(name)
+        is_mapped = column in fields
+        kind = FIELDS.get(name) if is_mapped or not (fields and name in _COMMON) else None
         if cell is None:
-            if kind in ("gold ids", "gold texts"):
-                record[name] = []
+            record |= {name: []} if kind in ("gold ids", "gold texts") else {}
             continue
-        try:
-            value = _value(cell, kind, column)
-        except DataError as error:
-            error.remedy = error.remedy or REMEDIES.get(name, "")
-            raise
+        value = _value(cell, kind, name, column)
         if name == "metadata" and isinstance(value, dict):
             parts = value
         elif name.startswith("metadata."):
             parts = {name.removeprefix("metadata."): value}
-        elif fields and column not in fields and kind is None:
+        elif fields and not is_mapped and kind is None:
             parts = {column: value}
         elif name in record:
             raise DataError(f"another column holds {name!r} as well; keep one", field=column)
@@ -305,8 +298,8 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
     return record | ({"metadata": metadata} if metadata else {})
 
 
-def _value(cell: Any, kind: Kind | None, column: str) -> Any:
-    """What a cell says, read by its field's kind if it is a text."""
+def _value(cell: Any, kind: Kind | None, name: str, column: str) -> Any:
+    """What a cell says of a field, read by the field's kind if it is a text."""
     text = cell.strip() if isinstance(cell, str) else ""
     if not text or kind is None or kind == "text":
         return cell
@@ -315,9 +308,9 @@ def _value(cell: Any, kind: Kind | None, column: str) -> Any:
     if kind == "flag":
         return _FLAGS.get(text.lower(), cell)
     if kind == "number":
-        number = read_number(text)
-        if number is None:
-            raise DataError(f"must be a number, not {shorten(text)}", field=column)
+        if (number := read_number(text)) is None:
+            problem = f"must be a number, not {shorten(text)}"
+            raise DataError(problem, field=column, remedy=REMEDIES.get(name, ""))
         return number
     if kind == "json" or text.startswith(("[", "{")):
         with inside(column):
@@ -329,9 +322,9 @@ def json_cell(text: str) -> Any:
     """The value of a cell that holds JSON, or a list or mapping as Python prints it.
 
     Raises:
-        DataError: it is neither, or a key stands twice.
+        DataError: it is neither, or is JSON in which a key stands twice.
     """
-    for read in (lambda cell: json_value(cell, Mender()), _printed):
+    for read in (lambda cell: json_value(cell, Mender()), ast.literal_eval):
         try:
             return read(text)
         except DataError:
@@ -340,13 +333,3 @@ def json_cell(text: str) -> Any:
             continue
     expected = "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
     raise DataError(f"{expected} {text[:40]!r}")
-
-
-def _printed(text: str) -> Any:
-    """What Python prints so."""
-    tree = ast.parse(text, mode="eval")
-    for part in ast.walk(tree):
-        if isinstance(part, ast.Dict):
-            keys = [key.value for key in part.keys if isinstance(key, ast.Constant)]
-            unique_keys([(str(key), None) for key in keys])
-    return ast.literal_eval(tree)

@@ -59,23 +59,20 @@ class TextFiles:
 
     def files(self) -> list[Path]:
         """Those of a folder and of all in it, in the order of their ids."""
-        files: list[Path] = []
+        paths: list[Path] = []
         for root, folders, names in os.walk(self.place):
             folders[:] = [name for name in folders if self._is_read(Path(root, name))]
-            paths = [Path(root, name) for name in names if self._is_read(Path(root, name))]
-            files += [path for path in paths if ending(path) in ENDINGS]
-            self.endings.update(ending(path) for path in paths if ending(path) not in ENDINGS)
-        return sorted(files, key=self._id)
+            paths += [Path(root, name) for name in names if self._is_read(Path(root, name))]
+        self.endings = Counter(map(ending, paths)) - Counter(dict.fromkeys(ENDINGS, len(paths)))
+        return sorted((path for path in paths if ending(path) in ENDINGS), key=self._id)
 
     def _is_read(self, path: Path) -> bool:
         """Whether a file or folder is looked at; of links those to files of the folder are."""
-        if path.name.startswith("."):
-            return False
         is_within = path.resolve().is_relative_to(self.place.resolve())
-        if path.is_symlink() and not (path.is_file() and is_within):
-            self.left_out["links"] += 1
-            return False
-        return True
+        is_out = path.is_symlink() and not (path.is_file() and is_within)
+        is_hidden = path.name.startswith(".")
+        self.left_out["links"] += is_out and not is_hidden
+        return not (is_out or is_hidden)
 
     def _id(self, path: Path) -> str:
         return path.relative_to(self.place).as_posix() if path != self.place else path.name
@@ -88,21 +85,6 @@ class TextFiles:
             MissingExtraError: the package that reads HTML is not installed.
         """
         is_html = ending(path) in (".html", ".htm")
-        text = self._text(path, is_html=is_html)
-        title = ""
-        if is_html:
-            text, title = _of_html(text)
-        elif ending(path) == ".md":
-            title = _title(text)
-        if not text.strip():
-            self.left_out["empty"] += 1
-            return None
-        self.n += 1
-        metadata = {"title": title} if title else {}
-        return {"id": self._id(path), "text": text, "metadata": metadata}
-
-    def _text(self, path: Path, *, is_html: bool) -> str:
-        """What stands in a file, with line feeds as line ends."""
         with open_bytes(path) as file:
             raw = file.read()
         declared = _CHARSET.search(raw[:2048]) if is_html else None
@@ -112,7 +94,14 @@ class TextFiles:
         with inside(path=str(path)):
             text, encoding = decoded(raw, None if is_known else name)
         self.n_guessed += encoding == GUESSED and not name
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text, title = _of_html(text) if is_html else (text, "")
+        if not text.strip():
+            self.left_out["empty"] += 1
+            return None
+        self.n += 1
+        title = _title(text) if ending(path) == ".md" else title
+        return {"id": self._id(path), "text": text, "metadata": {"title": title} if title else {}}
 
     def warn(self) -> None:
         """Say in a line what was left out, and what was guessed."""
@@ -123,8 +112,8 @@ class TextFiles:
             phrase("links left out"): self.left_out["links"],
             phrase("not UTF-8, so read as {encoding}", encoding=GUESSED): self.n_guessed,
         }
-        if any(left_out.values()):
-            counts = {phrase("documents"): self.n} | left_out
+        counts = {phrase("documents"): self.n} | {name: n for name, n in left_out.items() if n}
+        if len(counts) > 1:
             parts = [joined(": ", [name, str(n)]) for name, n in counts.items() if n]
             message = joined(": ", [str(self.place), joined("; ", parts)])
             warnings.warn(message, DataWarning, stacklevel=outside())

@@ -8,16 +8,17 @@ trec_eval. BEIR's qrels, three columns under a header, are read wherever qrels a
 """
 
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import isinf
 from pathlib import Path
 from typing import Any
 
 from kragx.data.answers import rank_by_score
 from kragx.data.documents import Doc
-from kragx.data.formats.format import Fields, Format, Read
-from kragx.data.formats.jsonl import file_name, read_lines, write_bytes
-from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.formats.gold import GOLD
+from kragx.data.formats.jsonl import file_name, not_utf_8, raw_lines, write_bytes
+from kragx.data.gold import GoldDataset
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
@@ -41,29 +42,12 @@ def _is_header(columns: Sequence[str]) -> bool:
     return tuple(name.lower().replace("_", "-") for name in columns) == _BEIR
 
 
-def _read(fields: Fields) -> Read:
-    """Its query, with an id and grade for each gold item."""
-    query_id, grades = fields.id("query_id"), fields.record.get("grades")
-    if not isinstance(grades, Mapping) or not all(
-        isinstance(grade, (int, float)) and not isinstance(grade, bool) for grade in grades.values()
-    ):
-        fields.report("grades", "a mapping of document ids to grades is expected")
-        return
-    golds = tuple(Gold(id=document, grade=grade) for document, grade in grades.items())
-    yield Query(query_id, gold=golds), None
-
-
-QRELS = Format(
-    "qrels",
-    fields={"query_id": "word", "grades": "json"},
-    marks=("grades",),
-    read=_read,
-)
-"""Qrels, of which `qrels_records` makes a record for each query."""
+QRELS = replace(GOLD, name="qrels", marks=())
+"""The format of what `qrels_records` makes of qrels, which nothing but files hold."""
 
 
 def qrels_records(path: str | Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The grades of each query, with the line of its first judgement.
+    """A record of the format `gold` for each query, with the line of its first judgement.
 
     A broken line, and one that contradicts an earlier one, is reported and passed over.
 
@@ -80,7 +64,8 @@ def qrels_records(path: str | Path, problems: Problems) -> Iterator[tuple[int, d
             message = f"{pair} has grade {grade:g} here and {before:g} before; keep one"
             problems.add(line, None, message)
     for query, line in first.items():
-        yield line, {"query_id": query, "grades": grades[query]}
+        gold = [{"id": document, "grade": grade} for document, grade in grades[query].items()]
+        yield line, {"query_id": query, "gold": gold}
 
 
 def iter_qrels(
@@ -98,10 +83,10 @@ def iter_qrels(
     problems = problems or Problems(str(path), strict=True)
     names: tuple[str, ...] = ()
     for line, columns in _rows(path, problems):
-        if not names:
-            names = _BEIR if _is_header(columns) else _QRELS
-            if names is _BEIR:
-                continue
+        if not names and _is_header(columns):
+            names = _BEIR
+            continue
+        names = names or _QRELS
         if len(columns) != len(names):
             _miscounted(columns, names, line, problems)
             continue
@@ -127,7 +112,6 @@ def read_run(path: str | Path) -> Run:
     for line, columns in _rows(path, problems):
         if len(columns) < len(_RUN):
             _miscounted(columns, _RUN, line, problems)
-            continue
         query, _, document, _, score, *tag = columns
         _are_ids(query, document, line, problems)
         doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
@@ -151,12 +135,12 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
     """
     lines = []
     for query_id, gold in ((query.id, gold) for query in dataset for gold in query.gold):
-        document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
         if query_id.startswith("#"):
             raise DataError(
                 f"query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
                 "rename the query"
             )
+        document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
         query = _column(query_id, "a query id")
         lines.append(f"{query} 0 {document} {plain_number(gold.grade)}\n")
     if str(path) == "-":
@@ -166,9 +150,17 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
 
 
 def _rows(path: str | Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """The columns of each line that is neither blank nor a comment."""
-    for number, line in read_lines(path, problems):
-        columns = _columns(line)
+    """The columns of each line that is neither blank nor a comment; what is no UTF-8 is reported.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    for number, raw in raw_lines(path, problems):
+        try:
+            columns = _columns(raw.decode())
+        except UnicodeDecodeError as error:
+            problems.add(number, None, not_utf_8(error))
+            continue
         if columns and not columns[0].startswith("#"):
             yield number, columns
 

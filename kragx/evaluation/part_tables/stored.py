@@ -13,8 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from kragx.data.formats.jsonl import replacing, to_json
-from kragx.data.formats.parquet import TABLE_KEY
-from kragx.data.formats.parquet_written import OPTIONS
+from kragx.data.formats.parquet import OPTIONS, TABLE_KEY
 from kragx.data.weights import WEIGHT
 from kragx.evaluation.inputs import Passed
 from kragx.matchers import Notes

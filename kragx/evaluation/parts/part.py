@@ -14,7 +14,7 @@ from pathlib import Path
 from kragx.data import Mender, Reading
 from kragx.data.batch import Batch, Row, batches_of
 from kragx.data.formats.located import files_of, shown
-from kragx.data.formats.parquet import Table, tables_of
+from kragx.data.formats.parquet import Table
 
 PART_BYTES = 8 << 20
 """Bytes of a file that are a part, of its beginning."""
@@ -159,7 +159,7 @@ def _in_rows(rows: Iterable[Row]) -> Iterator[Part]:
 
 
 def _groups_of(file: str) -> Iterator[Part]:
-    for table in tables_of(file, PART_BYTES):
+    for table in Table(file).stretches(PART_BYTES):
         groups = table.groups or (0,)
         name = f"{shown(file)}, row groups {groups[0] + 1} to {groups[-1] + 1}"
         yield Groups(name, table, file=shown(file), place=table.place)

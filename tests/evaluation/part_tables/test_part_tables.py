@@ -18,8 +18,7 @@ import pytest
 from kragx import Doc, Gold, Query, UsageError, evaluate
 from kragx.data import Retrieved
 from kragx.data.formats.jsonl import write_records
-from kragx.data.formats.parquet import TABLE_KEY
-from kragx.data.formats.parquet_written import write_questions
+from kragx.data.formats.parquet import TABLE_KEY, write_questions
 from kragx.data.formats.records import question_record
 from kragx.errors import DataError, JudgingError
 from kragx.evaluation.part_tables import scored

@@ -1,0 +1,268 @@
+"""Gold and results of other tools, told by their shapes: a table of them.
+
+None of the packages is imported. What a shape reads becomes what the one way in reads anyway:
+numbers by document by question, rows of a format, or a gold set. Runs are ranked as TREC's: by
+score, ties by id descending, whatever a column says of ranks.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import isnan
+from numbers import Real
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from kragx.data.answers import rank_by_score
+from kragx.data.documents import Doc
+from kragx.data.formats.format import Format
+from kragx.data.formats.other_tools import DEEPEVAL, RAGAS
+from kragx.data.formats.tabular import is_frame, rows_of_frame
+from kragx.data.gold import GoldDataset, Query, as_golds
+from kragx.data.text import Mender
+from kragx.errors import DataError, UsageError, shorten
+
+GOLD, RESULTS = frozenset({"gold"}), frozenset({"results"})
+BOTH = GOLD | RESULTS
+
+_PLAIN = (str, int, float, list, dict, Path, NoneType)
+"""What no tool's objects are, and what their lists do not begin with."""
+
+_QUESTION, _DOCUMENT = ("query_id", "qid"), ("doc_id", "docno")
+_GRADES, _SCORES = ("relevance", "label"), ("score",)
+_RANX = ("to_dict", "get_doc_ids_and_scores")
+_QUESTIONS = ("question", "query", "input")
+_PASSAGES = ("documents", "contexts", "context", "gold", "passages", "source_documents")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Objects of one tool.
+
+    Attributes:
+        name: what people call them, in the plural.
+        holds: ``gold``, ``results``, or both.
+        fits: whether a value is one.
+        read: what it holds: ``{query: {document: number}}``, rows of a format, or a `GoldDataset`.
+    """
+
+    name: str
+    holds: frozenset[str]
+    fits: Callable[[Any], bool]
+    read: Callable[[Any], object]
+
+
+def shape_of(value: object) -> Shape | None:
+    """The shape that a value has, if it is one of these."""
+    entry = value[0] if type(value) in (list, tuple) and value else value  # type: ignore[index]
+    if isinstance(entry, _PLAIN) or type(entry).__module__.startswith("kragx."):
+        return None
+    return next((shape for shape in SHAPES if shape.fits(value)), None)
+
+
+def _plain(value: object, side: str) -> object:
+    """What is looked for in plain values; any value that has none of the shapes is itself.
+
+    Raises:
+        UsageError: it holds the other side alone.
+    """
+    if isinstance(value, Iterator):
+        value = list(value)
+    shape = shape_of(value)
+    if shape is None:
+        return value
+    if side not in shape.holds:
+        (other,) = shape.holds
+        place = {"gold": "first, as the gold set", "results": "second, as what was retrieved"}
+        raise UsageError(
+            f"{shape.name} hold {other}", field=side, remedy=f"pass them {place[other]}"
+        )
+    return shape.read(value)
+
+
+gold_of = partial(_plain, side="gold")
+"""A gold set in plain values (`_plain`)."""
+
+results_of = partial(_plain, side="results")
+"""The same of what was retrieved."""
+
+
+def _has(value: object, *names: str) -> bool:
+    return all(hasattr(value, name) for name in names)
+
+
+# -- numbers by question and document -------------------------------------------------------------
+
+
+def _columns(value: Any, numbers: Sequence[str]) -> list[str]:
+    """What question, document and number are called in a frame or in named tuples; empty if not."""
+    if is_frame(value) and not hasattr(value, "features"):
+        names = [*map(str, value.columns)]
+    else:
+        names = [*getattr(_samples(value)[0], "_fields", ())]
+    choices = (_QUESTION, _DOCUMENT, numbers)
+    columns = [name for choice in choices for name in choice if name in names][:3]
+    return columns if len(columns) == len(choices) else []
+
+
+def _fits(value: Any, numbers: Sequence[str]) -> bool:
+    """Whether tuples or a frame have these three; beside a frame's nothing else may stand.
+
+    But for PyTerrier's runs, which are told by `docno`.
+    """
+    columns = _columns(value, numbers)
+    if not columns or not is_frame(value):
+        return bool(columns)
+    is_terrier = numbers is _SCORES and columns[:2] == ["qid", "docno"]
+    return is_terrier or {*map(str, value.columns)} <= {*columns, "iteration"}
+
+
+def _rows(value: Any) -> list[Mapping[str, Any]]:
+    if is_frame(value):
+        return [row for _, row in rows_of_frame(value)]
+    return [row._asdict() if hasattr(row, "_asdict") else {} for row in value]
+
+
+def _numbers(value: Any, names: Sequence[str]) -> object:
+    """Numbers by document by question; with a column of texts, documents by score.
+
+    Raises:
+        DataError: a document stands twice, with two numbers, or one has none.
+    """
+    columns, rows = _columns(value, names), _rows(value)
+    numbers: dict[str, dict[str, Any]] = {}
+    for query, document, number in ([row.get(name) for name in columns] for row in rows):
+        if not isinstance(number, Real) or isnan(number):
+            raise DataError(
+                f"query {query!r}: {shorten(number)} of document {document!r} is no number"
+            )
+        of_query = numbers.setdefault(str(query), {})
+        if of_query.setdefault(str(document), number) != number:
+            raise DataError(
+                f"query {query!r}: document {document!r} stands twice, with {number!r} and "
+                f"{of_query[str(document)]!r}; keep one"
+            )
+    if names is not _SCORES or not rows or "text" not in rows[0]:
+        return numbers
+    texts = {tuple(str(row[name]) for name in columns[:2]): row["text"] for row in rows}
+    return {
+        query: [*rank_by_score([Doc(i, texts[query, i], score=n) for i, n in of_query.items()])]
+        for query, of_query in numbers.items()
+    }
+
+
+def _of_ranx(value: Any) -> dict[str, dict[str, Any]]:
+    return {str(query): dict(numbers) for query, numbers in value.to_dict().items()}
+
+
+# -- samples and examples -------------------------------------------------------------------------
+
+
+def _samples(value: Any) -> Any:
+    """The entries of a data set of ragas or DeepEval; a list is its own."""
+    for name in ("samples", "test_cases", "goldens"):
+        if isinstance(entries := getattr(value, name, None), (list, tuple)) and entries:
+            return [getattr(entry, "eval_sample", entry) for entry in entries]
+    return value if isinstance(value, (list, tuple)) and value else [None]
+
+
+def _records(value: Any, form: Format) -> list[dict[str, Any]]:
+    """Samples as the rows of a format, whose fields they have as attributes."""
+    rows = (
+        {name: getattr(sample, name, None) for name in form.fields} for sample in _samples(value)
+    )
+    return [{name: entry for name, entry in row.items() if entry is not None} for row in rows]
+
+
+def examples_gold(
+    examples: Iterable[Any],
+    name: str = "gold",
+    *,
+    question: str | None = None,
+    gold: str | None = None,
+    reference: str | None = None,
+) -> GoldDataset:
+    """Examples of LangSmith as a gold set; a query's id is its example's.
+
+    Args:
+        examples: have `id`, `inputs`, `outputs` and maybe `metadata`.
+        name: the data set's.
+        question: the key of the question, as of `kragx.adapters.langsmith.read_examples`.
+        gold: the same of the gold.
+        reference: the same of the answer.
+
+    Raises:
+        DataError: an example lacks a question or the gold.
+    """
+    queries = []
+    for example in examples:
+        location = f"dataset {name!r}, example {example.id}"
+        inputs, outputs = example.inputs or {}, example.outputs or {}
+        only = [*inputs] if question is None and len(inputs) == 1 else []
+        text = _first(inputs, [question] if question else [*_QUESTIONS, *only])
+        if not isinstance(text, str):
+            raise DataError(
+                f"no question among its inputs ({', '.join(inputs) or 'none'})",
+                path=location,
+                remedy="name its key: question='...'",
+            )
+        items = _first(outputs, [gold] if gold else _PASSAGES)
+        if items is None:
+            raise DataError(
+                f"no gold among its outputs ({', '.join(outputs) or 'none'})",
+                path=location,
+                remedy="name its key: gold='...'; an answer is no gold unless it is named",
+            )
+        queries.append(
+            Query(
+                str(example.id),
+                text,
+                gold=as_golds(items if isinstance(items, list) else [items], Mender(), location),
+                reference=None if reference is None else outputs.get(reference),
+                metadata=dict(getattr(example, "metadata", None) or {}),
+            )
+        )
+    return GoldDataset(tuple(queries), name=name)
+
+
+def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """What stands under the first of some names under which something does."""
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+SHAPES = (
+    Shape("Qrels of ranx", GOLD, lambda v: _has(v, "qrels", *_RANX), _of_ranx),
+    Shape("Runs of ranx", RESULTS, lambda v: _has(v, "run", *_RANX), _of_ranx),
+    Shape(
+        "Qrels of ir_measures",
+        GOLD,
+        partial(_fits, numbers=_GRADES),
+        partial(_numbers, names=_GRADES),
+    ),
+    Shape(
+        "ScoredDocs of ir_measures",
+        RESULTS,
+        partial(_fits, numbers=_SCORES),
+        partial(_numbers, names=_SCORES),
+    ),
+    Shape(
+        "samples of ragas",
+        BOTH,
+        lambda v: _has(_samples(v)[0], "user_input"),
+        partial(_records, form=RAGAS),
+    ),
+    Shape(
+        "test cases of DeepEval",
+        BOTH,
+        lambda v: _has(_samples(v)[0], "input", "retrieval_context"),
+        partial(_records, form=DEEPEVAL),
+    ),
+    Shape(
+        "examples of LangSmith",
+        GOLD,
+        lambda v: _has(_samples(v)[0], "inputs", "outputs", "dataset_id"),
+        examples_gold,
+    ),
+)
+"""In the order in which they are looked for."""
