@@ -63,7 +63,7 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import Floats, ForbiddenMarks, MatchTable, Profile
-from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.table_view import settled
 from kragx.printing import phrase
 from kragx.warned import outside
@@ -73,22 +73,6 @@ _ENOUGH = 3
 
 _ROOM = 1 << 22
 """So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
-
-
-def match_item(query: Query, retrieved: Retrieved | None, basis: Basis | None = None) -> MatchItem:
-    """A query with what the run has of it; nothing where it is missing or has failed.
-
-    Args:
-        query: the question.
-        retrieved: what was got for it; None where it is missing.
-        basis: of several searches, the list that is meant; None where nobody looks at any.
-    """
-    if retrieved is None:
-        return MatchItem(query, (), "missing")
-    if retrieved.error is not None:
-        return MatchItem(query, (), "failed", retrieved.seconds, retrieved.error)
-    docs = retrieved.documents if basis is None else retrieved.of(basis) or ()
-    return MatchItem(query, docs, "answered", retrieved.seconds)
 
 
 def first_failure(failures: Mapping[str, str]) -> str:
