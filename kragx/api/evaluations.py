@@ -12,7 +12,7 @@ from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, Run
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, heading, size
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.metrics import MetricLike, name_among
@@ -228,7 +228,7 @@ class Evaluations(Result):
     def describe(self) -> Iterator[Part]:
         """Who failed, the verdict, the means, and what a reader must know."""
         evaluations, comparison = list(self.evaluations.values()), self.comparison
-        yield from evaluations[0].heading(comparison.asks_counts)
+        yield from heading(evaluations[0], comparison.asks_counts)
         for finding in (*comparison.gold, *comparison.failures):
             yield from finding.describe()
         yield from leak_parts(evaluations)
@@ -243,7 +243,7 @@ class Evaluations(Result):
         yield from map(warning, comparison.further_cautions)
         yield from remarks_on(evaluations, failures=False)
         if self.of_all:
-            yield evaluations[0].size
+            yield size(evaluations[0])
         else:
             yield Line(phrase("{n} queries compared", n=comparison.n_queries))
 
