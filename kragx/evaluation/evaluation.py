@@ -367,7 +367,7 @@ class Evaluation(Result):
     def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
         """The numbers of the matches, whether or not anything was answered."""
         if not self.runs:
-            evidence = self.evidence_of(self.table, self.searches)
+            evidence = self._evidence_of(self.table, self.searches)
             return compute(self.table, specs, self.profile, evidence)
         of_runs = (
             run.scores
@@ -378,7 +378,7 @@ class Evaluation(Result):
         )
         return tuple(map(over_runs, zip(*of_runs, strict=True)))
 
-    def evidence_of(
+    def _evidence_of(
         self, table: MatchTable, searches: SearchTable | None
     ) -> GatheredEvidence | None:
         """What metrics look at beside these matches; of no documents, where none were kept."""
@@ -469,6 +469,11 @@ class Evaluation(Result):
             runs=runs,
         )
         return decided.measured(self.specs)
+
+    def n_matched(self, threshold: float) -> int:
+        """How many pairs match at a threshold, of documents of all searches."""
+        table = self.table if self.searches is None else self.searches.table
+        return int(replace(table, threshold=threshold).matched.sum())
 
     @cached_property
     def nearby(self) -> Nearby | None:
@@ -577,35 +582,17 @@ def means_at(
     evaluation: Evaluation, thresholds: Iterable[float]
 ) -> Iterator[tuple[int, dict[str, float | None]]]:
     """At each threshold, ascending, how many pairs match, and the means by metric."""
-    for count, scores in _scores_at(evaluation, sorted(thresholds)):
-        yield count, {str(score.spec): score.mean for score in scores}
-
-
-def _scores_at(
-    evaluation: Evaluation, thresholds: Sequence[float]
-) -> Iterator[tuple[int, tuple[MetricScores, ...]]]:
-    if evaluation.runs:
-        for of_runs in zip(*(_scores_at(run, thresholds) for run in evaluation.runs)):
-            counts, scores = zip(*of_runs)
-            yield sum(counts), tuple(map(over_runs, zip(*scores)))
-        return
-    evidence, searches = evaluation.evidence, evaluation.searches
+    runs = evaluation.runs or (evaluation,)
     # The same matches give the same values, unless facts are matched at the threshold as well.
-    by_matches_alone = evidence is None or not evidence.follows
-    before: tuple[int, tuple[MetricScores, ...]] | None = None
-    table = replace(evaluation.table if searches is None else searches.table, votes=None)
-    for threshold in thresholds:
-        table = replace(table, threshold=threshold)
-        count = int(table.matched.sum())
-        if before is None or before[0] != count or not by_matches_alone:
-            decided = searches and replace(searches, table=table)
-            on_basis = table if decided is None else decided.of()
-            looked_at = evaluation.evidence_of(on_basis, decided)
+    follows = any(run.evidence is not None and run.evidence.follows for run in runs)
+    n_before, means = -1, dict[str, float | None]()
+    for threshold in sorted(thresholds):
+        n = sum(run.n_matched(threshold) for run in runs)
+        if n != n_before or follows:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                scores = compute(on_basis, evaluation.specs, evaluation.profile, looked_at)
-            before = (count, scores)
-        yield before
+                n_before, means = n, evaluation.at_threshold(threshold).mean
+        yield n, means
 
 
 # -- as people read it -----------------------------------------------------------------------------
