@@ -189,7 +189,7 @@ def _evaluated(
         marks.beyond.warn()
     evidence = None
     if (lists := source.passed.kept) is not None:
-        concurrency = int(source.run_settings.get("concurrency", 1))
+        concurrency = int(source.run.settings.get("concurrency", 1))
         told = hears, hears_relevance, forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *told)
         evidence.know(matches.spans)
@@ -232,7 +232,7 @@ def unmeasured(
         relevance: what a judge of relevance said.
         forbidding: told what must not come; None where nothing is forbidden.
     """
-    run = {"name": source.name, **source.run_settings}
+    run = {"name": source.name, **source.run.settings}
     settings = criteria.settings(source.dataset_settings(), run, relevance, forbidding)
     return Evaluation(
         name=source.name,

@@ -297,6 +297,10 @@ class Passed:
             self.golds.merge(later.golds)
 
 
+NO_RUN = Run({})
+"""That of whatever holds both, the gold and what was retrieved."""
+
+
 @dataclass
 class Source:
     """A stream of queries, each with what was retrieved for it, and what has passed of it.
@@ -308,8 +312,7 @@ class Source:
         texts: fills in those of ids.
         gold: the whole gold set, where it is one.
         run: what was retrieved, where it is a run of its own.
-        run_counts: what is counted of the run alone: queries that the gold set lacks, lines of a
-            TREC run that are longer, lists that a database has ranked by distance.
+        n_extra: queries of the run that the gold set lacks.
         reading: the file that is read as it passes, where it is one.
         passed: what has passed.
     """
@@ -319,19 +322,10 @@ class Source:
     dataset_name: str
     texts: Texts
     gold: GoldDataset | None = None
-    run: Run | None = None
-    run_counts: Mapping[str, int] = field(default_factory=dict)
+    run: Run = NO_RUN
+    n_extra: int = 0
     reading: Reading | None = None
     passed: Passed = field(default_factory=Passed)
-
-    def __post_init__(self) -> None:
-        if self.reading is not None:
-            self.passed.hashes = []
-
-    @property
-    def run_settings(self) -> Mapping[str, Any]:
-        """How the retriever was asked."""
-        return {} if self.run is None else self.run.settings
 
     @property
     def may_forbid(self) -> bool | None:
@@ -354,7 +348,7 @@ class Source:
             keep: as of `ahead`.
             asks: as of `seen_in`.
         """
-        if self.gold is not None and self.run is not None:
+        if self.gold is not None:
             return seen_in_runs(self.gold, [self.run])
         if self.reading is None or self.reading.may_search is False:
             return None
@@ -375,7 +369,7 @@ class Source:
 
     def answers(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """Each question with what was retrieved for it, as it stands."""
-        for batch in self.texts.filled(self.passed.noted(self._read())):
+        for batch in self.batches():
             yield from ((query, answer) for _, query, answer in batch.rows())
 
     def ahead(self, n_whole: int | None, *, keep: bool) -> Iterator[Batch]:
@@ -435,6 +429,8 @@ class Source:
             }
             for kind in (UNANSWERABLE, OF_FORBIDDEN, OF_SEARCHES)
         }
+        firsts = (doc for answer in self.run.results.values() for doc in answer.documents[:1])
+        n_by_distance = sum(doc.score is None and DISTANCE in doc.metadata for doc in firsts)
         of_searches = of_kinds[SEARCHES]
         n_no_list, n_no_list_gold = (
             of_searches.get(name, 0) for name in ("n_no_list", "n_no_list_gold")
@@ -447,14 +443,14 @@ class Source:
             "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **({PROBES: sums[PROBES]} if PROBES in sums else {}),
             "n_missing": passed.statuses["missing"],
-            "n_extra": 0,
+            "n_extra": self.n_extra,
             "n_failed": passed.statuses["failed"],
             "n_empty": sums["n_empty"],
             "n_duplicates": sums["n_duplicates"],
             "judged_share": sums["n_judged"] / sums["n_to_judge"] if sums["n_to_judge"] else None,
             "n_replaced_surrogates": passed.mender.surrogates,
-            "n_longer_lines": 0,
-            **self.run_counts,
+            "n_longer_lines": self.run.n_longer_lines,
+            **({"n_by_distance": n_by_distance} if n_by_distance else {}),
             **{kind: counts for kind, counts in of_kinds.items() if counts},
             **notes,
             **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
@@ -527,13 +523,11 @@ def source_of(
     """
     scored = Scored.of(dataset, run) if by_id and profile.missing == "empty" else None
     if scored is not None and any(scored.is_answered):
-        return Source(scored, "run", "gold", NO_TEXTS, run_counts={"n_extra": scored.n_extra})
+        return Source(scored, "run", "gold", NO_TEXTS, n_extra=scored.n_extra)
     if run is not None:
         gold = read_dataset(dataset)
-        if is_retriever(run):
-            gold = texts.gold(gold)  # before it is asked
-            return _joined(gold, as_run(run, gold), profile, texts)
-        answers = as_run(run, gold)  # a file that is no run is the greater mistake
+        # Gold is looked at before a retriever is asked; a file that is no run is a greater mistake.
+        answers = as_run(run, texts.gold(gold) if is_retriever(run) else gold)
         return _joined(texts.gold(gold), answers, profile, texts)
     dataset = gold_of(dataset)
     if not is_source(dataset):
@@ -543,7 +537,8 @@ def source_of(
             "file alone, by its path or as rows"
         )
     reading = Reading(dataset, strict=True)
-    return Source(reading, reading.name, reading.name, texts, reading=reading)
+    passed = Passed(hashes=[])
+    return Source(reading, reading.name, reading.name, texts, reading=reading, passed=passed)
 
 
 def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
@@ -551,14 +546,8 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
     extra = [query_id for query_id in run if query_id not in gold]
     if extra:
         _check_extra(extra, gold, run, profile)
-    firsts = (next(iter(answer.documents), None) for answer in run.results.values())
-    n_by_distance = sum(
-        doc is not None and doc.score is None and DISTANCE in doc.metadata for doc in firsts
-    )
-    counts = {"n_extra": len(extra), "n_longer_lines": run.n_longer_lines}
-    counts |= {"n_by_distance": n_by_distance} if n_by_distance else {}
     rows: list[Row] = [(None, query, run.results.get(query.id)) for query in gold]
-    source = Source(rows, run.name, gold.name, texts, gold, run, counts)
+    source = Source(rows, run.name, gold.name, texts, gold, run, len(extra))
     source.passed.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
     return source
 
