@@ -60,7 +60,8 @@ if TYPE_CHECKING:
         searched as searched,
     )
     from kragx.evaluation.evaluation import Evaluation as Evaluation
-    from kragx.evaluation.explain import Explanation as Explanation, explain as explain
+    from kragx.evaluation.explain import explain as explain
+    from kragx.evaluation.explanation import Explanation as Explanation
     from kragx.evaluation.pools import pooled as pooled
     from kragx.evaluation.retrieve import aretrieve as aretrieve, retrieve as retrieve
     from kragx.evaluation.stage_losses import (
@@ -128,7 +129,8 @@ _PUBLIC = {
     ),
     "evaluation.calls.recorder": ("record_searches", "searched"),
     "evaluation.evaluation": ("Evaluation",),
-    "evaluation.explain": ("Explanation", "explain"),
+    "evaluation.explain": ("explain",),
+    "evaluation.explanation": ("Explanation",),
     "evaluation.pools": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.stage_losses": ("StageLosses", "stage_losses"),

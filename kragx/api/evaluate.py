@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeGuard, TypeVar, Unpack, overload
 
-from kragx.data import GoldDataset, Run, Searches, as_corpus, read_dataset, read_run
+from kragx.data import Corpus, GoldDataset, Run, Searches, as_corpus, read_dataset, read_run
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
 from kragx.data.objects import gold_of, shape_of
@@ -26,8 +26,6 @@ from kragx.plugins import check_arguments
 from kragx.warned import about
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
     # It loads the statistics, which one retriever does without
     from kragx.api.evaluations import Evaluations
 
@@ -185,13 +183,7 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-
-    def ask(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
-        from kragx.evaluation.retrieve import retrieve  # which most evaluations do without
-
-        return retrieve(retriever, gold, **asking)
-
-    return _evaluated(dataset, run, options, ask)
+    return _evaluated(dataset, run, options, _retrieve)
 
 
 @overload
@@ -238,25 +230,36 @@ async def aevaluate(
             future.cancel()  # where somebody cancels the evaluation; else it is done
 
 
+def _retrieve(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
+    from kragx.evaluation.retrieve import retrieve  # which most evaluations do without
+
+    return retrieve(retriever, gold, **asking)
+
+
 def _evaluated(
     dataset: object, run: object, options: EvaluateOptions, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
     check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
-    dataset = gold_of(dataset)
-    asking = {name: options.pop(name) for name in _ASKING if name in options}  # type: ignore[misc]
-    if compares(run, dataset):
-        if not any(map(is_retriever, run.values())):
-            _refuse(asking)
-        return _evaluate_alike(dataset, run, options, partial(retrieve, **asking))
-    if not is_retriever(run):
+    dataset, measures = gold_of(dataset), dict[str, Any](options)
+    asking = {name: measures.pop(name) for name in _ASKING if name in measures}
+    name, workers = measures.pop("name", None), measures.pop("workers", None)
+    corpus = as_corpus(measures.pop("corpus", None))
+    several = _by_name(run, dataset)
+    if not any(map(is_retriever, [run] if several is None else several.values())):
         _refuse(asking)
-    name, corpus, workers = (options.pop(key, None) for key in ("name", "corpus", "workers"))  # type: ignore[misc]
-    criteria = Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
+    if several is not None and name is not None:
+        raise UsageError(
+            f"{name!r} names one retriever, and several are given, each under its own name",
+            field="name",
+            remedy="leave it out",
+        )
+    criteria, retrieve = Criteria.of(**measures), partial(retrieve, **asking)
+    if several is not None:
+        return _compared(read_dataset(dataset), several, criteria, corpus, workers, retrieve)
     if is_retriever(run):
-        corpus = as_corpus(corpus)
         dataset = ready(read_dataset(dataset), criteria, corpus)
-        run = retrieve(run, dataset, name=name, **asking)
+        run = retrieve(run, dataset, name=name)
     return evaluate_run(
         dataset, run, criteria, corpus=corpus, workers=workers, name=name
     ).answered()
@@ -274,123 +277,19 @@ def _refuse(asking: Mapping[str, object]) -> None:
             )
 
 
-def compares(run: object, dataset: object) -> "TypeIs[Mapping[str, Any]]":
-    """Whether what was retrieved is that of several retrievers, by name.
-
-    A mapping of mappings by query id is, unless it has the ids of the gold set itself.
-
-    Raises:
-        UsageError: it is an empty mapping, or one in which some values are all that a retriever
-            returned, or the retriever itself, and others are not.
-    """
-    if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
-        return False
-    if are_scores(run):
-        return False  # of one retriever, by query and document
-    if not run:
-        raise UsageError(
-            "an empty mapping",
-            field="run",
-            remedy="pass retrievers by name, {'bm25': retriever}, or lists of documents by query "
-            "id",
-        )
-    # An empty list or mapping may be one retriever's answers as well as those to one question.
-    run = {name: entry for name, entry in run.items() if not _is_empty(entry)}
-    whole = [_is_whole(entry) for entry in run.values()]
-    if any(map(_has_answers, run.values())):
-        gold = read_dataset(dataset)
-        if any(str(name) in gold for name in run):
-            return False
-        whole = [one or _has_answers(entry) for one, entry in zip(whole, run.values())]
-    if any(whole) and not all(whole):
-        names = list(run)
-        whole_name, part = names[whole.index(True)], names[whole.index(False)]
-        raise UsageError(
-            f"{whole_name!r} is {_kind(run[whole_name])}, and {part!r} is {_kind(run[part])}",
-            field="run",
-            remedy="a comparison needs a retriever, a Run, a DataFrame, a path, a mapping by query "
-            "id, or lists of documents (one list a query, in the order of the gold set) under "
-            "every name, and a mapping by query id one list of documents under each",
-        )
-    return bool(whole) and all(whole)
-
-
-def _is_empty(value: object) -> bool:
-    return isinstance(value, (list, dict)) and not value
-
-
-def _is_whole(value: object) -> bool:
-    """Whether a value is a retriever, or all that one returned."""
-    shape = shape_of(value)
-    return (
-        isinstance(value, (Run, str, Path, Iterator))
-        or is_retriever(value)
-        or is_frame(value)
-        or _by_query(value)
-        or are_rows(value)
-        or (shape is not None and "results" in shape.holds)
-    )
-
-
-def _has_answers(value: object) -> bool:
-    """Whether a value is a mapping of answers, or of scores by id, by whatever ids.
-
-    A query of Chroma is the answer to one question, or to all of them.
-    """
-    if chroma_lists(value) is not None:
-        return True
-    is_mapping = isinstance(value, Mapping) and bool(value) and answer_list(value) is None
-    return is_mapping and all(map(_is_answer, value.values()))  # type: ignore[attr-defined]
-
-
-def _by_query(value: object) -> bool:
-    """Whether a value lists documents query by query: a list is no document, but a pair may be."""
-    return isinstance(value, list) and any(isinstance(docs, (list, Searches)) for docs in value)
-
-
-def _is_answer(value: object) -> bool:
-    """Whether a value lists documents, or their scores by id; a score itself is a number."""
-    is_list = isinstance(value, list) and not any(isinstance(doc, (int, float)) for doc in value)
-    is_told = isinstance(value, (Mapping, Searches))
-    return is_list or is_told or answer_list(value) is not None
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, (str, Path)):
-        return f"the path {str(value)!r}"
-    if _by_query(value):
-        return f"{len(value)} lists of documents"  # type: ignore[arg-type]
-    kind = "a retriever" if is_retriever(value) else "no retriever"
-    return "a Run" if isinstance(value, Run) else f"{kind} ({type(value).__name__})"
-
-
-def _evaluate_alike(
-    dataset: object,
+def _compared(
+    gold: GoldDataset,
     sources: Mapping[str, Any],
-    options: EvaluateOptions,
+    criteria: Criteria,
+    corpus: Corpus,
+    workers: object,
     retrieve: Callable[..., Run],
 ) -> "Evaluations":
     """Several retrievers evaluated alike and compared; each is asked once."""
     from kragx.api.evaluations import Evaluations
     from kragx.report.record import Clock
 
-    clock = Clock()
-    if (name := options.pop("name", None)) is not None:
-        raise UsageError(
-            f"{name!r} names one retriever, and several are given, each under its own name",
-            field="name",
-            remedy="leave it out",
-        )
-    names = list(map(str, sources))
-    if repeated := [name for name in names if names.count(name) > 1]:
-        raise UsageError(
-            f"two retrievers are called {repeated[0]!r}", field="run", remedy="name each apart"
-        )
-    sources = dict(zip(names, sources.values()))
-    gold = read_dataset(dataset)
-    corpus, workers = as_corpus(options.pop("corpus", None)), options.pop("workers", None)
-    criteria = Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
-    runs: dict[str, Run] = {}
+    clock, runs = Clock(), dict[str, Run]()
     # What is not asked first, as a wrong file is found at once.
     for name, source in sorted(sources.items(), key=lambda entry: is_retriever(entry[1])):
         if is_retriever(source):
@@ -400,16 +299,120 @@ def _evaluate_alike(
         else:
             with inside(f"run.{name}"):
                 runs[name] = replace(read_run(source, gold), name=name)
-    runs = {name: runs[name] for name in names}
+    runs = {name: runs[name] for name in sources}
     criteria = for_all(criteria, gold, runs.values(), corpus)
     evaluations = []
     for name, run in runs.items():
         with about(name), inside(f"run.{name}", kind=DataError):
             evaluations.append(evaluate_run(gold, run, criteria, corpus=corpus, workers=workers))
     if all(evaluation.unanswered for evaluation in evaluations):
-        firsts = (
-            f"{evaluation.name}: {first_failure(evaluation.failures)}" for evaluation in evaluations
-        )
+        firsts = (f"{result.name}: {first_failure(result.failures)}" for result in evaluations)
         raise RetrieverError(f"every retriever failed on every question; {'; '.join(firsts)}")
     record = clock.record()
     return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria, record=record)
+
+
+# -- of one retriever, or of several ---------------------------------------------------------------
+
+
+def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
+    """What was retrieved by several retrievers, by their names; None where it is that of one.
+
+    A mapping of mappings by query id is of several, unless it has the ids of the gold set itself.
+
+    Raises:
+        UsageError: it is an empty mapping, or one in which some values are all that a retriever
+            returned, or the retriever itself, and others are not; or a name stands twice.
+    """
+    if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
+        return None
+    if are_scores(run):
+        return None  # of one retriever, by query and document
+    if not run:
+        raise UsageError(
+            "an empty mapping",
+            field="run",
+            remedy="pass retrievers by name, {'bm25': retriever}, or lists of documents by query "
+            "id",
+        )
+    # An empty list or mapping may be one retriever's answers as well as those to one question.
+    entries = {
+        name: entry
+        for name, entry in run.items()
+        if not isinstance(entry, (list, dict)) or len(entry)
+    }
+    by_id = {name for name, entry in entries.items() if _are_answers(entry)}
+    if by_id:
+        gold = read_dataset(dataset)
+        if any(str(name) in gold for name in entries):
+            return None
+    whole = {name: name in by_id or _is_whole(entry) for name, entry in entries.items()}
+    if not any(whole.values()):
+        return None
+    if not all(whole.values()):
+        first, part = (
+            next(name for name in whole if whole[name] is flag) for flag in (True, False)
+        )
+        raise UsageError(
+            f"{first!r} is {_kind(run[first])}, and {part!r} is {_kind(run[part])}",
+            field="run",
+            remedy="a comparison needs a retriever, a Run, a DataFrame, a path, a mapping by query "
+            "id, or lists of documents (one list a query, in the order of the gold set) under "
+            "every name, and a mapping by query id one list of documents under each",
+        )
+    names = [*map(str, run)]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise UsageError(
+            f"two retrievers are called {repeated[0]!r}", field="run", remedy="name each apart"
+        )
+    return dict(zip(names, run.values()))
+
+
+def _are_answers(value: object) -> bool:
+    """Whether a value is a mapping of answers, or of scores by id, by whatever ids.
+
+    A query of Chroma is the answer to one question, or to all of them. An answer is a list of
+    documents, or their scores by id; a score itself is a number.
+    """
+    if chroma_lists(value) is not None:
+        return True
+    if not isinstance(value, Mapping) or not value or answer_list(value) is not None:
+        return False
+    return all(
+        isinstance(answer, (Mapping, Searches))
+        or (isinstance(answer, list) and not any(isinstance(doc, (int, float)) for doc in answer))
+        or answer_list(answer) is not None
+        for answer in value.values()
+    )
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a value is a retriever, or all that one returned."""
+    shape = shape_of(value)
+    return (
+        isinstance(value, (Run, str, Path, Iterator))
+        or is_retriever(value)
+        or is_frame(value)
+        or _are_lists(value)
+        or are_rows(value)
+        or (shape is not None and "results" in shape.holds)
+    )
+
+
+def _are_lists(value: object) -> TypeGuard[list[Any]]:
+    """Whether a value lists documents query by query: a list is no document, but a pair may be."""
+    return isinstance(value, list) and any(isinstance(docs, (list, Searches)) for docs in value)
+
+
+def _kind(value: object) -> str:
+    """What a message calls a value that is whole, or is not."""
+    retriever = "a retriever" if is_retriever(value) else "no retriever"
+    return (
+        f"the path {str(value)!r}"
+        if isinstance(value, (str, Path))
+        else f"{len(value)} lists of documents"
+        if _are_lists(value)
+        else "a Run"
+        if isinstance(value, Run)
+        else f"{retriever} ({type(value).__name__})"
+    )

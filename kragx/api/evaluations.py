@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, Run
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, heading, size
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.metrics import MetricLike, name_among
@@ -163,11 +164,17 @@ class Evaluations(Result):
         if name not in self.comparison.metrics:
             hint = nearest(name, self.comparison.metrics)
             raise UsageError(f"metric {name!r} is not compared; {hint}")
-        values: dict[str, dict[str, float | None]] = {}
-        for retriever, evaluation in self.evaluations.items():
-            for query_id, row in evaluation.queries.items():
-                value = None if query_id in evaluation.failures else row[name]
-                values.setdefault(query_id, dict.fromkeys(self.evaluations))[retriever] = value
+        results = self.evaluations
+        ids = dict.fromkeys(chain.from_iterable(result.query_ids for result in results.values()))
+        values = {
+            query_id: {
+                retriever: None
+                if query_id in result.failures
+                else result.queries.get(query_id, {}).get(name)
+                for retriever, result in results.items()
+            }
+            for query_id in ids
+        }
 
         def spread(query_id: str) -> float:
             scores = [value for value in values[query_id].values() if value is not None]
@@ -194,58 +201,51 @@ class Evaluations(Result):
         repository in which the current folder stands. It begins in the language that results are
         shown in (KRAGX_LANG, or ``language="ko"``), else in the browser's.
         """
+        first, record = next(iter(self.evaluations.values())), None
+        if self.record is not None:
+            record = plain(replace(self.record, git=checkout(Path.cwd(), Path(path))))
         details: dict[str, Any] = {
             "runs": self.runs,
             "comparisons": [self.comparison],
             "corpus": self.corpus.docs,
             "losses": self.losses,
+            "record": record,
         }
-        if self.record is not None:
-            git = checkout(Path.cwd(), Path(path))
-            details["record"] = plain(replace(self.record, git=git))
-        first = next(iter(self.evaluations.values()))
         if self.criteria is not None:
             details["matchers"] = {first.match_name: self.criteria.matcher}
-            details["reasons"] = {first.match_name: self._reasons}
+            details["reasons"] = {first.match_name: self._reasons(first, self.criteria)}
         write_html(self.evaluations, path, **{**details, **options})
 
-    @property
-    def _reasons(self) -> Reasons:
-        """What judges said of the matches, and of relevance."""
-        first, criteria = next(iter(self.evaluations.values())), self.criteria
-        if criteria is None or first.dataset is None:
+    def _reasons(self, first: Evaluation, criteria: Criteria) -> Reasons:
+        """What judges said of the matches, and of relevance, which the former's words go before."""
+        if first.dataset is None:
             return {}
-        options: dict[str, Any] = {"dataset": first.dataset, "profile": first.profile}
-        options["runs"] = self.runs.values()
         matcher, pool = criteria.matcher, first.settings.get("pool")
-        of_matches = judged(
-            matcher if pool is None else matcher.of_relevance(pool["depth"]), **options
-        )
-        if criteria.relevance_by is None:
-            return of_matches
-        return {**judged(criteria.relevance_by, **options), **of_matches}
+        judges = [matcher if pool is None else matcher.of_relevance(pool["depth"])]
+        if criteria.relevance_by is not None:
+            judges.insert(0, criteria.relevance_by)
+        runs, profile = self.runs.values(), first.profile
+        said = [judged(judge, first.dataset, runs, profile) for judge in judges]
+        return dict(chain.from_iterable(reasons.items() for reasons in said))
 
     def describe(self) -> Iterator[Part]:
         """Who failed, the verdict, the means, and what a reader must know."""
         evaluations, comparison = list(self.evaluations.values()), self.comparison
-        yield from evaluations[0].heading(comparison.asks_counts)
+        verdict, *advice = comparison.recommendations
+        yield from heading(evaluations[0], comparison.asks_counts)
         for finding in (*comparison.gold, *comparison.failures):
             yield from finding.describe()
         yield from leak_parts(evaluations)
-        verdict, *advice = comparison.recommendations
         yield from verdict.describe()
         # Where some questions are left out, the means are those of the others.
         yield comparison.means_table(evaluations if self.of_all else ())
         yield from (line for hint in advice if hint.supported for line in hint.describe())
-        yield from (
-            Line(joined(": ", [visible(loss.retriever), loss.summary])) for loss in self.losses
-        )
+        for loss in self.losses:
+            yield Line(joined(": ", [visible(loss.retriever), loss.summary]))
         yield from map(warning, comparison.further_cautions)
         yield from remarks_on(evaluations, failures=False)
-        if self.of_all:
-            yield evaluations[0].size
-        else:
-            yield Line(phrase("{n} queries compared", n=comparison.n_queries))
+        n = comparison.n_queries
+        yield size(evaluations[0]) if self.of_all else Line(phrase("{n} queries compared", n=n))
 
     @property
     def of_all(self) -> bool:

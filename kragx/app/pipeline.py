@@ -31,7 +31,8 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import relevance_depth
-from kragx.evaluation.explain import Explanation, explain, standard_panel
+from kragx.evaluation.explain import explain, standard_panel
+from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts, ids_alone
 from kragx.evaluation.parts.cluster import Ray, engine_of
 from kragx.evaluation.pools import pooled

@@ -31,7 +31,7 @@ from kragx.comparison.changes import changes_parts
 from kragx.comparison.recommendations import beside_earlier
 from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
-from kragx.evaluation.evaluation import Evaluation, versions
+from kragx.evaluation.evaluation import Evaluation, heading, versions
 from kragx.evaluation.leaks import leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.judging.budget import Plan
@@ -193,7 +193,7 @@ class RunReport(Result):
         for of_grid in self.matcher_grids:
             yield from of_grid.full()
         for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
-            yield from group[0].heading()
+            yield from heading(group[0])
             yield from comparison.describe(group)
             yield from remarks_on(group, failures=False)
             yield from losses_parts(

@@ -9,7 +9,7 @@ from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.changes import gold_lines, unchanged
 from kragx.comparison.failures import marked
 from kragx.comparison.view import STANDING
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
@@ -60,7 +60,7 @@ def screen(
     comparison, group = comparisons[0], by_matcher(evaluations)[0]
     verdict, *advice = comparison.recommendations
     yield dataset_line(group[0])
-    match, profile = group[0].match_label, group[0].profile_label
+    match, profile = group[0].match_label, profile_label(group[0])
     yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
     if (basis := basis_label(group[0].settings)) is not None:
         yield Line(phrase("list: {basis}", basis=basis), "dim")

@@ -15,7 +15,7 @@ import numpy as np
 from kragx.comparison.orders import Order, orders_of
 from kragx.comparison.scores import direction
 from kragx.errors import UsageError, needing
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
 from kragx.matchers.batches import SHORT_GOLD
 from kragx.metrics import MetricLike, listed
@@ -157,7 +157,7 @@ def sweep(
     looked_at = _thresholds(several, thresholds, threshold)
     n_matches, values = {}, {}
     for evaluation in several:
-        counts, means = zip(*evaluation.means_at(looked_at), strict=True)
+        counts, means = zip(*means_at(evaluation, looked_at), strict=True)
         n_matches[evaluation.name] = counts
         values[evaluation.name] = {
             name: tuple(row[name] for row in means) for name in evaluation.mean

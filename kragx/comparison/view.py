@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
-from kragx.evaluation.evaluation import Evaluation, bounds_note
+from kragx.evaluation.evaluation import Evaluation, bounds_note, mean_cell, micro_cell
 from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import Interval, ends_text, with_reasons
@@ -375,7 +375,7 @@ class View(Result):
         def cell(metric: str, retriever: str) -> Cell:
             mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
             evaluation = evaluated.get(retriever)
-            value = mean.number if evaluation is None else evaluation.mean_cell(metric)
+            value = mean.number if evaluation is None else mean_cell(evaluation, metric)
             style = {"★": "bold green", "=": "bold"}.get(mark, "")
             spread = runs[retriever].beside(metric) if retriever in runs else ""
             return Cell(joined(" ", [value, mark]), style, joined("; ", [mean.ends, spread]))
@@ -385,7 +385,7 @@ class View(Result):
             [
                 Cell(metric, code=True),
                 *(cell(metric, retriever) for retriever in self.means),
-                *([Cell(micro.micro_cell(metric))] if micro else []),
+                *([Cell(micro_cell(micro, metric))] if micro else []),
             ]
             for metric in metrics
         ]

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from kragx.data import Doc, Query, Retrieved
+from kragx.data import Doc, Query, Retrieved, Status
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.errors import DataError
 from kragx.matchers import MatchItem
-from kragx.matchers.items import batch_of, repeated
+from kragx.matchers.items import repeated
 from kragx.metrics import Profile
+from kragx.metrics.search_table import Basis
 
 
 def arranged_batch(batch: Batch, profile: Profile) -> Batch:
@@ -69,12 +70,33 @@ def _with_lists(
     return replace(answer, documents=final, searches=searches)
 
 
-def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
-    """The same of one question."""
-    if profile is None or item.status != "answered":
-        return item
-    (docs,) = arranged_batch(batch_of([item]), profile).docs.documents()
-    return replace(item, docs=docs)
+def status_of(answer: Retrieved | None) -> Status:
+    """Whether the retriever answered a question, if only with nothing."""
+    return "missing" if answer is None else "answered" if answer.error is None else "failed"
+
+
+def match_item(
+    query: Query,
+    answer: Retrieved | None,
+    profile: Profile | None = None,
+    basis: Basis | None = None,
+) -> MatchItem:
+    """A query with what the run has of it; nothing where it is missing or has failed.
+
+    Args:
+        query: the question.
+        answer: what was got for it; None where it is missing.
+        profile: has the list as it is matched; None for the list as it stands.
+        basis: of several searches, the list that is meant; None where nobody looks at any.
+    """
+    if answer is None or answer.error is not None:
+        seconds, error = (None, None) if answer is None else (answer.seconds, answer.error)
+        return MatchItem(query, (), status_of(answer), seconds, error)
+    docs = answer.documents if basis is None else answer.of(basis) or ()
+    if profile is not None:
+        row = (None, query, Retrieved(docs))
+        (docs,) = arranged_batch(Batch.of([row]), profile).docs.documents()
+    return MatchItem(query, docs, "answered", answer.seconds)
 
 
 def arranged_answer(query: Query, answer: Retrieved, profile: Profile) -> Retrieved:

@@ -24,7 +24,7 @@ from kragx.data.objects import gold_of, results_of
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
-from kragx.evaluation.evidence import judging_counts
+from kragx.evaluation.evidence import GatheredEvidence, judging_counts
 from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met, joined
 from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
@@ -112,118 +112,91 @@ def evaluate_run(
         on_relevance: the same of the judge of relevance.
         name: of the retriever; None for its own.
     """
-    dataset, run = gold_of(dataset), results_of(run)
+    dataset, run, texts = gold_of(dataset), results_of(run), as_corpus(corpus)
     evaluated = partial(
-        _evaluated,
-        corpus=corpus,
-        workers=workers,
-        on_match=on_match,
-        on_relevance=on_relevance,
-        name=name,
+        _evaluated, corpus=texts, workers=workers, on_match=on_match, on_relevance=on_relevance
     )
     if isinstance(run, Run) and run.reruns:
         dataset = read_dataset(dataset)
         if criteria.is_open:
-            criteria = for_all(criteria, dataset, run.every, as_corpus(corpus))
+            criteria = for_all(criteria, dataset, run.every, texts)
         names = [name, *(None for _ in run.reruns)]
         return Evaluation.of_runs(
-            [
-                evaluated(dataset, one, criteria, name=own_name)
-                for own_name, one in zip(names, run.every)
-            ]
+            [evaluated(dataset, rerun, criteria, name) for rerun, name in zip(run.every, names)]
         )
-    if not criteria.is_open:
-        return evaluated(dataset, run, criteria)
-    if as_corpus(corpus).source is None and are_scores(dataset) and are_scores(run):
-        criteria = criteria.of_ids()
-    elif run is not None and not is_retriever(run):
-        dataset = read_dataset(dataset)
-        run = read_run(run, dataset)
-        criteria = criteria.fitting(dataset, [run], corpus)
+    if criteria.is_open:
+        if texts.source is None and are_scores(dataset) and are_scores(run):
+            criteria = criteria.of_ids()
+        elif run is not None and not is_retriever(run):
+            dataset = read_dataset(dataset)
+            run = read_run(run, dataset)
+            criteria = criteria.fitting(dataset, [run], texts)
     try:
-        return evaluated(dataset, run, criteria)
+        return evaluated(dataset, run, criteria, name)
     except LackingError:
-        if run is not None or str(dataset) == "-":
+        if not criteria.is_open or run is not None or str(dataset) == "-":
             raise
         # A file with both, of which the whole has to be known.
         gold, retrieved = read_results(dataset)
-        by_ids = criteria.fitting(gold, [retrieved], corpus)
+        by_ids = criteria.fitting(gold, [retrieved], texts)
         if not by_ids.are_ids:
             raise
-    return evaluated(dataset, run, by_ids)
+    return evaluated(dataset, run, by_ids, name)
 
 
 def _evaluated(
     dataset: object,
     run: object,
     criteria: Criteria,
+    name: str | None,
     *,
-    corpus: object,
+    corpus: Corpus,
     workers: object,
     on_match: OnMatchOf | None,
     on_relevance: OnMatchOf | None,
-    name: str | None,
 ) -> Evaluation:
     """`evaluate_run` by criteria that fit."""
-    looks_at_texts = criteria.looks
-    source = source_of(
-        dataset,
-        run,
-        criteria.profile,
-        by_id=(
-            criteria.matcher.reads == "ids"
-            and criteria.matcher == matchers.IdMatcher()
-            and not looks_at_texts
-        ),
-        texts=Texts.of(corpus, criteria.matcher, looks=looks_at_texts),
-    )
-    if source.gold is None and compares_gold(criteria.matcher):
-        source.passed.golds = GoldSample()
+    matcher, looks = criteria.matcher, criteria.looks
+    by_id = matcher.reads == "ids" and matcher == matchers.IdMatcher() and not looks
+    texts = Texts.of(corpus, matcher, looks=looks)
+    source = source_of(dataset, run, criteria.profile, by_id=by_id, texts=texts)
     source.name = name or source.name
-    criteria = criteria.for_run(source.name)
+    source.passed.golds = GoldSample() if compares_gold(matcher) else None
+    criteria, forbids = criteria.for_run(source.name), criteria.forbids(source)
     hears, hears_relevance = (of and of(source.name) for of in (on_match, on_relevance))
     engine = engine_of(workers, criteria.matcher)
-    forbids = criteria.forbids(source)
     criteria = informed(criteria, source, keep=engine is None)
-    forbidding = criteria.forbidding(source.rules, as_corpus(corpus)) if forbids else None
+    forbidding = criteria.forbidding(source.rules, corpus) if forbids else None
     notes = matchers.Notes()
     if criteria.matcher.judges:
         criteria, matches = _judged(source, criteria, notes, hears, forbidding)
     else:
-        plan = replace(
-            criteria.plan(keep=itself if looks_at_texts else None), forbidding=forbidding
-        )
+        plan = replace(criteria.plan(keep=itself if looks else None), forbidding=forbidding)
         matches = match_all(source, plan, notes, engine, hears)
     matches = matches.weighed(source.dataset_name)
     table, marks, searches = matches.on_basis, matches.forbidden, matches.searches
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
-        marks = None  # nothing is forbidden after all
+        marks = forbidding = None  # nothing is forbidden after all
     forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
-    sample = source.passed.golds or GoldSample.of(source.gold or ())
-    siblings = criteria.siblings(sample, notes)
+    siblings = criteria.siblings(source.passed.golds or GoldSample(), notes)
     sums = table_counts(table, forbidden, searches)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
     counts |= judging_counts(criteria.matcher, notes)
-    if forbidden is not None and marks is not None:
+    if marks is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": marks.beyond.n_lost}
         marks.beyond.warn()
     evidence = None
     if (lists := source.passed.kept) is not None:
-        concurrency = int(source.run_settings.get("concurrency", 1))
+        concurrency = int(source.run.settings.get("concurrency", 1))
         told = hears, hears_relevance, forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *told)
         evidence.know(matches.spans)
-        if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
-            counts |= facts.concluded(facts.n, facts.notes, criteria.facts_by)
-        if evidence.relevance is not None:
-            counts |= evidence.relevance.judging
+        counts |= _evidence_counts(evidence, criteria)
     relevance = None if evidence is None else evidence.relevance
-    told_by = None if forbidden is None else forbidding
-    evaluation = unmeasured(source, criteria, table, counts, relevance, told_by)
     return replace(
-        evaluation,
+        unmeasured(source, criteria, table, counts, relevance, forbidding),
         evidence=evidence,
         forbidden=forbidden,
         searches=searches,
@@ -231,6 +204,14 @@ def _evaluated(
         seconds=np.asarray(source.passed.seconds),
         siblings=siblings,
     ).measured(with_leak(criteria.specs, forbidden))
+
+
+def _evidence_counts(evidence: GatheredEvidence, criteria: Criteria) -> dict[str, Any]:
+    """What is counted of facts, and of a judge of relevance."""
+    counts = {} if evidence.relevance is None else dict(evidence.relevance.judging)
+    if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
+        counts = {**facts.concluded(facts.n, facts.notes, criteria.facts_by), **counts}
+    return counts
 
 
 def unmeasured(
@@ -251,7 +232,7 @@ def unmeasured(
         relevance: what a judge of relevance said.
         forbidding: told what must not come; None where nothing is forbidden.
     """
-    run = {"name": source.name, **source.run_settings}
+    run = {"name": source.name, **source.run.settings}
     settings = criteria.settings(source.dataset_settings(), run, relevance, forbidding)
     return Evaluation(
         name=source.name,

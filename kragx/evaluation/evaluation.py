@@ -73,8 +73,6 @@ if TYPE_CHECKING:
     import pandas
 
 
-Means = dict[str, float | None]
-
 _NEIGHBOURHOOD = 0.1
 """How far from the chosen threshold a conclusion should hold."""
 
@@ -189,8 +187,7 @@ class Evaluation(Result):
     def __post_init__(self) -> None:
         if self.siblings is not None:
             counts = {name: value for name, value in self.counts.items() if name != SIBLINGS}
-            counts |= self.siblings.at(self.table.threshold)
-            object.__setattr__(self, "counts", counts)
+            object.__setattr__(self, "counts", counts | self.siblings.at(self.table.threshold))
 
     @property
     def basis(self) -> Basis | None:
@@ -289,19 +286,11 @@ class Evaluation(Result):
 
     def __getitem__(self, metric: MetricLike) -> float | None:
         """The macro average of a metric, however it is written: ``result["nDCG@10"]``."""
-        name = self._name_of(metric)
+        is_named = isinstance(metric, str) and metric in self.mean
+        name = str(metric) if is_named else name_among(metric, self.mean, self.profile)
         if name not in self.mean:
             raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
         return self.mean[name]
-
-    def micro_of(self, metric: MetricLike) -> float | None:
-        """The micro average of a metric, however it is written; None for none, as in `micro`."""
-        return self.micro.get(self._name_of(metric))
-
-    def _name_of(self, metric: MetricLike) -> str:
-        if isinstance(metric, str) and metric in self.mean:
-            return metric
-        return name_among(metric, self.mean, self.profile)
 
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
@@ -366,8 +355,8 @@ class Evaluation(Result):
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
         specs = tuple(specs)
-        of_each = (run if run.specs == specs else run.measured(specs) for run in self.runs)
-        measured = replace(self, runs=tuple(of_each))
+        runs = tuple(run if run.specs == specs else run.measured(specs) for run in self.runs)
+        measured = replace(self, runs=runs)
         scores = measured.computed(specs)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
@@ -395,10 +384,9 @@ class Evaluation(Result):
         """What metrics look at beside these matches; of no documents, where none were kept."""
         if self.evidence is not None:
             return self.evidence.decided(table, searches)
-        marks = self.forbidden
-        if marks is None and searches is None:
+        if self.forbidden is None and searches is None:
             return None
-        return GatheredEvidence((), table, forbidden=marks, searches=searches)
+        return GatheredEvidence((), table, forbidden=self.forbidden, searches=searches)
 
     def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
         """The same matches with these numbers.
@@ -482,78 +470,20 @@ class Evaluation(Result):
         )
         return decided.measured(self.specs)
 
-    def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
-        """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
-        for count, scores in self._scores_at(sorted(thresholds)):
-            yield count, {str(score.spec): score.mean for score in scores}
-
-    def _scores_at(
-        self, thresholds: Sequence[float]
-    ) -> Iterator[tuple[int, tuple[MetricScores, ...]]]:
-        if self.runs:
-            for of_runs in zip(*(run._scores_at(thresholds) for run in self.runs)):
-                counts, scores = zip(*of_runs)
-                yield sum(counts), tuple(map(over_runs, zip(*scores)))
-            return
-        specs, kept = self.specs, self.evidence
-        # What a low threshold leaves out no higher one lets in, unless a metric reads scores.
-        prune = all(
-            spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs
-        )
-        # The same matches give the same values, unless facts are matched at the threshold as well.
-        by_matches_alone = kept is None or not kept.follows
-        before: tuple[int, tuple[MetricScores, ...]] | None = None
-        searches = self.searches
-        table = replace(self.table if searches is None else searches.table, votes=None)  # of means
-        for threshold in thresholds:
-            table = replace(table, threshold=threshold)
-            count = int(table.matched.sum())
-            if prune:
-                above = ~(table.pair_score < threshold)  # what is not known stays
-                table = table.of_pairs(above)
-            if before is None or before[0] != count or not by_matches_alone:
-                decided = searches and replace(searches, table=table)
-                on_basis = table if decided is None else decided.of()
-                evidence = self._evidence_of(on_basis, decided)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                    scores = compute(on_basis, specs, self.profile, evidence)
-                before = (count, scores)
-            yield before
+    def n_matched(self, threshold: float) -> int:
+        """How many pairs match at a threshold, of documents of all searches."""
+        table = self.table if self.searches is None else self.searches.table
+        return int(replace(table, threshold=threshold).matched.sum())
 
     @cached_property
     def nearby(self) -> Nearby | None:
         """The means at thresholds near the chosen one; None where there is nothing to vary."""
-        match = self.settings["match"]
-        if "threshold" not in match or "pool" in self.settings or self.unanswered:
-            return None
-        threshold, top = float(match["threshold"]), match.get("top")
-        if top is not None:  # of grades those next
-            near = {
-                grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top
-            }
-        else:
-            grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
-            near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
-        thresholds = tuple(sorted(near))
-        rows = [means for _, means in self.means_at(thresholds)]
-        columns = {name: tuple(means[name] for means in rows) for name in self.mean}
-        return Nearby(threshold, thresholds, columns)
+        return _nearby(self)
 
     @property
     def match_label(self) -> str:
         """How matches were decided, in one line."""
         return match_label(self.settings["match"], self.match_name)
-
-    @property
-    def profile_label(self) -> str:
-        """The profile and what deviates from it, in one line."""
-        name = str(self.settings["profile"]["name"])
-        changed = ", ".join(
-            f"{option}={value}" if isinstance(value, str) else option
-            for option, value in self.settings["deviations"].items()
-        )
-        return phrase("{name}, with {changed}", name=name, changed=changed) if changed else name
 
     @property
     def longest_list(self) -> int:
@@ -576,20 +506,6 @@ class Evaluation(Result):
             *short_remarks(self.specs, self.longest_list),
         )
 
-    def mean_cell(self, metric: str) -> str:
-        """A mean as people read it, with what missing judgements leave open."""
-        maximum = self.maximum.get(metric)
-        mean, bounds = self.mean.get(metric), self.bounds.get(metric)
-        known_as = known_metric(metric)
-        if bounds is not None and known_as is not None and known_as.reads_forbidden:
-            return between(*bounds)
-        text = joined(" ", [number(mean), _range(bounds)])
-        if aside := self.asides.get(metric):
-            return phrase("{value} ({aside})", value=text, aside=aside)
-        if maximum is None:
-            return text
-        return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
-
     @cached_property
     def asides(self) -> dict[str, str]:
         """What stands beside means for people, of the metrics that say something there."""
@@ -600,12 +516,6 @@ class Evaluation(Result):
             if (aside := scores.spec.metric.aside) is not None
         )
         return {name: text for name, text in asides if text}
-
-    def micro_cell(self, metric: str) -> str:
-        """The same for a micro average; empty for a metric that has none."""
-        if metric not in self.micro:
-            return ""
-        return joined(" ", [number(self.micro[metric]), _range(self.micro_bounds.get(metric))])
 
     @cached_property
     def ends(self) -> dict[str, str]:
@@ -620,49 +530,7 @@ class Evaluation(Result):
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
-        yield from self.heading()
-        yield from leak_parts([self])
-        several, n = self.several_runs, 4 if self.micro else 3
-        columns = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")][:n]
-        rows = [
-            [name, self.mean_cell(name), self.ends[name], self.micro_cell(name)][:n]
-            for name in self.mean
-        ]
-        notes = [bounds_note([self])]
-        if several is not None:
-            columns.insert(3, phrase("runs"))
-            for row in rows:
-                row.insert(3, several.text(row[0]))
-            notes.append(runs_note({self.name: several}))
-        yield Table(columns, rows, note=with_reasons(self.ends.values(), *notes))
-        yield from self.warnings()
-        yield self.size
-
-    def queries_table(self) -> Table:
-        """The values of each query, metrics across."""
-        rows = [[name, *map(number, values.values())] for name, values in self.queries.items()]
-        return Table(["query_id", *self.mean], rows)
-
-    def heading(self, counts: Mapping[str, Any] | None = None) -> Iterator[Line]:
-        """How matches were decided and what the numbers mean; `counts` where not of all."""
-        yield Line(phrase("match: {match}", match=self.match_label))
-        yield Line(phrase("profile: {profile}", profile=self.profile_label))
-        if (basis := basis_label(self.settings)) is not None:
-            yield Line(phrase("list: {basis}", basis=basis))
-        if (asks := asks_label(self.counts if counts is None else counts)) is not None:
-            yield Line(asks)
-
-    def warnings(self) -> Iterator[Line]:
-        """The remarks as lines."""
-        return map(warning, self.remarks)
-
-    @property
-    def size(self) -> Line:
-        """How many queries the numbers are of."""
-        n_scored, n_queries = self.counts["n_scored"], self.counts["n_queries"]
-        if n_queries and self.counts.get("n_probes", 0) == n_queries:
-            return Line(phrase("all {n} queries are probes: leaks alone are measured", n=n_queries))
-        return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
+        return _described(self)
 
     def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
@@ -691,6 +559,118 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
+# -- decided at other thresholds ------------------------------------------------------------------
+
+
+def _nearby(evaluation: Evaluation) -> Nearby | None:
+    """The means at thresholds near the chosen one; None where there is nothing to vary."""
+    match = evaluation.settings["match"]
+    if "threshold" not in match or "pool" in evaluation.settings or evaluation.unanswered:
+        return None
+    threshold, top = float(match["threshold"]), match.get("top")
+    grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
+    near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
+    if top is not None:  # of grades those next
+        near = {grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top}
+    thresholds = tuple(sorted(near))
+    rows = [means for _, means in means_at(evaluation, thresholds)]
+    columns = {name: tuple(means[name] for means in rows) for name in evaluation.mean}
+    return Nearby(threshold, thresholds, columns)
+
+
+def means_at(
+    evaluation: Evaluation, thresholds: Iterable[float]
+) -> Iterator[tuple[int, dict[str, float | None]]]:
+    """At each threshold, ascending, how many pairs match, and the means by metric."""
+    runs = evaluation.runs or (evaluation,)
+    # The same matches give the same values, unless facts are matched at the threshold as well.
+    follows = any(run.evidence is not None and run.evidence.follows for run in runs)
+    n_before, means = -1, dict[str, float | None]()
+    for threshold in sorted(thresholds):
+        n = sum(run.n_matched(threshold) for run in runs)
+        if n != n_before or follows:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
+                n_before, means = n, evaluation.at_threshold(threshold).mean
+        yield n, means
+
+
+# -- as people read it -----------------------------------------------------------------------------
+
+INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
+"""What the interval of a mean is called in tables."""
+
+BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
+OPEN_NOTE = phrase("leaks from a to b: if none, and if all of what is not known leaks")
+
+
+def _described(evaluation: Evaluation) -> Iterator[Part]:
+    """The means with their intervals, and what was left out."""
+    yield from heading(evaluation)
+    yield from leak_parts([evaluation])
+    several = evaluation.several_runs
+    names, ends = [*evaluation.mean], evaluation.ends
+    columns = {
+        phrase("metric"): names,
+        phrase("mean"): [mean_cell(evaluation, name) for name in names],
+        INTERVAL: [ends[name] for name in names],
+    }
+    if several is not None:
+        columns[phrase("runs")] = [several.text(name) for name in names]
+    if evaluation.micro:
+        columns[phrase("micro")] = [micro_cell(evaluation, name) for name in names]
+    rows = [[*row] for row in zip(*columns.values())]
+    notes = bounds_note([evaluation]), runs_note({evaluation.name: several} if several else {})
+    yield Table([*columns], rows, note=with_reasons(ends.values(), *notes))
+    yield from map(warning, evaluation.remarks)
+    yield size(evaluation)
+
+
+def heading(evaluation: Evaluation, counts: Mapping[str, Any] | None = None) -> Iterator[Line]:
+    """How matches were decided and what the numbers mean; `counts` where not of all."""
+    yield Line(phrase("match: {match}", match=evaluation.match_label))
+    yield Line(phrase("profile: {profile}", profile=profile_label(evaluation)))
+    if (basis := basis_label(evaluation.settings)) is not None:
+        yield Line(phrase("list: {basis}", basis=basis))
+    if (asks := asks_label(evaluation.counts if counts is None else counts)) is not None:
+        yield Line(asks)
+
+
+def profile_label(evaluation: Evaluation) -> str:
+    """The profile and what deviates from it, in one line."""
+    name = str(evaluation.settings["profile"]["name"])
+    changed = ", ".join(
+        f"{option}={value}" if isinstance(value, str) else option
+        for option, value in evaluation.settings["deviations"].items()
+    )
+    return phrase("{name}, with {changed}", name=name, changed=changed) if changed else name
+
+
+def mean_cell(evaluation: Evaluation, metric: str) -> str:
+    """A mean as people read it, with what missing judgements leave open."""
+    maximum, bounds = evaluation.maximum.get(metric), evaluation.bounds.get(metric)
+    known_as = known_metric(metric)
+    if bounds is not None and known_as is not None and known_as.reads_forbidden:
+        return between(*bounds)
+    text = _with_bounds(evaluation.mean.get(metric), bounds)
+    if aside := evaluation.asides.get(metric):
+        return phrase("{value} ({aside})", value=text, aside=aside)
+    if maximum is None:
+        return text
+    return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
+
+
+def micro_cell(evaluation: Evaluation, metric: str) -> str:
+    """The same for a micro average; empty for a metric that has none."""
+    micro = evaluation.micro
+    bounds = evaluation.micro_bounds.get(metric)
+    return _with_bounds(micro[metric], bounds) if metric in micro else ""
+
+
+def _with_bounds(value: float | None, bounds: tuple[float, float] | None) -> str:
+    return joined(" ", [number(value), "" if bounds is None else possible(*bounds)])
+
+
 def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     """What stands below a table of means: what bounds are, where some evaluation has any."""
     scores = (score for evaluation in evaluations for score in evaluation.scores if score.bounds)
@@ -698,11 +678,21 @@ def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     return joined("; ", [BOUNDS_NOTE] * (False in of_leaks) + [OPEN_NOTE] * (True in of_leaks))
 
 
-INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
-"""What the interval of a mean is called in tables."""
+def queries_table(evaluation: Evaluation) -> Table:
+    """The values of each query, metrics across."""
+    rows = [[name, *map(number, row.values())] for name, row in evaluation.queries.items()]
+    return Table(["query_id", *evaluation.mean], rows)
 
-BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
-OPEN_NOTE = phrase("leaks from a to b: if none, and if all of what is not known leaks")
+
+def size(evaluation: Evaluation) -> Line:
+    """How many queries the numbers are of."""
+    n_scored, n_queries = (evaluation.counts[name] for name in ("n_scored", "n_queries"))
+    if n_queries and evaluation.counts.get("n_probes", 0) == n_queries:
+        return Line(phrase("all {n} queries are probes: leaks alone are measured", n=n_queries))
+    return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
+
+
+# -- several, and what they record -----------------------------------------------------------------
 
 
 def as_evaluations(
@@ -717,10 +707,6 @@ def as_evaluations(
 def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
     """The metrics of all evaluations, in order, each once."""
     return list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.mean))
-
-
-def _range(low_high: tuple[float, float] | None) -> str:
-    return "" if low_high is None else possible(*low_high)
 
 
 def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:

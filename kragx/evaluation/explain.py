@@ -7,397 +7,41 @@ their store, so nothing is asked or paid for.
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
-from math import inf, isnan, nan
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from itertools import groupby, pairwise
+from math import isnan, nan
+from typing import Any
 
 from kragx import matchers
-from kragx.data import Gold, Query, Retrieved, Status, as_corpus, normalise
-from kragx.data.searches import key_of
+from kragx.data import Doc, Gold, Query, Retrieved, Search, as_corpus, normalise
+from kragx.data.searches import Key, distinct_docs, key_of, lanes_of
 from kragx.errors import DataError, UsageError
-from kragx.evaluation.arranging import arranged
-from kragx.evaluation.explained_searches import (
+from kragx.evaluation.arranging import match_item, status_of
+from kragx.evaluation.explanation import (
+    ExplainedDoc,
+    ExplainedGold,
     ExplainedSearch,
-    described,
-    explained_searches,
-    numbered_docs,
+    Explanation,
+    Pair,
+    Score,
+    Spans,
+    distance_of,
+    merged,
+    scored_reasons,
 )
-from kragx.evaluation.inputs import Source, Texts, match_item, source_of
+from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
-from kragx.evaluation.wording import method_label
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.items import batch_of, repeated
-from kragx.matchers.reasons import Reason, best_targets, reasons
+from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for
-from kragx.metrics.threshold import matches
-from kragx.plain import IF_KNOWN
-from kragx.printing import Cell, Heading, Line, Part, Result, Table, joined, number, phrase, warning
+from kragx.printing import phrase
 
 _TOKEN = re.compile(r"[^\W_]+")
 
 NEAR = 0.1
 """How far from its threshold a score is a near one, unless told otherwise; of grades one grade."""
-
-Spans = tuple[tuple[int, int], ...]
-
-_LONGEST = 400  # characters of a text, unless all of it is asked for
-_MANY = 10  # documents of searches, of which more are not all told
-_AROUND = 60
-_INDENT = 3
-_STATUS = {
-    "missing": phrase("the run has no answer to this query"),
-    "failed": phrase("the retriever failed at this query"),
-}
-
-
-@dataclass(frozen=True)
-class Score:
-    """What another matcher gives the same pair.
-
-    Attributes:
-        score: None if it is not known, or there is none (`problem` says why).
-        threshold: the least score that is a match.
-        problem: why the matcher has no score.
-    """
-
-    also_plain: ClassVar[tuple[str, ...]] = ("matched",)
-
-    score: float | None
-    threshold: float
-    problem: str | None = None
-
-    @property
-    def matched(self) -> bool | None:
-        """Whether this matcher says yes."""
-        return None if self.score is None else bool(matches(self.score, self.threshold))
-
-    @property
-    def cell(self) -> Cell:
-        """The score as a table shows it: a match with a star, in bold."""
-        mark, style = ("*", "bold") if self.matched else (" ", "")
-        return Cell(f"{number(self.score)}{mark}", style)
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A retrieved document and a gold item.
-
-    Attributes:
-        rank, gold: which, both from 1.
-        reason: why they match or do not.
-        scores: what other matchers give them, by name.
-        doc_spans, gold_spans: where they share words, in the texts as they stand here.
-        near: whether a slightly different threshold would decide otherwise.
-    """
-
-    also_plain: ClassVar[tuple[str, ...]] = ("matched",)
-
-    rank: int
-    gold: int
-    reason: Reason
-    scores: Mapping[str, Score]
-    doc_spans: Spans
-    gold_spans: Spans
-    near: bool
-
-    @property
-    def matched(self) -> bool | None:
-        """Whether they match; None if that is not known."""
-        return None if self.reason.verdict == "unknown" else self.reason.verdict == "match"
-
-
-@dataclass(frozen=True)
-class ExplainedDoc:
-    """A retrieved document.
-
-    Attributes:
-        repeated: whether an earlier document of the list is the same.
-        matches: the gold items that it matches, from 1.
-        finds: those of them that no document above it matches.
-        grade, reason: without gold, the judge's grade of its relevance and what the judge said.
-    """
-
-    rank: int
-    id: str | None
-    text: str | None
-    repeated: bool
-    matches: tuple[int, ...] = ()
-    finds: tuple[int, ...] = ()
-    grade: float | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class ExplainedGold:
-    """A gold item; `found_at` is the first rank that matches it, None if none does."""
-
-    number: int
-    id: str | None
-    text: str | None
-    grade: float
-    found_at: int | None
-
-
-@dataclass(frozen=True)
-class Explanation(Result):
-    """Why one query's documents match its gold, or do not.
-
-    Attributes:
-        retriever: its name.
-        query_id, query: which query.
-        status: ``answered``, ``missing`` or ``failed``.
-        match: the matcher as results record it.
-        gold: as the gold set has it; texts in NFC.
-        retrieved: the documents as they were retrieved; texts in NFC. Of somebody who searched
-            several times each once: by search, then rank.
-        pairs: of every document with every gold item, by rank, then gold.
-        answerable: what the gold set says of it.
-        searches: what each search brought, by step; empty of a list alone.
-        read: the documents, from 1, that were read of it; None if nobody says.
-        error: why the retriever failed at it; None where it did not.
-        asks: for how many asks it stands; None of one.
-
-    Examples:
-        >>> from kragx import explain
-        >>> gold, found = [["the red door"]], [["the red door of the house"]]
-        >>> explanation = explain(gold, found, query_id="q1", panel={})
-        >>> explanation.status, explanation.match["method"]
-        ('answered', 'overlap')
-    """
-
-    retriever: str
-    query_id: str
-    query: str | None
-    status: Status
-    match: Mapping[str, Any]
-    gold: tuple[ExplainedGold, ...]
-    retrieved: tuple[ExplainedDoc, ...]
-    pairs: tuple[Pair, ...]
-    answerable: bool | None = None
-    searches: tuple[ExplainedSearch, ...] = ()
-    read: tuple[int, ...] | None = None
-    error: str | None = None
-    asks: float | None = field(default=None, metadata=IF_KNOWN)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; of searches where there are any, and the error of what failed."""
-        values = super().to_dict()
-        hidden = {*(() if self.searches else ("searches", "read"))}
-        hidden |= {"error"} if self.error is None else set()
-        return {name: value for name, value in values.items() if name not in hidden}
-
-    def pair(self, rank: int, gold: int) -> Pair:
-        """The pair of a rank and a gold item, both from 1."""
-        return self.pairs[(rank - 1) * len(self.gold) + gold - 1]
-
-    @property
-    def near_misses(self) -> tuple[Pair, ...]:
-        """Pairs that a slightly lower threshold would make matches."""
-        return tuple(pair for pair in self.pairs if pair.near and not pair.matched)
-
-    def describe(self, *, full: bool = False) -> Iterator[Part]:
-        """The gold, then each document with why it matches or does not, its shared words marked.
-
-        Long texts are cut to what is around the first mark; `full` shows all of them.
-        """
-        yield Heading(
-            phrase("{retriever}, query {query}", retriever=self.retriever, query=self.query_id)
-        )
-        if self.query:
-            yield Line(self.query)
-        if self.asks is not None:
-            yield Line(phrase("asks that it stands for: {asks:g}", asks=self.asks), "dim")
-        yield Line(phrase("match: {match}", match=method_label(self.match)))
-        if self.status in _STATUS:
-            yield warning(joined(": ", [_STATUS[self.status], self.error or ""]))
-        for gold in self.gold:
-            place = self._place(gold)
-            head = phrase(
-                "gold {n}{id}: {where}"
-                if gold.grade == 1.0
-                else "gold {n}{id}, grade {grade:g}: {where}",
-                n=gold.number,
-                id=_id(gold.id),
-                grade=gold.grade,
-                where=place,
-            )
-            yield Line(joined("", ["\n", head]), "bold")
-            yield from _text(gold.text, (), full=full)
-        if self.answerable is False:
-            yield Line(
-                phrase(
-                    "this query is marked unanswerable: what is retrieved for it answers nothing"
-                )
-            )
-        elif not self.gold:
-            yield Line(phrase("this query has no gold"))
-        if self.searches:
-            yield from described(self.searches, self.read)
-        elif not self.retrieved:
-            yield Line(joined("", ["\n", phrase("nothing was retrieved")]))
-        told = [*self.retrieved] if full else self._worth_telling()
-        for doc in told:
-            yield from self._describe_doc(doc, full=full)
-        if n_left := len(self.retrieved) - len(told):
-            left_out = phrase("documents that match nothing, left out: {n} (--full)", n=n_left)
-            yield Line(joined("", ["\n", left_out]), "dim")
-        yield from self._describe_limits()
-
-    def _worth_telling(self) -> list[ExplainedDoc]:
-        """The documents of a list; of many searches those that match, nearly do, or were read."""
-        if not self.searches or len(self.retrieved) <= _MANY:
-            return [*self.retrieved]
-        near = {pair.rank for pair in self.pairs if pair.near} | {*(self.read or ())}
-        return [doc for doc in self.retrieved if doc.matches or doc.rank in near]
-
-    def _place(self, gold: ExplainedGold) -> str:
-        """Where a gold item was found, if it was."""
-        if gold.found_at is None:
-            return phrase("not found")
-        step = next((s.step for s in self.searches if gold.number in s.finds), None)
-        if step is not None:
-            return phrase("found by step {n}", n=step)
-        return phrase("found at rank {rank}", rank=gold.found_at)
-
-    def _describe_doc(self, doc: ExplainedDoc, *, full: bool) -> Iterator[Part]:
-        verdict = _verdict(doc) if self.gold else ""
-        head = joined(" ", [f"\n{doc.rank}.{_id(doc.id)}", verdict])
-        yield Line(head, "bold green" if doc.matches else "bold")
-        if doc.reason is not None or doc.grade is not None:
-            grade = phrase("not known") if doc.grade is None else str(doc.grade)
-            label = phrase("the judge's grade of relevance: {grade}", grade=grade)
-            yield Line(joined(": ", [label, doc.reason or ""]), indent=_INDENT)
-        pairs = [self.pair(doc.rank, gold.number) for gold in self.gold]
-        # Marked are the shared words of the matches, else of the likeliest pair.
-        likeliest = sorted(pairs, key=lambda pair: sum(a - b for a, b in pair.doc_spans))[:1]
-        marked = [pair for pair in pairs if pair.matched] or likeliest
-        yield from _text(doc.text, merged(s for pair in marked for s in pair.doc_spans), full=full)
-        for pair in pairs:
-            for line in _why(pair.reason, phrase("gold {n}", n=pair.gold)):
-                yield Line(line, indent=_INDENT)
-        scores = pairs[0].scores if pairs else {}
-        if methods := [name for name, score in scores.items() if not score.problem]:
-            rows: list[list[str | Cell]] = [
-                [phrase("gold {n}", n=pair.gold), *(pair.scores[name].cell for name in methods)]
-                for pair in pairs
-            ]
-            yield Table(["", *methods], rows)
-
-    def _describe_limits(self) -> Iterator[Part]:
-        """What the scores of other matchers mean or why there are none, and what is near."""
-        scores = {name: score for pair in self.pairs for name, score in pair.scores.items()}
-        if scores:
-            note = phrase("*: a match of that matcher, by its usual threshold")
-            yield Line(joined("", ["\n", note]))
-        if unasked := [name for name, score in scores.items() if score.problem is not None]:
-            names = ", ".join(unasked)
-            yield Line(
-                phrase("have nothing to go by here: {names} (--match says why)", names=names), "dim"
-            )
-        for pair in self.pairs:
-            if pair.near:
-                leaf = min(_scored(pair.reason), key=_distance)
-                yield warning(
-                    phrase(
-                        "a near match: rank {rank}, gold {n}: {method} {score}, limit {limit:g}"
-                        if pair.matched
-                        else "a near miss: rank {rank}, gold {n}: {method} {score}, limit "
-                        "{limit:g}",
-                        rank=pair.rank,
-                        n=pair.gold,
-                        method=leaf.method,
-                        score=number(leaf.score),
-                        limit=leaf.limit,
-                    )
-                )
-
-
-_VERDICTS = {
-    "match": phrase("-> match"),
-    "no match": phrase("-> no match"),
-    "unknown": phrase("-> unknown"),
-    "open": phrase("-> left open"),
-}
-
-
-def _verdict(doc: ExplainedDoc) -> str:
-    if not doc.matches:
-        return phrase("no match")
-    return phrase(
-        "matches gold {numbers}, but stood above already: not counted again"
-        if doc.repeated
-        else "matches gold {numbers}"
-        if doc.finds
-        else "matches gold {numbers}, found above already",
-        numbers=", ".join(map(str, doc.matches)),
-    )
-
-
-def _id(value: str | None) -> str:
-    return "" if value is None else f" [{value}]"
-
-
-def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
-    """A line for the matcher and, of a combination, for each member that was asked."""
-    reject, accept, distance = reason.reject, reason.accept, reason.distance
-    limits = joined(
-        "; ",
-        [
-            "" if reject is None else phrase("none below {limit:g}", limit=reject),
-            "" if accept is None else phrase("match from {limit:g}", limit=accept),
-        ],
-    )
-    far = "" if distance is None else phrase("{distance:+.4f} from the limit", distance=distance)
-    head = [f"{'  ' * depth}{reason.method}:"] if depth else [label, f": {reason.method}"]
-    if limits or not reason.parts:  # of a combination without a limit the score says nothing
-        head += [" ", phrase("not known") if reason.score is None else number(reason.score)]
-    if limits:
-        head += [" (", joined(", ", [limits, far]), ")"]
-    decides = phrase(", decides") if depth and reason.decides else ""
-    text = "" if reason.text is None else joined("", [": ", reason.text])
-    yield joined("", [*head, " ", _VERDICTS[reason.verdict], decides, text])
-    for part in reason.parts:
-        yield from _why(part, label, depth + 1)
-
-
-def _scored(reason: Reason) -> list[Reason]:
-    """What decides and has a score: a limit is above 0, so 0 is short of any."""
-    return [leaf for leaf in reason.deciding() if leaf.score]
-
-
-def _distance(leaf: Reason) -> float:
-    return inf if leaf.distance is None else abs(leaf.distance)
-
-
-def merged(spans: Iterable[tuple[int, int]]) -> Spans:
-    """Spans in ascending order, those in one that overlap or touch."""
-    disjoint: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        first, last = disjoint.pop() if disjoint and start <= disjoint[-1][1] else (start, end)
-        disjoint.append((first, max(last, end)))
-    return tuple(disjoint)
-
-
-def _text(text: str | None, spans: Spans, *, full: bool) -> Iterator[Line]:
-    """The text with its spans marked; of a long one what is around them, or its beginning."""
-    if text is None:
-        return
-    first, last = 0, len(text)
-    if not full and len(text) > _LONGEST:
-        first = max(0, spans[0][0] - _AROUND) if spans else 0
-        last = min(len(text), first + _LONGEST)
-    before = "... " if first else ""
-    excerpt = "".join(" " if letter.isspace() else letter for letter in text[first:last])
-    offset = len(before) - first
-    marks = tuple(
-        (max(start, first) + offset, min(end, last) + offset)
-        for start, end in spans
-        if max(start, first) < min(end, last)
-    )
-    after = " ..." if last < len(text) else ""
-    yield Line(f"{before}{excerpt}{after}", marks=marks, indent=_INDENT)
 
 
 def near_limit(match: Mapping[str, Any]) -> float | None:
@@ -414,9 +58,8 @@ def near_limit(match: Mapping[str, Any]) -> float | None:
     members = match.get("of")
     # Of a cascade that only rules out the last member scores; a span's `of` is a word.
     method = members[-1]["method"] if isinstance(members, list) else match["method"]
-    if method == matchers.EmbeddingMatcher.name:
-        return round(max(threshold - NEAR, threshold / 2), 9)
-    return threshold / 2
+    is_cosine = method == matchers.EmbeddingMatcher.name
+    return round(max(threshold - NEAR, threshold / 2), 9) if is_cosine else threshold / 2
 
 
 def explain(
@@ -459,83 +102,69 @@ def explain(
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
     # Of other queries ids may lack texts.
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
-    item, answer = _item(source, query_id, resolved)
     matcher = matcher.for_run(source.name)
-    query = (source.name, item.query.id, item.query.text, match_item(item.query, answer).status)
-    stands_for = item.query.weight / item.query.inclusion
-    asks = None if stands_for == 1 else stands_for
+    query, answer = _of_id(source, query_id)
+    searches = () if answer is None else answer.searches
+    item = match_item(query, answer, None if searches else resolved)
+    # Who failed has an empty list, and what was searched before is explained all the same.
+    numbered = {} if answer is None or not searches else _distinct(answer)
+    numbers = {key: number for number, key in enumerate(numbered, start=1)}
+    if searches:
+        item = MatchItem(query, (*numbered.values(),))
+    pairs, judged = tuple[Pair, ...](), [dict[str, Any]()] * len(item.docs)
+    if is_pooled := matcher.needs_pool([item]):
+        judged, settings = _judged(item, matcher), {**matcher.settings, "judges": "relevance"}
+    else:
+        matcher = matcher.against_gold()
+        specs = standard_panel(matcher) if panel is None else panel
+        members = {name: matchers.matcher(spec, defaults) for name, spec in specs.items()}
+        pairs, settings = _pairs(item, *_informed(source, matcher, members), near), matcher.settings
     flags = repeated(batch_of([item]).docs).tolist()
-    docs = tuple(
-        ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)
-        for rank, (doc, is_repeated) in enumerate(zip(item.docs, flags), start=1)
+    matched = [(pair.rank, pair.gold) for pair in pairs if pair.matched]
+    # The first rank of a gold item has the word: it is written last.
+    first = {gold: rank for rank, gold in reversed(matched) if not flags[rank - 1]}
+    stands_for = query.weight / query.inclusion
+    return Explanation(
+        retriever=source.name,
+        query_id=query.id,
+        query=query.text,
+        status=status_of(answer),
+        match=settings,
+        gold=tuple(
+            ExplainedGold(n, gold.id, _nfc(_text_of(gold)), gold.grade, first.get(n))
+            for n, gold in enumerate(() if is_pooled else query.gold, start=1)
+        ),
+        retrieved=tuple(
+            ExplainedDoc(
+                rank,
+                doc.id,
+                _nfc(doc.text),
+                is_repeated,
+                matches=tuple(gold for place, gold in matched if place == rank),
+                finds=tuple(gold for gold, place in sorted(first.items()) if place == rank),
+                **verdict,
+            )
+            for rank, (doc, is_repeated, verdict) in enumerate(zip(item.docs, flags, judged), 1)
+        ),
+        pairs=pairs,
+        answerable=query.answerable,
+        searches=_searches(searches, numbers, matched),
+        read=None if answer is None else _read(answer, numbers),
+        error=None if answer is None else answer.error,
+        asks=None if stands_for == 1 else stands_for,
     )
-    if matcher.needs_pool([item]):
-        settings = {**matcher.settings, "judges": "relevance"}
-        docs = tuple(_graded(item, docs, matcher))
-        searched = _searched(answer, [])
-        answerable = item.query.answerable
-        return Explanation(*query, settings, (), docs, (), answerable, *searched, asks=asks)
-    matcher = matcher.against_gold()
-    specs = standard_panel(matcher) if panel is None else panel
-    members = {
-        name: matchers.matcher(spec, defaults).for_run(source.name) for name, spec in specs.items()
-    }
+
+
+def _informed(
+    source: Source, matcher: BaseMatcher, members: Mapping[str, BaseMatcher]
+) -> tuple[BaseMatcher, dict[str, BaseMatcher]]:
+    """What matches and what is shown besides, as it reads this run and the words of all texts."""
+    members = {name: member.for_run(source.name) for name, member in members.items()}
     if any(member.needs_vocabulary for member in (matcher, *members.values())):
         vocabulary = vocabulary_of(source)
         matcher = matcher.knowing(vocabulary)
         members = {name: member.knowing(vocabulary) for name, member in members.items()}
-    pairs = _pairs(item, matcher, members, near)
-    matched = [(pair.rank, pair.gold) for pair in pairs if pair.matched]
-    # The first rank of a gold item has the word: it is written last.
-    first = {gold: rank for rank, gold in reversed(matched) if not docs[rank - 1].repeated}
-    golds = tuple(
-        ExplainedGold(n, gold.id, text and shown_text(text), gold.grade, first.get(n))
-        for n, gold in enumerate(item.query.gold, start=1)
-        for text in (_text_of(gold),)
-    )
-    docs = tuple(
-        replace(
-            doc,
-            matches=tuple(gold for rank, gold in matched if rank == doc.rank),
-            finds=tuple(gold for gold, rank in sorted(first.items()) if rank == doc.rank),
-        )
-        for doc in docs
-    )
-    searched = _searched(answer, matched)
-    settings, answerable = matcher.settings, item.query.answerable
-    return Explanation(*query, settings, golds, docs, pairs, answerable, *searched, asks=asks)
-
-
-def _searched(
-    answer: Retrieved | None, matched: Iterable[tuple[int, int]]
-) -> tuple[tuple[ExplainedSearch, ...], tuple[int, ...] | None, str | None]:
-    """The searches of an answer, what was read of them, and why it failed.
-
-    Args:
-        answer: what somebody got.
-        matched: numbers of a document and a gold item, both from 1, that match.
-    """
-    if answer is None or not answer.searches:
-        return (), None, None if answer is None else answer.error
-    golds: dict[int, list[int]] = {}
-    for doc, gold in matched:
-        golds.setdefault(doc, []).append(gold)
-    docs = {key: rank for rank, key in enumerate(numbered_docs(answer), start=1)}
-    read = answer.of("read") if answer.error is None else None
-    numbers = (
-        None if read is None else tuple(docs[key] for doc in read if (key := key_of(doc)) in docs)
-    )
-    return explained_searches(answer.searches, docs, golds), numbers, answer.error
-
-
-def _item(source: Source, query_id: str, profile: Profile) -> tuple[MatchItem, Retrieved | None]:
-    """The query of an id with what was retrieved; of searches each document once."""
-    query, answer = _of_id(source, query_id)
-    item = match_item(query, answer)
-    if answer is None or not answer.searches:
-        return arranged(item, profile), answer
-    # Who failed has an empty list, and what was searched before is explained all the same.
-    return MatchItem(query, tuple(numbered_docs(answer).values())), answer
+    return matcher, members
 
 
 def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:
@@ -553,13 +182,11 @@ def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:
             lookalike = query, answer
     if lookalike is not None:
         return lookalike
-    alike = {candidate: SequenceMatcher(None, candidate, query_id).ratio() for candidate in ids}
-    likeliest = sorted(ids, key=alike.__getitem__, reverse=True)[:3]
-    close = [repr(candidate) for candidate in likeliest if alike[candidate] >= 0.5]
+    close = sorted(get_close_matches(query_id, ids, n=3, cutoff=0.5), key=ids.index)
     raise UsageError(
         phrase("{name} has no query {id!r}", name=source.dataset_name, id=query_id),
         field="query",
-        remedy=phrase("perhaps you meant {names}?", names=" or ".join(close))
+        remedy=phrase("perhaps you meant {names}?", names=" or ".join(map(repr, close)))
         if close
         else phrase("it begins with {id!r}", id=ids[0])
         if ids
@@ -577,18 +204,15 @@ def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
     }
 
 
-def _graded(
-    item: MatchItem, docs: tuple[ExplainedDoc, ...], matcher: BaseMatcher
-) -> Iterator[ExplainedDoc]:
-    """The documents with the judge's grade of each one's relevance, as the store has it."""
+def _judged(item: MatchItem, matcher: BaseMatcher) -> list[dict[str, Any]]:
+    """The judge's grade of each document's relevance and why, as the store has it."""
     pool = matcher.offline().pooled([[item]]).pool
     judgements = {} if pool is None else pool.judgements.get(item.query.id, {})
-    for doc, explained in zip(item.docs, docs):
-        judged = judgements.get(normalise(doc.text or ""))
-        verdict: dict[str, Any] = (
-            {} if judged is None else {"grade": judged.grade, "reason": judged.text or None}
-        )
-        yield replace(explained, **verdict)
+    verdicts = (judgements.get(normalise(doc.text or "")) for doc in item.docs)
+    return [
+        {} if verdict is None else {"grade": verdict.grade, "reason": verdict.text or None}
+        for verdict in verdicts
+    ]
 
 
 def _pairs(
@@ -614,7 +238,7 @@ def _pairs(
                     spans[0],
                     # Where an alternative speaks for the gold item, another text stands here.
                     spans[1] if gold == _text_of(item.query.gold[column]) else (),
-                    near=any(_distance(leaf) <= within for leaf in _scored(reason)),
+                    near=any(distance_of(leaf) <= within for leaf in scored_reasons(reason)),
                 )
             )
     return tuple(pairs)
@@ -637,9 +261,9 @@ def _text_of(gold: Gold) -> str | None:
     return next((text for text in texts if text is not None), None)
 
 
-def shown_text(text: str) -> str:
-    """The text that spans point into: NFC."""
-    return unicodedata.normalize("NFC", text)
+def _nfc(text: str | None) -> str | None:
+    """A text in the form that spans point into."""
+    return None if text is None else unicodedata.normalize("NFC", text)
 
 
 def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
@@ -649,10 +273,10 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
     gold text of one token, that token. This is what `overlap` counts, shown.
 
     Returns:
-        Spans (start, end) of characters in `shown_text` of the document, and of the gold text;
-        ascending, and apart from one another.
+        Spans (start, end) of characters in the document in NFC, and in the gold text; ascending,
+        and apart from one another.
     """
-    in_doc, in_gold = (list(_TOKEN.finditer(shown_text(text))) for text in (document, gold))
+    in_doc, in_gold = (list(_TOKEN.finditer(_nfc(text) or "")) for text in (document, gold))
     size = min(2, len(in_gold))
     doc_runs, gold_runs = (
         [
@@ -667,3 +291,56 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
         merged(span for words, span in runs if words in shared) for runs in (doc_runs, gold_runs)
     )
     return doc_spans, gold_spans
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+
+def _distinct(answer: Retrieved) -> dict[Key, Doc]:
+    """The distinct documents of somebody who searched: by search and rank, then those beside."""
+    return distinct_docs((), answer.searches) | distinct_docs(answer.documents, answer.searches)
+
+
+def _read(answer: Retrieved, numbers: Mapping[Key, int]) -> tuple[int, ...] | None:
+    """The numbers of the documents that were read of searches; None where nobody says."""
+    read = answer.of("read") if answer.searches and answer.error is None else None
+    keys = None if read is None else map(key_of, read)
+    return None if keys is None else tuple(numbers[key] for key in keys if key in numbers)
+
+
+def _searches(
+    searches: Sequence[Search], numbers: Mapping[Key, int], matched: Sequence[tuple[int, int]]
+) -> tuple[ExplainedSearch, ...]:
+    """The searches of a query, by step.
+
+    Args:
+        searches: by step, as a `Retrieved` has them.
+        numbers: of its distinct documents, from 1.
+        matched: numbers of a document and a gold item, both from 1, that match.
+    """
+    lanes = [(search.step, lane) for search, lane in zip(searches, lanes_of(searches))]
+    retries = [False, *(before == after for before, after in pairwise(lanes))]
+    seen: set[int] = set()
+    explained: list[ExplainedSearch] = []
+    for step, placed in groupby(zip(searches, retries), lambda place: place[0].step or 0):
+        of_step: set[int] = set()
+        for search, is_retry in placed:
+            docs = tuple(numbers[key_of(doc)] for doc in search.measured)
+            gold = {item for doc, item in matched if doc in docs}
+            of_step |= gold
+            explained.append(
+                ExplainedSearch(
+                    step,
+                    search.query,
+                    search.tool,
+                    docs if search.is_measured else None,
+                    finds=tuple(sorted(gold - seen)),
+                    again=tuple(sorted(gold & seen)),
+                    seconds=search.seconds,
+                    tokens=search.tokens,
+                    error=search.error,
+                    is_retry=is_retry,
+                )
+            )
+        seen |= of_step
+    return tuple(explained)

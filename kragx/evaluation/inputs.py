@@ -2,13 +2,12 @@
 
 import warnings
 from array import array
-from collections import Counter
+from collections import Counter, UserDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
-from math import nan
+from math import inf, nan
 from typing import Any, Self
 
 import numpy as np
@@ -48,7 +47,6 @@ from kragx.evaluation.searching import (
     Searching,
     Seen,
     Told,
-    n_came,
     search_counts,
     seen_in,
     seen_in_runs,
@@ -63,7 +61,7 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import Floats, ForbiddenMarks, MatchTable, Profile
-from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.table_view import settled
 from kragx.printing import phrase
 from kragx.warned import outside
@@ -73,22 +71,6 @@ _ENOUGH = 3
 
 _ROOM = 1 << 22
 """So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
-
-
-def match_item(query: Query, retrieved: Retrieved | None, basis: Basis | None = None) -> MatchItem:
-    """A query with what the run has of it; nothing where it is missing or has failed.
-
-    Args:
-        query: the question.
-        retrieved: what was got for it; None where it is missing.
-        basis: of several searches, the list that is meant; None where nobody looks at any.
-    """
-    if retrieved is None:
-        return MatchItem(query, (), "missing")
-    if retrieved.error is not None:
-        return MatchItem(query, (), "failed", retrieved.seconds, retrieved.error)
-    docs = retrieved.documents if basis is None else retrieved.of(basis) or ()
-    return MatchItem(query, docs, "answered", retrieved.seconds)
 
 
 def first_failure(failures: Mapping[str, str]) -> str:
@@ -118,7 +100,6 @@ def asks_counts(weights: Floats | None) -> dict[str, float]:
 UNANSWERABLE = "unanswerable "
 """Before the names of counts of questions that nothing answers."""
 
-
 OF_FORBIDDEN, PROBES = "forbidden ", "n_probes"
 """Before the names of counts of questions for which something may be forbidden; and the count of
 those that have no gold."""
@@ -140,41 +121,36 @@ def table_counts(
     list, those not answered at all, and the documents: of what was handed on, or where nobody knows
     that of any search.
     """
-    rows, n_docs = table.unanswerable, table.n_docs
-    n_came = n_docs if searches is None else searches.n_came
-    looked_at = table.judged[~np.repeat(rows, n_docs)]
-    counts = {
+    rows, answered = table.unanswerable, table.answered
+    n_came = table.n_docs if searches is None else searches.n_came
+    looked_at = table.judged[~np.repeat(rows, table.n_docs)]
+    counts: dict[str, Any] = {
         "n_queries": table.n_queries,
         "n_with_gold": len(distinct(table.gold_query[table.grade > 0])),
         "n_with_any_gold": len(distinct(table.gold_query)),
-        "n_duplicates": int(table.repeated.sum()),
-        "n_judged": int(looked_at.sum()),
+        "n_empty": (answered & (n_came == 0)).sum(),
+        "n_duplicates": table.repeated.sum(),
+        "n_judged": looked_at.sum(),
         "n_to_judge": looked_at.size,
     }
     if rows.any():
-        flags = {
-            "n_queries": rows,
-            "n_empty": rows & table.answered & (n_came == 0),
-            "n_unanswered": rows & ~table.answered,
-            "n_documents": n_came[rows],
+        counts |= {
+            f"{UNANSWERABLE}n_queries": rows.sum(),
+            f"{UNANSWERABLE}n_empty": (rows & answered & (n_came == 0)).sum(),
+            f"{UNANSWERABLE}n_unanswered": (rows & ~answered).sum(),
+            f"{UNANSWERABLE}n_documents": n_came[rows].sum(),
         }
-        counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in flags.items()}
-    counts |= {} if searches is None else search_counts(searches)
-    of_marks = table if searches is None else searches.of("all")
-    return counts if forbidden is None else counts | _forbidden_counts(of_marks, forbidden)
-
-
-def _forbidden_counts(table: MatchTable, forbidden: ForbiddenMarks) -> dict[str, int]:
-    could = forbidden.could.any(axis=1)
-    flags = {
-        "n_could": could,
-        "n_open": forbidden.open.any(axis=1),
-        "n_empty": could & table.answered & (table.n_docs == 0),
-    }
-    return {
-        PROBES: int(forbidden.probes(table).sum()),
-        **{f"{OF_FORBIDDEN}{name}": int(value.sum()) for name, value in flags.items()},
-    }
+    if searches is not None:
+        counts |= search_counts(searches)
+    if forbidden is not None:
+        of_marks, could = table if searches is None else searches.of("all"), forbidden.could.any(1)
+        counts |= {
+            PROBES: forbidden.probes(of_marks).sum(),
+            f"{OF_FORBIDDEN}n_could": could.sum(),
+            f"{OF_FORBIDDEN}n_open": forbidden.open.any(axis=1).sum(),
+            f"{OF_FORBIDDEN}n_empty": (could & of_marks.answered & (of_marks.n_docs == 0)).sum(),
+        }
+    return {name: int(n) for name, n in counts.items()}
 
 
 @dataclass(frozen=True)
@@ -238,25 +214,21 @@ class Passed:
     Attributes:
         query_ids: theirs.
         lines: on which each stood in a file, those that are left out as well.
-        has_answers: whether anything says what was retrieved.
         statuses: how many were answered, missing and failed.
         orders: of lists that a profile ranks by score, down how many scores rise, and do not.
-        n_empty: how many were answered with nothing (`n_came`).
         seconds: how long each answer took; NaN where nobody says.
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
         kept: what is made of each of them; None where nothing is.
         mender: has counted the surrogates that were replaced.
-        golds: of their gold what is compared with each other; None where that is done elsewhere.
+        golds: of their gold what is compared with each other; None where nothing is.
         searching: says which list of them metrics are about; None where nobody looks at searches.
     """
 
     query_ids: list[str] = field(default_factory=list)
     lines: dict[str, int | None] = field(default_factory=dict)
-    has_answers: bool = False
     statuses: Counter[str] = field(default_factory=Counter)
     orders: Counter[str] = field(default_factory=Counter)
-    n_empty: int = 0
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
     failures: dict[str, str] = field(default_factory=dict)
     hashes: list[bytes] | None = None
@@ -269,12 +241,13 @@ class Passed:
         """Questions and what was retrieved as they are read, noted."""
         for batch in batches:
             self.lines.update(zip(batch.query_ids, batch.lines))
-            self.has_answers = self.has_answers or {*batch.statuses} != {"missing"}
+            self.statuses.update(batch.statuses)
             yield batch
 
     def batches(
         self,
         batches: Iterable[Batch],
+        texts: "Texts",
         profile: Profile | None = None,
         *,
         keep: Callable[[MatchItem], Any] = lambda item: item,
@@ -283,12 +256,12 @@ class Passed:
 
         Args:
             batches: questions and what was retrieved.
-            profile: what is done with a list before it is matched (`arranged`), and whether queries
-                without an answer are counted only; None for nothing.
+            texts: fills in those of ids.
+            profile: what is done with a list before it is matched (`arranged_batch`), and whether
+                queries without an answer are counted only; None for nothing.
             keep: what is kept of each, if anything is.
         """
-        for as_read in batches:
-            self.statuses.update(as_read.statuses)
+        for as_read in texts.filled(self.noted(batches)):
             batch = as_read
             if profile is not None:
                 if profile.order == "score":
@@ -299,10 +272,8 @@ class Passed:
             if self.searching is not None:
                 batch = self.searching.on_basis(batch)
             self.query_ids += batch.query_ids
-            self.failures |= {
-                batch.query_ids[position]: error for position, error in batch.errors.items()
-            }
-            self.n_empty += int((batch.answered & (n_came(batch) == 0)).sum())
+            errors = batch.errors.items()
+            self.failures |= {batch.query_ids[position]: error for position, error in errors}
             self.seconds.extend([nan if second is None else second for second in batch.seconds])
             if self.hashes is not None:
                 self.hashes += batch.hashes()
@@ -315,21 +286,19 @@ class Passed:
 
     def add(self, later: Self) -> None:
         """Add what is known of the questions behind these."""
-        self.query_ids += later.query_ids
         self.lines |= later.lines
-        self.has_answers = self.has_answers or later.has_answers
-        self.statuses.update(later.statuses)
-        self.orders.update(later.orders)
-        self.n_empty += later.n_empty
-        self.seconds += later.seconds
         self.failures |= later.failures
         self.mender.surrogates += later.mender.surrogates
-        if self.hashes is not None and later.hashes is not None:
-            self.hashes += later.hashes
+        for name in ("query_ids", "statuses", "orders", "seconds", "hashes", "kept"):
+            if more := getattr(later, name):
+                column = getattr(self, name)
+                column += more  # in place
         if self.golds is not None and later.golds is not None:
             self.golds.merge(later.golds)
-        if self.kept is not None and later.kept is not None:
-            self.kept += later.kept
+
+
+NO_RUN = Run({})
+"""That of whatever holds both, the gold and what was retrieved."""
 
 
 @dataclass
@@ -341,12 +310,10 @@ class Source:
         name: the run's.
         dataset_name: the gold set's.
         texts: fills in those of ids.
-        run_settings: how the retriever was asked.
         gold: the whole gold set, where it is one.
-        reading: the file that is read as it passes, where it is one.
+        run: what was retrieved, where it is a run of its own.
         n_extra: queries of the run that the gold set lacks.
-        n_longer_lines: of a TREC run, as `Run` has them.
-        n_by_distance: lists of the run that a database has ranked by distance.
+        reading: the file that is read as it passes, where it is one.
         passed: what has passed.
     """
 
@@ -354,33 +321,23 @@ class Source:
     name: str
     dataset_name: str
     texts: Texts
-    run_settings: Mapping[str, Any] = field(default_factory=dict)
     gold: GoldDataset | None = None
-    reading: Reading | None = None
+    run: Run = NO_RUN
     n_extra: int = 0
-    n_longer_lines: int = 0
-    n_by_distance: int = 0
+    reading: Reading | None = None
     passed: Passed = field(default_factory=Passed)
-
-    def __post_init__(self) -> None:
-        if self.gold is None and not isinstance(self.rows, Scored):
-            self.passed.hashes = []
 
     @property
     def may_forbid(self) -> bool | None:
         """Whether anything may be forbidden; None where that takes reading it."""
-        if self.gold is not None:
-            return self.gold.may_forbid
-        return self.reading is not None and self.reading.may_forbid
+        source = self.reading if self.gold is None else self.gold
+        return False if source is None else source.may_forbid
 
     @property
-    def may_forbid_texts(self) -> bool:
-        """Whether anything may be forbidden by its text, or that of its id in a corpus."""
-        if self.gold is None:
-            return self.may_forbid is not False
-        items = (item for query in self.gold for item in query.forbidden or ())
-        has_corpus = self.texts.corpus.source is not None
-        return any(item.text is not None or has_corpus for item in items)
+    def rules(self) -> Mapping[str, Any]:
+        """The gold set's rules that forbid documents."""
+        source = self.reading if self.gold is None else self.gold
+        return {} if source is None else source.forbidden
 
     def searches_ahead(self, *, keep: bool, asks: Collection[Told] = ()) -> Seen | None:
         """What a look at its searches shows; None where there are none.
@@ -391,36 +348,28 @@ class Source:
             keep: as of `ahead`.
             asks: as of `seen_in`.
         """
-        if isinstance(self.rows, _Joined):
-            return seen_in_runs(self.rows.gold, [self.rows.run])
+        if self.gold is not None:
+            return seen_in_runs(self.gold, [self.run])
         if self.reading is None or self.reading.may_search is False:
             return None
         with suppress(DataError):
             return seen_in(self.ahead(None, keep=keep), asks=asks)
         return None
 
-    @property
-    def rules(self) -> Mapping[str, Any]:
-        """The gold set's rules that forbid documents."""
-        if self.gold is not None:
-            return self.gold.forbidden
-        return {} if self.reading is None else self.reading.forbidden
-
     def batches(self, profile: Profile | None = None) -> Iterator[Batch]:
         """`Passed.batches` of all of it."""
-        return self.passed.batches(self.texts.filled(self._read()), profile)
+        return self.passed.batches(self._read(), self.texts, profile)
 
     def items(self, profile: Profile | None = None) -> Iterator[MatchItem]:
         """The same question by question, with all distinct documents where there are searches."""
         batches, searching = self.batches(profile), self.passed.searching
         if searching is not None:
             batches = searching.watching(batches, [])
-        for batch in batches:
-            yield from items_of(batch)
+        return chain.from_iterable(map(items_of, batches))
 
     def answers(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """Each question with what was retrieved for it, as it stands."""
-        for batch in self.texts.filled(self._read()):
+        for batch in self.batches():
             yield from ((query, answer) for _, query, answer in batch.rows())
 
     def ahead(self, n_whole: int | None, *, keep: bool) -> Iterator[Batch]:
@@ -435,25 +384,21 @@ class Source:
             keep: whether the stream will pass here, and not in parts of a file, so that what was
                 read of it is kept, as far as there is room.
         """
-        if self.reading is None:
-            yield from batches_of(self.rows)
+        reading, rows = self.reading, self.rows
+        if reading is None:
+            yield from batches_of(rows)
             return
-        if isinstance(self.rows, BufferedRows) and self.rows.is_whole:
-            yield from self.rows.batches()
-            return
-        if keep or self.reading.is_read_once:
-            kept = self.rows
-            if not isinstance(kept, BufferedRows):
-                self.rows = kept = BufferedRows(self.reading.batches())
-            is_read_once = self.reading.is_read_once
-            yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole or 0, _ROOM)))
-            n_whole = None if n_whole is None else 0
-            if kept.is_whole:
+        if keep or reading.is_read_once:
+            if not isinstance(rows, BufferedRows):
+                self.rows = rows = BufferedRows(reading.batches())
+            yield from rows.ahead(*(inf, inf) if reading.is_read_once else (n_whole or 0, _ROOM))
+            if rows.is_whole:
                 return
-        yield from self.reading.anew(n_whole).batches()
+            n_whole = None if n_whole is None else 0
+        yield from reading.anew(n_whole).batches()
 
     def _read(self) -> Iterator[Batch]:
-        yield from self.passed.noted(batches_of(self.rows))
+        yield from batches_of(self.rows)
         self.ended()
 
     def ended(self) -> None:
@@ -464,7 +409,7 @@ class Source:
         """
         if self.reading is not None:
             self.passed.mender.surrogates += self.reading.problems.mender.surrogates
-            if not self.passed.has_answers:
+            if self.passed.statuses.keys() <= {"missing"}:
                 raise nothing_retrieved(self.reading.problems.file)
 
     def counts(self, sums: Mapping[str, int], profile: Profile, notes: Notes) -> dict[str, Any]:
@@ -477,39 +422,36 @@ class Source:
         """
         self._check_orders(profile)
         passed, n_with_gold = self.passed, sums["n_with_gold"]
-        probes = {PROBES: sums[PROBES]} if PROBES in sums else {}
-        n = sums["n_queries"]
-        n_to_find = n - sums.get(PROBES, 0)
-        unanswerable, forbidden, searches = (
-            {
-                name.removeprefix(start): count
-                for name, count in sums.items()
-                if name.startswith(start)
+        n_to_find = sums["n_queries"] - sums.get(PROBES, 0)
+        of_kinds = {
+            kind.strip(): {
+                name.removeprefix(kind): n for name, n in sums.items() if name.startswith(kind)
             }
-            for start in (UNANSWERABLE, OF_FORBIDDEN, OF_SEARCHES)
-        )
+            for kind in (UNANSWERABLE, OF_FORBIDDEN, OF_SEARCHES)
+        }
+        firsts = (doc for answer in self.run.results.values() for doc in answer.documents[:1])
+        n_by_distance = sum(doc.score is None and DISTANCE in doc.metadata for doc in firsts)
+        of_searches = of_kinds[SEARCHES]
         n_no_list, n_no_list_gold = (
-            searches.get(name, 0) for name in ("n_no_list", "n_no_list_gold")
+            of_searches.get(name, 0) for name in ("n_no_list", "n_no_list_gold")
         )
         return {
-            "n_queries": n,
+            "n_queries": sums["n_queries"],
             "n_scored": n_with_gold - n_no_list_gold
             if profile.leaves_out_no_gold
             else n_to_find - n_no_list,
             "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
-            **probes,
+            **({PROBES: sums[PROBES]} if PROBES in sums else {}),
             "n_missing": passed.statuses["missing"],
             "n_extra": self.n_extra,
             "n_failed": passed.statuses["failed"],
-            "n_empty": passed.n_empty,
+            "n_empty": sums["n_empty"],
             "n_duplicates": sums["n_duplicates"],
             "judged_share": sums["n_judged"] / sums["n_to_judge"] if sums["n_to_judge"] else None,
             "n_replaced_surrogates": passed.mender.surrogates,
-            "n_longer_lines": self.n_longer_lines,
-            **({"n_by_distance": self.n_by_distance} if self.n_by_distance else {}),
-            **({"unanswerable": unanswerable} if unanswerable else {}),
-            **({"forbidden": forbidden} if forbidden else {}),
-            **({SEARCHES: searches} if searches else {}),
+            "n_longer_lines": self.run.n_longer_lines,
+            **({"n_by_distance": n_by_distance} if n_by_distance else {}),
+            **{kind: counts for kind, counts in of_kinds.items() if counts},
             **notes,
             **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
         }
@@ -531,47 +473,35 @@ class Source:
 
     def dataset_settings(self) -> Mapping[str, Any]:
         """Name, version and content hash of the gold set, once all of it has passed."""
-        if (gold := self.gold) is not None:
-            named = {"name": gold.name, "version": gold.version, "hash": None}
-            guessed = {} if gold.encoding is None else {"encoding": gold.encoding}
-            return _HashedLater(named | guessed, partial(getattr, gold, "content_hash"))
-        if isinstance(self.rows, Scored):
-            content = partial(_hash_of_scored, self.rows)
-            return _HashedLater({"name": self.dataset_name, "version": None, "hash": None}, content)
-        hashed = hash_of(self.passed.hashes or (), self.rules)
-        settings = {"name": self.dataset_name, "version": None, "hash": hashed}
-        encoding = None if self.reading is None else self.reading.problems.encoding
-        return settings if encoding is None else settings | {"encoding": encoding}
+        gold, reading = self.gold, self.reading
+        version = None if gold is None else gold.version
+        settings = {"name": self.dataset_name, "version": version, "hash": None}
+        encoding = reading.problems.encoding if reading else gold and gold.encoding
+        settings |= {"encoding": encoding} if encoding else {}
+        if reading is not None:
+            return settings | {"hash": hash_of(self.passed.hashes or (), self.rules)}
+        return _HashedLater(settings, self.rows if gold is None else gold)
 
 
-def _hash_of_scored(scored: Scored) -> str:
-    queries = (query for batch in scored.batches() for query in batch.queries())
-    return hash_of(map(query_hash, queries))
-
-
-class _HashedLater(Mapping[str, Any]):
+class _HashedLater(UserDict[str, Any]):
     """What a result records of a gold set, which is hashed when somebody looks.
 
     That takes as long as to evaluate it.
     """
 
-    def __init__(self, settings: Mapping[str, Any], hashed: Callable[[], str]) -> None:
-        self._known = {**settings}
-        self._hashed = hashed
+    def __init__(self, settings: Mapping[str, Any], content: GoldDataset | Iterable[Row]) -> None:
+        super().__init__(settings)
+        self._content = content
 
     def __getitem__(self, key: str) -> Any:
-        if key == "hash" and self._known[key] is None:
-            self._known[key] = self._hashed()
-        return self._known[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
+        if key == "hash" and self.data[key] is None:
+            gold = self._content
+            self.data[key] = (
+                gold.content_hash
+                if isinstance(gold, GoldDataset)
+                else hash_of(query_hash(query) for _, query, _ in gold)
+            )
+        return self.data[key]
 
 
 def source_of(
@@ -596,10 +526,8 @@ def source_of(
         return Source(scored, "run", "gold", NO_TEXTS, n_extra=scored.n_extra)
     if run is not None:
         gold = read_dataset(dataset)
-        if is_retriever(run):
-            gold = texts.gold(gold)  # before it is asked
-            return _joined(gold, as_run(run, gold), profile, texts)
-        answers = as_run(run, gold)  # a file that is no run is the greater mistake
+        # Gold is looked at before a retriever is asked; a file that is no run is a greater mistake.
+        answers = as_run(run, texts.gold(gold) if is_retriever(run) else gold)
         return _joined(texts.gold(gold), answers, profile, texts)
     dataset = gold_of(dataset)
     if not is_source(dataset):
@@ -609,43 +537,19 @@ def source_of(
             "file alone, by its path or as rows"
         )
     reading = Reading(dataset, strict=True)
-    return Source(reading, reading.name, reading.name, texts, reading=reading)
-
-
-@dataclass(frozen=True)
-class _Joined:
-    """The questions of a gold set with what a run has of them."""
-
-    gold: GoldDataset
-    run: Run
-
-    def __iter__(self) -> Iterator[Row]:
-        results = self.run.results
-        return ((None, query, results.get(query.id)) for query in self.gold)
+    passed = Passed(hashes=[])
+    return Source(reading, reading.name, reading.name, texts, reading=reading, passed=passed)
 
 
 def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
+    """The questions of a gold set with what a run has of them."""
     extra = [query_id for query_id in run if query_id not in gold]
     if extra:
         _check_extra(extra, gold, run, profile)
-    source = Source(
-        _Joined(gold, run),
-        run.name,
-        gold.name,
-        texts,
-        run.settings,
-        gold,
-        n_extra=len(extra),
-        n_longer_lines=run.n_longer_lines,
-        n_by_distance=sum(map(_by_distance, run.results.values())),
-    )
+    rows: list[Row] = [(None, query, run.results.get(query.id)) for query in gold]
+    source = Source(rows, run.name, gold.name, texts, gold, run, len(extra))
     source.passed.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
     return source
-
-
-def _by_distance(answer: Retrieved) -> bool:
-    first = next(iter(answer.documents), None)
-    return first is not None and first.score is None and DISTANCE in first.metadata
 
 
 def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Profile) -> None:
@@ -686,21 +590,13 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
 
 def ids_alone(gold: GoldDataset, runs: Collection[Run]) -> bool:
     """Whether ids are all that can be compared: one side has no text at all, and both have ids."""
-
-    def golds() -> Iterator[Gold | Doc]:
-        items = (item for query in gold for item in query.gold)
-        return chain.from_iterable((item, *item.alternatives) for item in items)
-
-    def docs() -> Iterator[Doc]:
-        return (doc for run in runs for answer in run.results.values() for doc in answer.documents)
-
-    if any(item.text is not None for item in golds()):
-        if not runs or any(doc.text is not None for doc in docs()):
-            return False
-        if next(docs(), None) is None:
-            return False
-    have_ids = (item.id is not None for item in chain(golds(), docs()))
-    return next(golds(), None) is not None and all(have_ids)
+    items = [item for query in gold for item in query.gold]
+    golds: list[Gold | Doc] = [*items, *(doc for item in items for doc in item.alternatives)]
+    docs = [doc for run in runs for answer in run.results.values() for doc in answer.documents]
+    gold_has_text = any(item.text is not None for item in golds)
+    if not golds or (gold_has_text and (not docs or any(doc.text is not None for doc in docs))):
+        return False
+    return all(item.id is not None for item in (*golds, *docs))
 
 
 def as_run(value: object, dataset: GoldDataset) -> Run:

@@ -8,9 +8,8 @@ import numpy as np
 
 from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError
-from kragx.evaluation.arranging import arranged
+from kragx.evaluation.arranging import match_item
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.inputs import match_item
 from kragx.metrics import Bools, Floats, Ints, RankedList, TextBudget
 
 
@@ -47,8 +46,8 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
                 f"dataset: {dataset.name!r} has no query {query_id!r}, which {evaluation.name!r} "
                 "was evaluated on; pass the gold set of the evaluation"
             )
-        item = match_item(dataset[query_id], run.results.get(query_id), basis)
-        ranked = arranged(item, evaluation.profile)
+        answer = run.results.get(query_id)
+        ranked = match_item(dataset[query_id], answer, evaluation.profile, basis)
         if len(ranked.docs) < n:
             raise UsageError(
                 f"run {run.name!r}: query {query_id!r} has {len(ranked.docs)} documents, and "

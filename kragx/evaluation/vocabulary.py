@@ -49,7 +49,7 @@ def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Crite
     if criteria.needs_vocabulary:
         return criteria.knowing(vocabulary_of(source, keep=keep))
     compares = criteria.forbids(source) and criteria.forbidden_matcher is not None
-    if not (criteria.forbidden_words is None and compares and source.may_forbid_texts):
+    if not (criteria.forbidden_words is None and compares):
         return criteria
     return replace(criteria, forbidden_words=vocabulary_of(source, keep=keep).of_forbidden)
 

@@ -28,9 +28,6 @@ _MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left o
 IDS_ALONE = "ids alone"
 """Why matches are by id where nobody has said so."""
 
-_MANY_EMPTY = 10
-"""From a tenth of the questions on empty lists are no routine: something may be broken."""
-
 _REPEATS = {
     "once": phrase("the first one counts"),
     "count": phrase("each one counts"),
@@ -110,6 +107,18 @@ def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
         yield phrase("the first failure: {first_failure}", **counts)
 
 
+def _counted(*rows: tuple[int | None, str, str]) -> Iterator[str]:
+    """For each count that is not 0 what it is of, and what becomes of that, if anything does."""
+    for n, noun, treatment in rows:
+        if n:
+            yield phrase(
+                "{noun}: {n} ({treatment})" if treatment else "{noun}: {n}",
+                noun=noun,
+                n=n,
+                treatment=treatment,
+            )
+
+
 def routine_remarks(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
     """What is as a rule in order, and asks for nothing: short gold, questions without an answer.
 
@@ -118,37 +127,24 @@ def routine_remarks(counts: Mapping[str, Any], profile: Profile) -> Iterator[str
         profile: what its numbers mean.
     """
     yield from _unanswerable(counts.get("unanswerable", {}), profile)
-    n_empty = _n_empty(counts)
-    if 0 < n_empty < counts["n_queries"] / _MANY_EMPTY:
-        yield from _empty_remarks(n_empty, counts)
-    if n_short := counts.get(SHORT_GOLD):
-        yield phrase(
-            "{noun}: {n} ({treatment})",
-            noun=phrase("questions with short gold"),
-            n=n_short,
-            treatment=phrase("looked for as a phrase"),
+    yield from _empty_lists(counts, are_many=False)
+    treatment = phrase("looked for as a phrase")
+    yield from _counted((counts.get(SHORT_GOLD), phrase("questions with short gold"), treatment))
+
+
+def _empty_lists(counts: Mapping[str, Any], *, are_many: bool) -> Iterator[str]:
+    """How many questions have an empty list, if they are many; where nothing answers, it is right.
+
+    From a tenth of the questions on they are no routine: something may be broken.
+    """
+    n: int = counts["n_empty"] - counts.get("unanswerable", {}).get("n_empty", 0)
+    n_no_search = min(counts.get(SEARCHES, {}).get("n_no_search", 0), n)
+    noun = phrase("queries answered with an empty list")
+    if (n >= counts["n_queries"] / 10) is are_many:
+        yield from _counted(
+            (n - n_no_search, noun, phrase("nothing was found")),
+            (n_no_search, noun, phrase("made no search")),
         )
-
-
-def _n_empty(counts: Mapping[str, Any]) -> int:
-    """How many questions have an empty list; where nothing answers, that is right."""
-    n_empty: int = counts["n_empty"] - counts.get("unanswerable", {}).get("n_empty", 0)
-    return n_empty
-
-
-def _empty_remarks(n_empty: int, counts: Mapping[str, Any]) -> Iterator[str]:
-    n_no_search = min(counts.get(SEARCHES, {}).get("n_no_search", 0), n_empty)
-    for n, why in (
-        (n_empty - n_no_search, phrase("nothing was found")),
-        (n_no_search, phrase("made no search")),
-    ):
-        if n:
-            yield phrase(
-                "{noun}: {n} ({treatment})",
-                noun=phrase("queries answered with an empty list"),
-                n=n,
-                treatment=why,
-            )
 
 
 def further_remarks(
@@ -166,56 +162,14 @@ def further_remarks(
         vote_bounds: of each mean, by several judges' votes.
     """
     yield from routine_remarks(counts, profile)
-    if (n_empty := _n_empty(counts)) >= counts["n_queries"] / _MANY_EMPTY and n_empty:
-        yield from _empty_remarks(n_empty, counts)
+    yield from _empty_lists(counts, are_many=True)
     if settings.get("match_from") == IDS_ALONE:
         yield phrase("matched by id: gold, or all that was retrieved, has ids and no text")
     if made := settings.get("run", {}).get("retriever"):
         yield phrase("the retriever: {made}, with its own number of documents", made=made)
-    left_out, no_match = phrase("left out"), phrase("no match")
-    # Of unanswerable ones it is said already.
-    n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)
-    for n, noun, treatment in (
-        (n_no_gold, phrase("queries without gold"), _TREATED[profile.no_gold]),
-        ("n_missing", phrase("queries missing in the run"), _MISSING[profile.missing]),
-        (
-            "n_by_distance",
-            phrase("lists by distance, the nearest first"),
-            phrase("their order is the ranking"),
-        ),
-        ("n_extra", phrase("queries of the run that the gold set lacks"), left_out),
-        (
-            "n_duplicates",
-            phrase("documents that stand twice in a list"),
-            _REPEATS[profile.duplicates],
-        ),
-        ("n_replaced_surrogates", phrase("lone surrogates in texts"), phrase("replaced by U+FFFD")),
-        (
-            "n_longer_lines",
-            phrase("lines of the run with more than six columns"),
-            phrase("what follows the tag is ignored, as by trec_eval"),
-        ),
-        (
-            GOLD_LOST,
-            phrase("questions with gold that can match nothing"),
-            phrase("it counts as not found"),
-        ),
-        (
-            ALIKE,
-            phrase("questions with ids that differ only by white space or Unicode form"),
-            no_match,
-        ),
-        (
-            APART,
-            phrase("questions compared by ids, of which no retrieved one is any gold id"),
-            phrase("no match by id"),
-        ),
-        (DOCS_LOST, phrase("questions with retrieved texts that can match nothing"), no_match),
-        (UNPLACED, phrase("retrieved documents without a page"), phrase("no match, but by id")),
-    ):
-        if count := counts.get(n) if isinstance(n, str) else n:
-            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=count, treatment=treatment)
-    yield from _of_searches(counts, settings)
+    yield from _left_out(counts, profile)
+    if settings.get("searches", {}).get("tokens") == "counted":
+        yield phrase("tokens of searches: those of the documents they gave, as none says its own")
     yield from _valueless(counts)
     yield from _of_metrics(counts, settings)
     if counts.get("facts", {}).get("n_unreviewed"):
@@ -224,8 +178,8 @@ def further_remarks(
             "queries with facts",
             **counts["facts"],
         )
-    if judging := counts.get("judging"):
-        yield from _judging(judging, votes_on(vote_bounds, "judging"), settings.get("pool"))
+    votes = votes_on(vote_bounds, "judging")
+    yield from _judging(counts.get("judging"), votes, settings.get("pool"))
     for line in _judging(counts.get("judging_facts"), {}):
         yield phrase("facts: {line}", line=line)
     if judging := counts.get("judging_relevance"):
@@ -238,32 +192,81 @@ def further_remarks(
             yield phrase("relevance: {line}", line=line)
 
 
-def _of_searches(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
-    """What is not known of searches, and of which questions no list is."""
-    of_searches = counts.get("searches", {})
-    for name, noun, treatment in (
-        ("n_no_list", phrase("questions whose list nobody knows"), phrase("no value")),
-        ("n_failed", phrase("searches that failed"), ""),
+def _left_out(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
+    """What was left out, or taken as something else; and what is not known of searches."""
+    of_searches, left_out, no_match = (
+        counts.get(SEARCHES, {}),
+        phrase("left out"),
+        phrase("no match"),
+    )
+    # Of unanswerable ones it is said already.
+    n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)
+    yield from _counted(
+        (n_no_gold, phrase("queries without gold"), _TREATED[profile.no_gold]),
+        (counts["n_missing"], phrase("queries missing in the run"), _MISSING[profile.missing]),
         (
-            "n_unmeasured",
+            counts.get("n_by_distance"),
+            phrase("lists by distance, the nearest first"),
+            phrase("their order is the ranking"),
+        ),
+        (counts["n_extra"], phrase("queries of the run that the gold set lacks"), left_out),
+        (
+            counts["n_duplicates"],
+            phrase("documents that stand twice in a list"),
+            _REPEATS[profile.duplicates],
+        ),
+        (
+            counts["n_replaced_surrogates"],
+            phrase("lone surrogates in texts"),
+            phrase("replaced by U+FFFD"),
+        ),
+        (
+            counts["n_longer_lines"],
+            phrase("lines of the run with more than six columns"),
+            phrase("what follows the tag is ignored, as by trec_eval"),
+        ),
+        (
+            counts.get(GOLD_LOST),
+            phrase("questions with gold that can match nothing"),
+            phrase("it counts as not found"),
+        ),
+        (
+            counts.get(ALIKE),
+            phrase("questions with ids that differ only by white space or Unicode form"),
+            no_match,
+        ),
+        (
+            counts.get(APART),
+            phrase("questions compared by ids, of which no retrieved one is any gold id"),
+            phrase("no match by id"),
+        ),
+        (
+            counts.get(DOCS_LOST),
+            phrase("questions with retrieved texts that can match nothing"),
+            no_match,
+        ),
+        (
+            counts.get(UNPLACED),
+            phrase("retrieved documents without a page"),
+            phrase("no match, but by id"),
+        ),
+        (
+            of_searches.get("n_no_list"),
+            phrase("questions whose list nobody knows"),
+            phrase("no value"),
+        ),
+        (of_searches.get("n_failed"), phrase("searches that failed"), ""),
+        (
+            of_searches.get("n_unmeasured"),
             phrase("searches that gave no documents"),
             phrase("a step, whose finds nobody knows"),
         ),
         (
-            "n_unknown_read",
+            of_searches.get("n_unknown_read"),
             phrase("documents that were read, and that no search gave"),
-            phrase("no match"),
+            no_match,
         ),
-    ):
-        if n := of_searches.get(name):
-            yield phrase(
-                "{noun}: {n} ({treatment})" if treatment else "{noun}: {n}",
-                noun=noun,
-                n=n,
-                treatment=treatment,
-            )
-    if settings.get("searches", {}).get("tokens") == "counted":
-        yield phrase("tokens of searches: those of the documents they gave, as none says its own")
+    )
 
 
 def _of_metrics(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
@@ -288,20 +291,12 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
     """Which metrics have no value for queries that could have one; nothing of a failed run."""
     if 0 < counts["n_failed"] == counts["n_queries"] - counts["n_missing"]:
         return
-    n_unanswerable = counts.get("unanswerable", {}).get("n_queries")
     for name, of_metric in counts.get("metrics", {}).items():
         if "n_could" in of_metric:
             continue  # which questions could leak stands above the numbers
         # What looks at documents or times may have a value without gold; a run's has none a query.
-        by_gold = "n_no_gold" in of_metric
-        n_possible, n_scored = counts["n_scored" if by_gold else "n_queries"], of_metric["n_scored"]
-        metric = known_metric(name)
-        if n_unanswerable is not None and not by_gold and metric is not None:
-            of_rest = n_possible - n_unanswerable
-            n_possible = {"all": n_possible, "unanswerable": n_unanswerable}.get(metric.of, of_rest)
-        if "n_unmeasured" in of_metric:  # of what searches do for the gold: who has none is known
-            n_possible = _n_with_gold(counts)
-        why = _why_uncounted(name, counts)
+        by_gold, n_scored = "n_no_gold" in of_metric, of_metric["n_scored"]
+        n_possible, why = _n_possible(name, counts), _why_uncounted(name, counts)
         if n_scored < n_possible and (by_gold or n_scored or why):
             line = phrase(
                 "{metric}: no value for {n} of {of} queries",
@@ -309,18 +304,32 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
                 n=n_possible - n_scored,
                 of=n_possible,
             )
-            yield joined("; ", [line, *why])
+            yield joined("; ", [line, why])
 
 
-def _why_uncounted(name: str, counts: Mapping[str, Any]) -> list[str]:
+def _n_possible(name: str, counts: Mapping[str, Any]) -> int:
+    """How many questions could have a value of a metric."""
+    of_metric, metric = counts["metrics"][name], known_metric(name)
+    n: int = counts["n_queries"]
+    n_unanswerable = counts.get("unanswerable", {}).get("n_queries")
+    if "n_unmeasured" in of_metric:  # of what searches do for the gold: who has none is known
+        of_searches = counts.get("searches", {})
+        n_listless = of_searches.get("n_no_list", 0) - of_searches.get("n_no_list_gold", 0)
+        n -= counts.get("n_probes", 0) + counts["n_no_gold"] + n_listless
+    elif "n_no_gold" in of_metric:
+        n = counts["n_scored"]
+    elif n_unanswerable is not None and metric is not None and metric.of != "all":
+        n = n_unanswerable if metric.of == "unanswerable" else n - n_unanswerable
+    return n
+
+
+def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
     """Why it is not known what the searches of some questions cost, and the remedy."""
     metric, n = known_metric(name), counts["metrics"][name].get("n_uncounted", 0)
-    if metric is None or not n:
-        return []
-    if silent := silent_searches(name, counts):
-        return [silent_text(metric, silent)]
-    is_unanswered = n <= counts["n_failed"] + counts["n_missing"]
-    return [phrase("failed before any search, or missing: {n}", n=n)] if is_unanswered else []
+    if metric is not None and (silent := silent_searches(name, counts)):
+        return silent_text(metric, silent)
+    is_unanswered = 0 < n <= counts["n_failed"] + counts["n_missing"]
+    return phrase("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
 
 
 def silent_searches(name: str, counts: Mapping[str, Any]) -> int:
@@ -328,32 +337,20 @@ def silent_searches(name: str, counts: Mapping[str, Any]) -> int:
     metric, of_metric = known_metric(name), counts.get("metrics", {}).get(name, {})
     if metric is None or not of_metric.get("n_uncounted"):
         return 0
-    what = {"tokens": "n_no_tokens", "seconds": "n_no_seconds"}.get(metric.unit, "")
-    n: int = counts.get("searches", {}).get(what, 0)
+    n: int = counts.get("searches", {}).get(f"n_no_{metric.unit}", 0)
     return n
 
 
 def silent_text(metric: Metric, n: int) -> str:
     """That so many searches do not say their tokens, or seconds, and the remedy."""
-    if metric.unit == "tokens":
-        return phrase(
-            "searches that say no tokens: {n}; give each search its tokens: {example}",
-            n=n,
-            example="@searched(tokens=...)",
-        )
+    of_tokens = metric.unit == "tokens"
     return phrase(
-        "searches that say no seconds: {n}; give each search its seconds: {example}",
+        "searches that say no tokens: {n}; give each search its tokens: {example}"
+        if of_tokens
+        else "searches that say no seconds: {n}; give each search its seconds: {example}",
         n=n,
-        example="Search(seconds=...)",
+        example="@searched(tokens=...)" if of_tokens else "Search(seconds=...)",
     )
-
-
-def _n_with_gold(counts: Mapping[str, Any]) -> int:
-    """How many questions have gold, whether or not their list is known."""
-    of_searches = counts.get("searches", {})
-    n_listless = of_searches.get("n_no_list", 0) - of_searches.get("n_no_list_gold", 0)
-    n: int = counts["n_queries"] - counts.get("n_probes", 0) - counts["n_no_gold"] - n_listless
-    return n
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
@@ -489,7 +486,7 @@ def _judging(
     pool: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
     """What judging took and what is missing; nothing where nothing was judged."""
-    if judging is None:
+    if not judging:
         return
     n_judged = judging["n_judgements"] - judging["n_missing"]
     counts = {**judging, "n": n_judged, "coverage": percent(judging["coverage"])}

@@ -7,7 +7,7 @@ from typing import Any
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leak_parts, leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.evaluation.wording import asks_label, missing_remarks, panel_remarks, votes_on
@@ -170,7 +170,7 @@ def _comparison(
             "differences and mean times by asks Student's of the ratio of sums, else from {n:,} "
             "resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
             match=evaluations[0].match_label,
-            profile=evaluations[0].profile_label,
+            profile=profile_label(evaluations[0]),
             share=statistics.confidence,
             n=statistics.resamples,
             seed=statistics.seed,

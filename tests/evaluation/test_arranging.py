@@ -11,8 +11,7 @@ from kragx.data import Doc, Query, Retrieved
 from kragx.data.answers import rank_by_score
 from kragx.data.batch import Batch
 from kragx.errors import DataError
-from kragx.evaluation.arranging import arranged, arranged_batch, directions
-from kragx.matchers import MatchItem
+from kragx.evaluation.arranging import arranged_batch, directions, match_item
 from kragx.metrics.profiles import profile
 from tests.thoroughness import examples
 
@@ -64,7 +63,7 @@ def test_a_list_of_which_some_have_scores() -> None:
     with pytest.raises(DataError, match=r"'q1', rank 2: no score, though 2 of the list's 3"):
         arranged_batch(batch([[Doc("a"), Doc("b")], docs]), TREC)
     with pytest.raises(DataError, match="rank 2: no score"):
-        arranged(MatchItem(Query("q"), docs), TREC)
+        match_item(Query("q"), Retrieved(docs), TREC)
 
 
 def test_a_document_that_stands_twice() -> None:
@@ -78,6 +77,6 @@ def test_a_document_that_stands_twice() -> None:
 def test_one_question() -> None:
     """Its documents in order, with all that they have; one that failed is left alone."""
     docs = (Doc("a", "x", {"page": 1}, 0.5), Doc("b", "y", {}, 0.75))
-    assert arranged(MatchItem(Query("q"), docs), TREC).docs == docs[::-1]
-    failed = MatchItem(Query("q"), (), "failed", None, "TimeoutError")
-    assert arranged(failed, TREC) is failed
+    assert match_item(Query("q"), Retrieved(docs), TREC).docs == docs[::-1]
+    failed = match_item(Query("q"), Retrieved(docs, error="TimeoutError"), TREC)
+    assert (failed.docs, failed.status, failed.error) == ((), "failed", "TimeoutError")

@@ -19,6 +19,7 @@ from kragx import (
     write_results,
 )
 from kragx.comparison import check_gates, parse_gates
+from kragx.evaluation.evaluation import means_at
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 
@@ -120,7 +121,7 @@ def test_other_thresholds():
     around = strict.nearby
     assert dict(zip(around.thresholds, around.means["recall@2"]))[0.8] == 0.25
     assert around.means["recall@2"][0] == 0.5
-    ((_, means),) = strict.means_at([0.7])
+    ((_, means),) = means_at(strict, [0.7])
     assert means == loose.mean
 
 

@@ -63,8 +63,6 @@ class TestTwoQueries:
         result = evaluate(self.gold, self.retrieved, match="exact", metrics=names)
         assert list(result.micro) == names
         assert list(result.micro.values()) == pytest.approx([2 / 3, 0.80, 8 / 11])
-        assert result.micro_of(f" Recall{end}") == result.micro[f"recall{end}"]
-        assert result.micro_of("mrr") is None
 
     def test_pooled_counts(self) -> None:
         """Relevant, other and missed are 3, 0, 0 and 1, 2, 1; pooled 4, 2, 1 with 4 found."""

@@ -13,7 +13,8 @@ from kragx.app.commands.output import one_or_runs, show
 from kragx.app.config import match_spec
 from kragx.data import read_dataset, read_run
 from kragx.errors import UsageError
-from kragx.evaluation.explain import Explanation, explain as explain_query
+from kragx.evaluation.explain import explain as explain_query
+from kragx.evaluation.explanation import Explanation
 from kragx.printing import Line, Part
 
 

@@ -16,7 +16,7 @@ from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_located
 from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, queries_table
 from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
 from kragx.printing import Heading, Line, Part, Table, joined, phrase, say
@@ -304,7 +304,7 @@ def _several(
     def parts() -> Iterator[Part]:
         for evaluation in evaluations if per_query else ():
             yield Heading(evaluation.name)
-            yield evaluation.queries_table()
+            yield queries_table(evaluation)
         leader = result.comparison.leader
         for part in result.describe():
             yield part
@@ -339,5 +339,5 @@ def _end(failures: "Iterable[Failures]") -> None:
 
 def _parts(evaluation: Evaluation, *, per_query: bool) -> Iterator[Part]:
     if per_query:
-        yield evaluation.queries_table()
+        yield queries_table(evaluation)
     yield from evaluation.describe()

@@ -25,10 +25,9 @@ from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, KragxError, UntrustedError
-from kragx.evaluation.arranging import arranged
+from kragx.evaluation.arranging import match_item
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
-from kragx.evaluation.inputs import match_item
 from kragx.evaluation.searching import documents_behind
 from kragx.judging import Judgement
 from kragx.judging.pool import Pool
@@ -186,11 +185,10 @@ class Recording:
     def _item(self, query: Query, run: Run, *, whole: bool) -> MatchItem:
         """A question with its documents; the whole of them is what all of its searches gave."""
         answer = run.results.get(query.id)
-        item = match_item(query, answer)
         if not whole:
-            return arranged(item, self.profile)
+            return match_item(query, answer, self.profile)
         (docs,) = documents_behind([(None, query, answer)], self.profile)
-        return replace(item, docs=docs)
+        return replace(match_item(query, answer), docs=docs)
 
 
 def _judgement_lines(

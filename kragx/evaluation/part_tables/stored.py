@@ -18,7 +18,7 @@ from kragx.data.weights import WEIGHT
 from kragx.evaluation.inputs import Passed
 from kragx.matchers import Notes
 
-VERSION = 7
+VERSION = 8
 """Of the form of tables; a table of another one is not taken."""
 
 _KEPT = ("n_judgements", "n_human", "n_distinct", "n_stored")
@@ -66,10 +66,8 @@ def write_table(
         "counts": result["sums"],
         "longest": result["longest"],
         "lines": passed.lines,
-        "has_answers": passed.has_answers,
         "statuses": passed.statuses,
         "orders": passed.orders,
-        "n_empty": passed.n_empty,
         "surrogates": passed.mender.surrogates,
         "golds": passed.golds and _record(passed.golds),
         "notes": _notes_record(result["notes"]),
@@ -99,10 +97,8 @@ def read_table(path: Path, metrics: Sequence[str]) -> dict[str, Any] | None:
         passed = Passed(
             query_ids=ids,
             lines=about["lines"],
-            has_answers=about["has_answers"],
             statuses=Counter(about["statuses"]),
             orders=Counter(about["orders"]),
-            n_empty=about["n_empty"],
             failures={name: error for name, error in zip(ids, errors) if error is not None},
             hashes=table["query_hash"].to_pylist(),
             golds=about["golds"] and _made(about["golds"]),

@@ -166,7 +166,8 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
     if plan.keeps_traces and on_match is None:
         on_match = lambda item, trace: result.traces.append((item, trace))  # noqa: E731
     batches = passed.batches(
-        plan.texts.filled(passed.noted(part.batches(passed.mender))),
+        part.batches(passed.mender),
+        plan.texts,
         plan.profile,
         keep=plan.keep or itself,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from kragx.data import GoldDataset, Run
-from kragx.evaluation.arranging import arranged
-from kragx.matchers import BaseMatcher, MatchItem
+from kragx.evaluation.arranging import match_item
+from kragx.matchers import BaseMatcher
 from kragx.metrics import Profile
 from kragx.report.html_page.cells import Reasons
 
@@ -27,7 +27,7 @@ def judged(
     for run in runs if matcher.judges else ():
         answers = ((query, run.results.get(query.id)) for query in dataset)
         items = (
-            arranged(MatchItem(query, answer.documents), profile)
+            match_item(query, answer, profile)
             for query, answer in answers
             if answer is not None and answer.error is None
         )

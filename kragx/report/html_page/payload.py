@@ -19,7 +19,7 @@ from kragx.comparison.verdict import TELLING
 from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
 from kragx.data.gold_diff import gold_name
-from kragx.evaluation.evaluation import Evaluation, metric_names, versions
+from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label, versions
 from kragx.evaluation.explain import near_limit
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import StageLosses
@@ -82,7 +82,7 @@ def payload(
         "matcher_grids": short(plain(matcher_grids)),
         "dataset": dict(first.settings["dataset"]),
         **_basis(first),
-        "profile": by_language(first.profile_label),
+        "profile": by_language(profile_label(first)),
         "matches": [
             {**_match(name, of_match), "members": questions.members.get(name)}
             for name, of_match in grid.cells.items()
