@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.documents import clean_seconds
-from kragx.data.entries import Columns, Entries, EntriesBuilder, Floats, are_whole, numbered
+from kragx.data.entries import Columns, Entries, Floats, are_whole, numbered
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
 from kragx.data.known import known_texts
@@ -188,7 +188,8 @@ class BatchBuilder:
     def _begin(self) -> None:
         known_texts().make_room()
         self._n_before = known_texts().n_characters
-        self._golds, self._docs = EntriesBuilder(), EntriesBuilder()
+        self._golds: list[Columns] = []
+        self._docs: list[Columns] = []
         self._more: defaultdict[str, dict[int, Any]] = defaultdict(dict)
         self._errors: dict[int, str] = {}
         self._stages: dict[int, tuple[Stage, ...]] = {}
@@ -278,8 +279,8 @@ class BatchBuilder:
         for name, value in more.items():
             if value != _MORE[name]:
                 self._more[name][len(self._rows)] = value
-        self._golds.add(golds)
-        self._docs.add(docs)
+        self._golds.append(golds.numbered())
+        self._docs.append(docs.numbered())
         self._rows.append(row)
 
     def batch(self) -> Batch:
@@ -298,8 +299,8 @@ class BatchBuilder:
             lines,
             query_ids,
             questions,
-            self._golds.entries(),
-            self._docs.entries(),
+            Entries.of_lists(self._golds),
+            Entries.of_lists(self._docs),
             statuses,
             seconds,
             self._errors,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from math import nan
 from operator import attrgetter
 from types import NoneType
@@ -33,14 +33,15 @@ class Columns(NamedTuple):
 
     Attributes:
         n: how many there are.
-        texts, ids: theirs.
+        texts: theirs; or their numbers.
+        ids: theirs.
         numbers: scores, or grades.
         metadata: a mapping for each.
         alternatives: of gold items.
     """
 
     n: int
-    texts: Sequence[str | None] | None = None
+    texts: Sequence[Any] | None = None
     ids: Sequence[str | None] | None = None
     numbers: Sequence[float | None] | None = None
     metadata: Sequence[Mapping[str, Any] | None] | None = None
@@ -92,6 +93,10 @@ class Columns(NamedTuple):
             [None if value is None else float(value) for value in numbers or ()] or None,
             [dict(about or {}) for about in metadata] if metadata and any(metadata) else None,
         )
+
+    def numbered(self) -> Self:
+        """The same with the numbers of texts among the known ones in their place."""
+        return self if self.texts is None else self._replace(texts=text_numbers(self.texts))
 
     def documents(self) -> Iterator[Doc]:
         """The documents as objects."""
@@ -149,9 +154,35 @@ class Entries:
     @classmethod
     def of(cls, items: Sequence[Doc] | Sequence[Gold], n: Sequence[int], number: str) -> Entries:
         """Those of objects, n of each question; `number` names their score, or grade."""
-        builder = EntriesBuilder()
-        builder.add(Columns.of(items, number), n)
-        return builder.entries()
+        return cls.of_lists([Columns.of(items, number).numbered()], n)
+
+    @classmethod
+    def of_lists(cls, lists: Sequence[Columns], n: Sequence[int] | None = None) -> Entries:
+        """Those of lists whose texts are numbers (`Columns.numbered`).
+
+        Args:
+            lists: one of each question; or, with `n`, of several questions.
+            n: how many entries each question has.
+        """
+
+        def column(name: str, unsaid: object = None) -> list[Any] | None:
+            parts = [getattr(of_list, name) for of_list in lists]
+            if all(part is None for part in parts):
+                return None
+            pairs = zip(parts, lists)
+            filled = ([unsaid] * own.n if part is None else part for part, own in pairs)
+            return [*chain.from_iterable(filled)]
+
+        sizes = [of_list.n for of_list in lists]
+        texts = column("texts", NO_TEXT)
+        numbers = np.full(sum(sizes), NO_TEXT) if texts is None else np.array(texts, np.int64)
+        return cls(
+            Lists(known_texts().texts, numbers, np.array(sizes if n is None else n, np.int64)),
+            column("ids"),
+            column("numbers"),
+            column("metadata"),
+            column("alternatives", ()),
+        )
 
     @cached_property
     def values(self) -> Floats:
@@ -245,40 +276,6 @@ class Entries:
 
 def _bytes(doc_id: str | None) -> bytes:
     return (doc_id or "").encode("utf-8", "surrogatepass")
-
-
-class EntriesBuilder:
-    """Appends lists of documents, or of gold items, to arrays."""
-
-    def __init__(self) -> None:
-        self._n: list[int] = []
-        self._texts: list[int] = []
-        self._columns: dict[str, list[Any]] = {}
-
-    def add(self, entries: Columns, sizes: Sequence[int] | None = None) -> None:
-        """Add a list; or several, of some sizes, one behind the other."""
-        for name, values in zip(_BESIDE, entries[2:]):
-            if values is not None:
-                column = self._columns.setdefault(name, [])
-                column += [None] * (len(self._texts) - len(column))  # of lists that have none
-                column += values
-        no_texts = [NO_TEXT] * entries.n
-        self._texts += no_texts if entries.texts is None else text_numbers(entries.texts)
-        self._n += [entries.n] if sizes is None else sizes
-
-    def entries(self) -> Entries:
-        """All of them."""
-        texts = Lists(
-            known_texts().texts, np.array(self._texts, np.int64), np.array(self._n, np.int64)
-        )
-        for column in self._columns.values():
-            column.extend([None] * (len(self._texts) - len(column)))
-        if alternatives := self._columns.get("alternatives"):
-            self._columns["alternatives"] = [docs or () for docs in alternatives]
-        return Entries(texts, **self._columns)  # type: ignore[arg-type]
-
-
-_BESIDE = Columns._fields[2:]
 
 
 def text_numbers(texts: Sequence[str | None]) -> list[int]:

@@ -1,8 +1,8 @@
 """Lists of texts by number: what is done with all of them at once looks at no text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Self, overload
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from kragx.data.stretches import Ints, distinct, starts
 
 
-class Lists(Sequence[list[str]]):
+class Lists:
     """The documents, or the gold texts, of each of some queries.
 
-    As a sequence it has a list of texts for each query, made for who looks at them.
+    By the number of a query it gives a list of its texts, made for who looks at them.
 
     Attributes:
         known: texts by number.
@@ -39,18 +39,13 @@ class Lists(Sequence[list[str]]):
     def __len__(self) -> int:
         return len(self.n_texts)
 
-    @overload
-    def __getitem__(self, query: int) -> list[str]: ...
-
-    @overload
-    def __getitem__(self, query: slice) -> list[list[str]]: ...
-
-    def __getitem__(self, query: int | slice) -> list[str] | list[list[str]]:
-        if isinstance(query, slice):
-            return [self[row] for row in range(*query.indices(len(self)))]
+    def __getitem__(self, query: int) -> list[str]:
         start = self.starts[query]
         numbers = self.numbers[start : start + self.n_texts[query]].tolist()
         return [self.known[number] for number in numbers]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return map(self.__getitem__, range(len(self)))
 
     def distinct(self, is_meant: NDArray[np.bool_] | None = None) -> list[str]:
         """The distinct texts, or those of them that are meant."""

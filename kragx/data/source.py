@@ -5,6 +5,7 @@ of the `FORMATS`, recognised by its fields.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -15,7 +16,7 @@ from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.document_rows import DocumentRows, Role, columns_hint, fields_of, hint
-from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields
+from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
 from kragx.data.formats.jsonl import (
     Place,
     ending,
@@ -48,30 +49,28 @@ _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
 
+@dataclass(eq=False)
 class Reading:
     """A source, read query by query.
 
     Iterating yields (line, query, what was retrieved for it or None), each query id once.
 
-    Args:
+    Attributes:
         source: as of `read_dataset`.
-        format: the same.
-        columns: the same.
+        format_name: the format that it is asked to be; None recognises it.
+        columns: as of `read_dataset`.
         encoding: the same.
         strict: the first mistake ends the reading with a `DataError`; else all are collected.
-        lines: see below.
+        lines: some whole lines of a JSON Lines file with their numbers, which are read instead of
+            all of it; None for all.
         n_whole: of how many records at the beginning all is needed; of the others the gold alone,
             and mistakes may be passed over. None for all.
         expected: what is looked for in it, where a table of documents may hold one of two things;
             None for whatever it holds.
         role: what such a table is said to hold, which its columns may leave open.
-
-    Attributes:
         name: of the source: its file's name.
         format: its format, once it is recognised.
         problems: what is wrong with it, as far as it was read.
-        lines: some whole lines of a JSON Lines file with their numbers, which are read instead of
-            all of it; None for all.
         by_lines: whether it is read line by line, as JSON Lines; known once a query was read.
 
     Raises:
@@ -80,44 +79,37 @@ class Reading:
             CSV), or holds no query.
     """
 
-    def __init__(
-        self,
-        source: object,
-        format: str | None = None,  # noqa: A002
-        columns: Mapping[str, str] | None = None,
-        *,
-        encoding: str | None = None,
-        strict: bool = False,
-        lines: Iterable[tuple[int, bytes]] | None = None,
-        n_whole: int | None = None,
-        expected: Role | None = None,
-        role: Role | None = None,
-    ) -> None:
-        if format is not None and format not in FORMATS:
-            problem = phrase("unknown value {value!r}", value=format)
-            raise UsageError(problem, field="format", remedy=nearest(format, FORMATS))
-        self.columns: Mapping[str, str] = columns or {}
-        tabular.check_columns(self.columns)
-        source = tabular.only_split(source)
-        self.source: object = source
+    source: object
+    format_name: str | None = None
+    columns: Mapping[str, str] | None = None
+    _: KW_ONLY
+    encoding: str | None = None
+    strict: bool = False
+    lines: Iterable[tuple[int, bytes]] | None = None
+    n_whole: int | None = None
+    expected: Role | None = None
+    role: Role | None = None
+
+    def __post_init__(self) -> None:
+        if self.format_name is not None and self.format_name not in FORMATS:
+            problem = phrase("unknown value {value!r}", value=self.format_name)
+            raise UsageError(problem, field="format", remedy=nearest(self.format_name, FORMATS))
+        self.format: Format | None = FORMATS.get(self.format_name or "")
+        self._columns: Mapping[str, str] = self.columns or {}
+        tabular.check_columns(self._columns)
+        self.source = source = tabular.only_split(self.source)
         self.beir: Beir | None = beir_of(source)
         is_parquet = isinstance(source, Table) or is_located(source)
         self.is_located: bool = is_parquet and self.beir is None
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
         self.name: str = name_of(source)
-        self._n_whole = n_whole
-        self._expected, self._role = expected, role
-        self._is_table = False
-        self._asked_format = format
-        self.format = FORMATS.get(format or "")
-        self.encoding = encoding
         self.problems: Problems = Problems(
-            expected or "gold" if self.path is None else str(self.path),
-            strict=strict,
+            self.expected or "gold" if self.path is None else str(self.path),
+            strict=self.strict,
             is_file=self.path is not None,
         )
-        self.lines = lines
-        self.by_lines: bool = lines is not None
+        self.by_lines: bool = self.lines is not None
+        self._is_table = False
         self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
 
     @cached_property
@@ -129,9 +121,10 @@ class Reading:
         """
         rules = {} if self.beir is not None else rules_before(self.source)
         try:
-            RuleSet.of(rules)
+            if rules:
+                RuleSet.of(rules)
         except UsageError as error:
-            where = f"{FORBIDDEN}.{error.field}" if error.field else FORBIDDEN
+            where = f"{FORBIDDEN}.{error.field}".rstrip(".")
             raise DataError(
                 error.problem, path=self.problems.file, field=where, remedy=error.remedy
             ) from None
@@ -158,12 +151,12 @@ class Reading:
         """Whether a question of it may have searches; None where that takes reading it."""
         if self.beir is not None:
             return False
-        return SEARCHES in self.columns or self._may_have(SEARCHES)
+        return SEARCHES in self._columns or self._may_have(SEARCHES)
 
     @property
     def may_weigh(self) -> bool:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
-        is_mapped = not self.columns.keys().isdisjoint(STANDS_FOR)
+        is_mapped = not self._columns.keys().isdisjoint(STANDS_FOR)
         return is_mapped or self._may_have(*WEIGHING) is not False
 
     @property
@@ -173,16 +166,7 @@ class Reading:
 
     def anew(self, n_whole: int | None = None) -> "Reading":
         """The same, to be read once more, with all of so many records at its beginning."""
-        return Reading(
-            self.source,
-            self._asked_format,
-            self.columns,
-            encoding=self.encoding,
-            strict=True,
-            n_whole=n_whole,
-            expected=self._expected,
-            role=self._role,
-        )
+        return replace(self, strict=True, lines=None, n_whole=n_whole)
 
     def records(self) -> Iterator[Mapping[str, Any]] | None:
         """Its records, read once more, without a look whether they are right.
@@ -266,7 +250,7 @@ class Reading:
 
     def is_nested(self, table: Table) -> bool:
         """Whether a Parquet file has a row a question with nested lists, and is read as such."""
-        is_gold = self.format in (None, FORMATS["gold"]) and not self.columns
+        is_gold = self.format in (None, FORMATS["gold"]) and not self._columns
         return is_gold and table.is_nested()
 
     def _check_rules(self, line: int | None, rules: object) -> None:
@@ -315,7 +299,7 @@ class Reading:
                         "not recognised as a gold set or as results; its fields are {fields}; "
                         "{hint}; or name its format ({formats})",
                         fields=", ".join(map(repr, record)),
-                        hint=hint(record, self.columns) or columns_hint(record),
+                        hint=hint(record, self._columns) or columns_hint(record),
                         formats=", ".join(FORMATS),
                     ),
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
@@ -352,23 +336,23 @@ class Reading:
                     "a TREC run, which holds no gold; pass it as the run", path=str(path)
                 )
             self.format = FORMATS.get(kind)
-        is_told = self._asked_format is None and (self.columns or self._role)
+        is_told = self.format_name is None and (self._columns or self.role)
         if is_told and self.format is FORMATS["qrels"] and ending(path) in tabular.READERS:
             self.format, kind = None, "table"  # BEIR's, in which somebody sees more
         if self.format is FORMATS["qrels"]:
-            if self.columns:
+            if self._columns:
                 raise UsageError("columns: qrels have none to map")
             return trec.qrels_records(path, self.problems)
         if kind == "table":
             return self._of_table(tabular.READERS[ending(path)](path, self.problems, self.encoding))
         rows = self._json_rows(path, first)
-        return self._named(rows) if self.columns else rows
+        return self._named(rows) if self._columns else rows
 
     def _json_rows(self, path: str | Path, first: str) -> _Rows:
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
-            self.by_lines = not self.columns
-            is_cut = self.by_lines and self._n_whole is not None
+            self.by_lines = not self._columns
+            is_cut = self.by_lines and self.n_whole is not None
             return read_records(path, self.problems, self._cut(path) if is_cut else None)
         value, lines = whole
         if isinstance(value, list):
@@ -381,7 +365,7 @@ class Reading:
         n = 0
         for number, raw in raw_lines(path, self.problems):
             n += not raw.isspace()
-            is_whole = n <= (self._n_whole or 0) or self.format is not FORMATS["gold"]
+            is_whole = n <= (self.n_whole or 0) or self.format is not FORMATS["gold"]
             yield number, raw if is_whole else gold_alone(raw)
 
     def _of_table(self, rows: Iterable[tabular.Row]) -> _Rows:
@@ -396,15 +380,15 @@ class Reading:
         rows = chain([first], rows)
         table = None
         if self.format in (None, FORMATS["gold"]):
-            options = self._expected, self._role
-            table = DocumentRows.of(first[1], self.columns, self.problems, *options)
+            options = self.expected, self.role
+            table = DocumentRows.of(first[1], self._columns, self.problems, *options)
         if table is not None:
             whole = list(rows)
             if table.are_documents(whole):
                 yield from table.records(whole)
                 return
             rows = iter(whole)
-        yield from tabular.named(rows, self.columns, self.problems)
+        yield from tabular.named(rows, self._columns, self.problems)
 
     def _objects(self, values: Iterable[tuple[int | None, object]]) -> _Rows:
         for line, value in values:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
 
-from kragx.data import Forbidden, Reading, documents, gold
+from kragx.data import Forbidden, Reading, documents
 from kragx.data.documents import Doc, as_docs
 from kragx.data.entries import Columns
 from kragx.data.formats import jsonl
@@ -190,8 +190,6 @@ def test_plain_lines_are_lines(raw: bytes, strict: bool) -> None:
     """
     fast = read(raw, strict=strict)
     with (
-        patch.object(documents, "columns", lambda *_, **__: None),
-        patch.object(gold, "columns", lambda *_, **__: None),
         patch.object(jsonl, "jiter", SLOW),
         patch.object(Columns, "of_records", lambda *_: None),
     ):
