@@ -24,6 +24,7 @@ from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
 from kragx.errors import DataError, inside
 from kragx.matchers import Notes
 from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.items import every_pair
 from kragx.metrics import Bools, Ints
 from kragx.metrics.threshold import matches
 
@@ -244,7 +245,7 @@ def _carriers(
         docs=Entries(compared),
         more={},
     )
-    are = matches(matcher.trace(pairs, Notes()).scores, matcher.threshold)
+    are = matches(matcher.trace(pairs, Notes(), every_pair(pairs)).scores, matcher.threshold)
     doc, gold = (part[are] for part in of_pairs(compared.n_texts, texts.n_texts))
     carriers: dict[int, set[int]] = {number: set() for number in readable.tolist()}
     rows = np.flatnonzero(is_meant)[doc]
