@@ -164,8 +164,7 @@ class Criteria:
         Raises:
             UsageError: an argument is wrong, or the matcher cannot do what a metric needs.
         """
-        if metrics is not None:
-            metrics = listed(metrics)
+        metrics = None if metrics is None else listed(metrics)
         named = profile_for(profile, metrics)
         match_spec = named.match if match is None else match
         matcher = matchers.matcher(match_spec, named.match_options)
@@ -360,9 +359,9 @@ class Criteria:
         key = hash((sample.n, *sample.looked_at()))
         if key not in self._siblings:
             self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
-        misread = notes is not None and are_misread(notes)
-        if notes is not None and self.recorded is not None:
-            misread = self.recorded.misread
+        misread = notes is not None and (
+            are_misread(notes) if self.recorded is None else self.recorded.misread
+        )
         siblings = replace(self._siblings[key], misread=misread)
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
             if problem not in self._warned:
