@@ -314,7 +314,7 @@ class Criteria:
     @property
     def id_key(self) -> str | None:
         """Where documents keep the ids that the matcher, or a member, compares; None: as usual."""
-        keys = (getattr(member, "id_key", None) for member in (self.matcher, *self.matcher.members))
+        keys = (getattr(member, "id_key", None) for member in self.matcher.family)
         return next(filter(None, keys), None)
 
     @property
@@ -381,12 +381,8 @@ class Criteria:
 
     def for_run(self, name: str) -> Self:
         """The same for what one run retrieved; recorded scores differ from run to run."""
-        return self._each(lambda matcher: matcher.for_run(name))
-
-    def _each(self, change: Callable[[matchers.BaseMatcher], matchers.BaseMatcher]) -> Self:
-        """The same with what matches gold changed, and what matches facts."""
-        facts_by = None if self.facts_by is None else change(self.facts_by)
-        return replace(self, matcher=change(self.matcher), facts_by=facts_by)
+        facts_by = self.facts_by and self.facts_by.for_run(name)
+        return replace(self, matcher=self.matcher.for_run(name), facts_by=facts_by)
 
     @property
     def deciders(self) -> list[matchers.BaseMatcher]:
@@ -403,26 +399,23 @@ class Criteria:
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with matchers and spans that know the words of all texts."""
-        criteria = self._each(lambda matcher: matcher.knowing(vocabulary))
-        words = vocabulary.of_forbidden or self.forbidden_words
-        return replace(criteria, passages=vocabulary.passages, forbidden_words=words)
+        return replace(
+            self,
+            matcher=self.matcher.knowing(vocabulary),
+            facts_by=self.facts_by and self.facts_by.knowing(vocabulary),
+            passages=vocabulary.passages,
+            forbidden_words=vocabulary.of_forbidden or self.forbidden_words,
+        )
 
     @property
     def members(self) -> list[matchers.BaseMatcher]:
         """What matches gold, and facts, with the members of combinations."""
-        members = self.deciders
-        for matcher in members:
-            members += matcher.members
-        return members
+        return [member for decider in self.deciders for member in decider.family]
 
     @property
     def judges(self) -> tuple[Judge, ...]:
         """All that are asked for grades of matches and facts."""
         return tuple(judge for matcher in self.deciders for judge in matcher.graders)
-
-    def against_gold(self) -> Self:
-        """The same with judges that judge support whatever there is."""
-        return replace(self, matcher=self.matcher.against_gold())
 
     def within(self, matcher: matchers.BaseMatcher, pool: Pool) -> Self:
         """The same with what was judged in a pool as the gold.
