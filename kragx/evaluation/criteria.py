@@ -25,9 +25,8 @@ from kragx.data.rules import RuleSet
 from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, inside, nearest
-from kragx.evaluation.evaluation import check_depth
+from kragx.evaluation.document_sizes import DocumentSizes
 from kragx.evaluation.evidence import (
-    DocumentSizes,
     Facts,
     GatheredEvidence,
     Reads,
@@ -75,7 +74,6 @@ from kragx.warned import outside
 
 if TYPE_CHECKING:
     from kragx.judging import Judge
-    from kragx.judging.pool import Pool
     from kragx.matchers.vocabulary import Vocabulary
 
 
@@ -416,21 +414,6 @@ class Criteria:
     def judges(self) -> tuple[Judge, ...]:
         """All that are asked for grades of matches and facts."""
         return tuple(judge for matcher in self.deciders for judge in matcher.graders)
-
-    def within(self, matcher: matchers.BaseMatcher, pool: Pool) -> Self:
-        """The same with what was judged in a pool as the gold.
-
-        Raises:
-            UsageError: a metric looks further down than was judged.
-        """
-        check_depth(self.specs, pool.depth)
-        rel = self.profile.rel or float(pool.cut)
-        # A metric string that says no rel gets the pool's.
-        specs = tuple(
-            spec.with_options(rel=rel) if not spec.options.get("rel", True) else spec
-            for spec in self.specs
-        )
-        return replace(self, matcher=matcher, profile=replace(self.profile, rel=rel), specs=specs)
 
     def gathered(
         self,
