@@ -202,10 +202,7 @@ def grid_plan(config: RunConfig) -> list[Line]:
 @_guarded
 def judges(config: RunConfig) -> list[Judge]:
     """The judges that the matchers of a config have, each once."""
-    members = [*_named_matchers(config).values()]
-    for member in members:
-        members += member.members
-    named = [judge for member in members for judge in member.graders]
+    named = [judge for by in _named_matchers(config).values() for judge in by.graders]
     return [judge for place, judge in enumerate(named) if judge not in named[:place]]
 
 

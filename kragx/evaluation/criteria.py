@@ -25,9 +25,8 @@ from kragx.data.rules import RuleSet
 from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, inside, nearest
-from kragx.evaluation.evaluation import check_depth
+from kragx.evaluation.document_sizes import DocumentSizes
 from kragx.evaluation.evidence import (
-    DocumentSizes,
     Facts,
     GatheredEvidence,
     Reads,
@@ -75,7 +74,6 @@ from kragx.warned import outside
 
 if TYPE_CHECKING:
     from kragx.judging import Judge
-    from kragx.judging.pool import Pool
     from kragx.matchers.vocabulary import Vocabulary
 
 
@@ -164,8 +162,7 @@ class Criteria:
         Raises:
             UsageError: an argument is wrong, or the matcher cannot do what a metric needs.
         """
-        if metrics is not None:
-            metrics = listed(metrics)
+        metrics = None if metrics is None else listed(metrics)
         named = profile_for(profile, metrics)
         match_spec = named.match if match is None else match
         matcher = matchers.matcher(match_spec, named.match_options)
@@ -315,7 +312,7 @@ class Criteria:
     @property
     def id_key(self) -> str | None:
         """Where documents keep the ids that the matcher, or a member, compares; None: as usual."""
-        keys = (getattr(member, "id_key", None) for member in (self.matcher, *self.matcher.members))
+        keys = (getattr(member, "id_key", None) for member in self.matcher.family)
         return next(filter(None, keys), None)
 
     @property
@@ -360,9 +357,9 @@ class Criteria:
         key = hash((sample.n, *sample.looked_at()))
         if key not in self._siblings:
             self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
-        misread = notes is not None and are_misread(notes)
-        if notes is not None and self.recorded is not None:
-            misread = self.recorded.misread
+        misread = notes is not None and (
+            are_misread(notes) if self.recorded is None else self.recorded.misread
+        )
         siblings = replace(self._siblings[key], misread=misread)
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
             if problem not in self._warned:
@@ -382,12 +379,8 @@ class Criteria:
 
     def for_run(self, name: str) -> Self:
         """The same for what one run retrieved; recorded scores differ from run to run."""
-        return self._each(lambda matcher: matcher.for_run(name))
-
-    def _each(self, change: Callable[[matchers.BaseMatcher], matchers.BaseMatcher]) -> Self:
-        """The same with what matches gold changed, and what matches facts."""
-        facts_by = None if self.facts_by is None else change(self.facts_by)
-        return replace(self, matcher=change(self.matcher), facts_by=facts_by)
+        facts_by = self.facts_by and self.facts_by.for_run(name)
+        return replace(self, matcher=self.matcher.for_run(name), facts_by=facts_by)
 
     @property
     def deciders(self) -> list[matchers.BaseMatcher]:
@@ -404,41 +397,23 @@ class Criteria:
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with matchers and spans that know the words of all texts."""
-        criteria = self._each(lambda matcher: matcher.knowing(vocabulary))
-        words = vocabulary.of_forbidden or self.forbidden_words
-        return replace(criteria, passages=vocabulary.passages, forbidden_words=words)
+        return replace(
+            self,
+            matcher=self.matcher.knowing(vocabulary),
+            facts_by=self.facts_by and self.facts_by.knowing(vocabulary),
+            passages=vocabulary.passages,
+            forbidden_words=vocabulary.of_forbidden or self.forbidden_words,
+        )
 
     @property
     def members(self) -> list[matchers.BaseMatcher]:
         """What matches gold, and facts, with the members of combinations."""
-        members = self.deciders
-        for matcher in members:
-            members += matcher.members
-        return members
+        return [member for decider in self.deciders for member in decider.family]
 
     @property
     def judges(self) -> tuple[Judge, ...]:
         """All that are asked for grades of matches and facts."""
         return tuple(judge for matcher in self.deciders for judge in matcher.graders)
-
-    def against_gold(self) -> Self:
-        """The same with judges that judge support whatever there is."""
-        return replace(self, matcher=self.matcher.against_gold())
-
-    def within(self, matcher: matchers.BaseMatcher, pool: Pool) -> Self:
-        """The same with what was judged in a pool as the gold.
-
-        Raises:
-            UsageError: a metric looks further down than was judged.
-        """
-        check_depth(self.specs, pool.depth)
-        rel = self.profile.rel or float(pool.cut)
-        # A metric string that says no rel gets the pool's.
-        specs = tuple(
-            spec.with_options(rel=rel) if not spec.options.get("rel", True) else spec
-            for spec in self.specs
-        )
-        return replace(self, matcher=matcher, profile=replace(self.profile, rel=rel), specs=specs)
 
     def gathered(
         self,

@@ -29,7 +29,7 @@ from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met, joined
 from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Matches, itself, match_all, watching
-from kragx.evaluation.pools import check_whole_lists, pooled
+from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.searching import Searched, seen_in_runs
 from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
@@ -271,7 +271,7 @@ def _judged(
         criteria = replace(criteria, matcher=matcher)
         table = matching.match(items, matcher, notes, on_match)
     else:
-        criteria = criteria.within(matcher, matcher.pool)
+        criteria = within(criteria, matcher)
         table = match_in_pool(items, matcher, notes, on_match)
     return criteria, Matches(
         table,

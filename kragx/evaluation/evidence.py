@@ -10,10 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from kragx import matchers
-from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe, facts_of, unreviewed
+from kragx.data import Doc, Gold, Query, facts_of, unreviewed
 from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
-from kragx.errors import DataError, UsageError
+from kragx.errors import UsageError
+from kragx.evaluation.document_sizes import DocumentSizes
 from kragx.evaluation.searching import Searched
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
@@ -33,108 +34,12 @@ from kragx.metrics.evidence import ForbiddenMarks, Relevance
 from kragx.metrics.evidence_metrics import OPTIONS
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
-from kragx.metrics.spans.reading import SpanOptions, reading
+from kragx.metrics.spans.reading import SpanOptions
 
 FACTS_HAVE_NO_IDS = (
     "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "
     "another matcher, for example facts_match: text"
 )
-
-
-@dataclass
-class DocumentSizes:
-    """The lengths of the documents of an evaluation, measured once for each unit.
-
-    A document is measured as it is read for spans, without wrappers and white space around it.
-
-    Attributes:
-        tokenizer: says what a token is.
-    """
-
-    tokenizer: Tokenizer = field(default_factory=UnicodeTokenizer)
-    _lengths: dict[str, list[Ints]] = field(default_factory=dict, repr=False)
-
-    def described(self) -> dict[str, Any] | None:
-        """What a result records of the tokenizer; None if no token was counted."""
-        return describe(self.tokenizer) if "tokens" in self._lengths else None
-
-    def depths(
-        self, lists: Sequence[RankedList], budget: TextBudget, *, begun: bool = False
-    ) -> Ints:
-        """(q) how many documents of each list fit whole, up to the first that does not.
-
-        With `begun` how many are read: the one in which the budget ends too.
-        """
-        # A document that fills the budget to the last fits whole, so nothing of the next one is
-        # read.
-        side: Literal["left", "right"] = "left" if begun else "right"
-        return np.array(
-            [
-                min(len(lengths), int(np.searchsorted(np.cumsum(lengths), budget.n, side)) + begun)
-                for lengths in self._of(lists, budget)
-            ],
-            np.int64,
-        )
-
-    def read(self, lists: Sequence[RankedList], budget: TextBudget, spread: Spread) -> Ints:
-        """(q) how many tokens of each stream the budget pays for.
-
-        The document in which the budget is spent is cut there: a stream is read token by token, so
-        it does not matter how it was cut into chunks.
-        """
-        depths = self.depths(lists, budget)
-        cut = spread.after(depths)
-        crossing = [
-            (row, int(depth)) for row, depth in enumerate(depths) if depth < len(lists[row].docs)
-        ]
-        lengths = self._lengths[budget.unit]
-        rests = [budget.n - int(lengths[row][:cut_at].sum()) for row, cut_at in crossing]
-        texts = [_read(lists[row].docs[cut_at].text or "") for row, cut_at in crossing]
-        wholes = [*self.tokenizer.tokens(texts)]
-        if budget.unit == "tokens":
-            parts = [tokens[:rest] for tokens, rest in zip(wholes, rests)]
-        else:
-            parts = [*self.tokenizer.tokens(map(_whole_words, texts, rests))]
-        for (row, cut_at), part, whole in zip(crossing, parts, wholes):
-            doc = int(spread.ends[row][cut_at + 1] - spread.ends[row][cut_at])
-            if doc == sum(map(len, whole)):  # letters
-                cut[row] += sum(map(len, part))
-            else:  # all of its tokens, or of those of another tokenizer the same share
-                cut[row] += doc * len(part) // max(len(whole), 1)
-        return cut
-
-    def _of(self, lists: Sequence[RankedList], budget: TextBudget) -> list[Ints]:
-        if budget.unit not in self._lengths:
-            texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in lists]
-            distinct = list(dict.fromkeys(text for doc_texts in texts for text in doc_texts))
-            read = map(_read, distinct)
-            units = self.tokenizer.tokens(read) if budget.unit == "tokens" else read
-            sizes = dict(zip(distinct, map(len, units)))
-            self._lengths[budget.unit] = [
-                np.array([sizes[text] for text in doc_texts], np.int64) for doc_texts in texts
-            ]
-        return self._lengths[budget.unit]
-
-
-def _text(ranked: RankedList, rank: int, doc: Doc) -> str:
-    if doc.text is None:
-        raise DataError(
-            f"query {ranked.query.id!r}, rank {rank}: document {doc.id!r} has no text, and a "
-            "budget counts its length; add it, or cut at a rank (ndcg@10)"
-        )
-    return doc.text
-
-
-def _read(text: str) -> str:
-    return reading(text, markup=True).strip()
-
-
-def _whole_words(text: str, size: int) -> str:
-    """The first characters of a text, less the part of a word that they end in."""
-    if text[size : size + 1].isalnum():
-        while size and text[size - 1].isalnum():
-            size -= 1
-    return text[:size]
 
 
 Reads = Literal[
@@ -209,7 +114,7 @@ class Facts:
         `on_match` is told as by `match_batches`; `concluded` is for whoever has all of them.
         """
         cuts = list(dict.fromkeys(spec.k for spec in specs if spec.metric.reads_facts))
-        depths = np.stack([_depths(lists, k, sizes) for k in cuts], axis=1)
+        depths = np.stack([sizes.held_within(lists, k) for k in cuts], axis=1)
         items, contexts = {}, []
         for row, ranked in enumerate(lists):
             query = with_facts(ranked.query)
@@ -370,14 +275,6 @@ def _contexts(ranked: RankedList, ends: Sequence[int], method: str) -> tuple[Doc
     return tuple(Doc(f"first {end}", text) for end, text in zip(ends, contexts))
 
 
-def _depths(lists: Sequence[RankedList], k: Cut, sizes: DocumentSizes) -> Ints:
-    """(q) how many documents of each list a cut-off holds."""
-    if isinstance(k, TextBudget):
-        return sizes.depths(lists, k)
-    lengths = np.array([len(ranked.docs) for ranked in lists], np.int64)
-    return lengths if k is None else np.minimum(lengths, k)
-
-
 def read_spans(
     lists: Sequence[RankedList], table: MatchTable, options: SpanOptions
 ) -> tuple[Spread, Reader]:
@@ -497,7 +394,7 @@ class GatheredEvidence:
         """Which facts the first k documents of each query hold."""
         if self.matched_facts is None:
             return HeldFacts(np.array([], np.int64), np.array([]), np.array([]))
-        return self.matched_facts.held(_depths(self.lists, k, self.sizes))
+        return self.matched_facts.held(self.sizes.held_within(self.lists, k))
 
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
@@ -516,7 +413,7 @@ class GatheredEvidence:
         """(q) how many tokens of each query's stream a cut-off holds."""
         if isinstance(k, TextBudget):
             return self.sizes.read(self.lists, k, spread)
-        return spread.after(_depths(self.lists, k, self.sizes))
+        return spread.after(self.sizes.held_within(self.lists, k))
 
     @property
     def follows(self) -> bool:

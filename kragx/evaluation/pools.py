@@ -6,6 +6,8 @@ from dataclasses import replace
 from kragx import matchers
 from kragx.data import read_dataset
 from kragx.errors import UsageError
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluation import check_depth
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.searching import Searching
 from kragx.metrics import Profile, profile_for
@@ -71,3 +73,21 @@ def check_whole_lists(matcher: matchers.BaseMatcher) -> None:
             field="match.depth",
             remedy="leave it out, so that all that searches gave is judged",
         )
+
+
+def within(criteria: Criteria, matcher: matchers.BaseMatcher) -> Criteria:
+    """The same criteria with what a matcher's pool holds as the gold.
+
+    Raises:
+        UsageError: a metric looks further down than was judged.
+    """
+    pool = matcher.pool
+    assert pool is not None  # whoever has none is matched with the gold
+    check_depth(criteria.specs, pool.depth)
+    profile = replace(criteria.profile, rel=criteria.profile.rel or float(pool.cut))
+    # A metric string that says no rel gets the pool's.
+    specs = tuple(
+        spec.with_options(rel=profile.rel) if not spec.options.get("rel", True) else spec
+        for spec in criteria.specs
+    )
+    return replace(criteria, matcher=matcher, profile=profile, specs=specs)

@@ -383,6 +383,11 @@ class BaseMatcher(Judging):
             member.check(notes)
 
     @property
+    def family(self) -> tuple[BaseMatcher, ...]:
+        """This matcher, and of a combination all members, with theirs."""
+        return self, *(kin for member in self.members for kin in member.family)
+
+    @property
     def class_name(self) -> str:
         """For messages about what it gave."""
         return type(self if self.inner is None else self.inner).__name__

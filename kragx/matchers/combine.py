@@ -9,22 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs
+from kragx.errors import UsageError
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
+from kragx.plugins import above_zero, check_options, optional
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")
+
+
+Limit = Annotated[float | None, optional(lambda value: float(above_zero(value)))]
 
 
 @dataclass(frozen=True)
@@ -36,12 +41,21 @@ class Step:
         accept: at or above it a pair is a match; None if this step makes no match.
         reject: below it a pair is none; None if this step rules nothing out.
         place: where the matcher stands in the spec, from 0.
+
+    Raises:
+        UsageError: a limit is no number above 0, or accept is below reject.
     """
 
     matcher: BaseMatcher
-    accept: float | None = None
-    reject: float | None = None
+    accept: Limit = None
+    reject: Limit = None
     place: int = 0
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.accept is not None and self.reject is not None and self.accept < self.reject:
+            problem = f"{self.accept:g} is below reject, {self.reject:g}"
+            raise UsageError(problem, field="accept")
 
 
 @dataclass(frozen=True)

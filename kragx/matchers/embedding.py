@@ -170,12 +170,10 @@ class EmbeddingMatcher(BatchMatcher):
         settings = self.settings
         # A model that the user has named is that model, whatever class asks it.
         names = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
-        if isinstance(self.embeddings, str):
-            options = plugins.without_secrets(self._more(self.args or {}))
-        else:
-            options = (
-                {} if self.model else self._more(plugins.plain_attributes(self.embeddings, _SAYS))
-            )
+        args = self.args or {}
+        if not isinstance(self.embeddings, str) and not self.model:
+            args = plugins.plain_attributes(self.embeddings, _SAYS)
+        options = plugins.without_secrets(self._more(args))
         identity = [*names, options or None, settings.get("embed_as")]
         return json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr)
 

@@ -176,8 +176,7 @@ class JudgeMatcher(BaseMatcher):
 
     def check(self, notes: Notes) -> None:
         """Refuse more missing judgements than `max_missing` allows."""
-        judge: Grader = self.judge
-        tally = notes.judging
+        judge, tally = self.judge, notes.judging
         if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
             return
         from kragx.judging.remedies import too_many_missing

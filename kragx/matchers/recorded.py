@@ -110,8 +110,8 @@ class RecordedMatcher(BaseMatcher):
     vocabulary: Vocabulary | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self._set(**{name: getattr(self.contract, name) for name in _SAME})
-        self._set(uses_gold=self.pool is None)
+        same = {name: getattr(self.contract, name) for name in _SAME}
+        self._set(uses_gold=self.pool is None, **same)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -168,9 +168,9 @@ class RecordedMatcher(BaseMatcher):
         if 0 in item.shape:
             return RecordedAnswer(np.zeros(item.shape))
         answer = self.answers.get((self.run, key_of(item)))
+        n_docs, n_known = len(item.docs), -1 if answer is None else len(answer.scores)
         # Of contexts there is one for each cut-off that a metric had.
-        is_other = self.of_context and answer is not None and len(answer.scores) != len(item.docs)
-        if answer is None or is_other or len(answer.scores) < len(item.docs):
+        if answer is None or n_known < n_docs or (self.of_context and n_known > n_docs):
             raise UntrustedError(
                 f"no scores by {self.settings.get('method')!r} are recorded for query "
                 f"{item.query.id!r}"

@@ -9,7 +9,6 @@ from dataclasses import fields
 from functools import partial
 from importlib import import_module
 from itertools import filterfalse
-from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +17,6 @@ from kragx import plugins
 from kragx.errors import UsageError, inside, nearest
 from kragx.matchers.base import BaseMatcher, Matcher, Place, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
-from kragx.plugins import above_zero
 from kragx.printing import phrase
 
 _FIRST = ("ids", "texts", "rouge", "phrase", "span", "pages", "embedding", "judge")
@@ -215,12 +213,11 @@ def _combined(
         raise UsageError(f"{kind!r} stands alone; options belong to its members", field=name)
     if isinstance(members, (str, Mapping)) or not isinstance(members, Sequence) or len(members) < 2:
         raise UsageError("a list of at least two matchers is expected", field=kind)
-    steps, limits = [], dict[str, float]()
+    steps = []
     for place, member in enumerate(members):
         with inside(f"{kind}[{place}]"):
-            rest = member
-            if kind == "cascade":
-                limits, rest = _limits(member, is_last=place == len(members) - 1)
+            is_last = place == len(members) - 1
+            limits, rest = _limits(member, is_last=is_last) if kind == "cascade" else ({}, member)
             single = build(rest)
             if single.of_context:
                 raise UsageError(
@@ -232,37 +229,28 @@ def _combined(
                     "a judge of relevance uses no gold, and the other matchers do",
                     remedy="use mode 'support', or the judge alone",
                 )
-        if kind != "cascade":
-            limits = {"accept" if kind == "any" else "reject": single.threshold}
-        steps.append(Step(single.against_gold(), **limits, place=place))
+            if kind != "cascade":
+                limits = {"accept" if kind == "any" else "reject": single.threshold}
+            steps.append(Step(single.against_gold(), **limits, place=place))
     if kind != "cascade":  # in any order the answer is the same, so the dear ones come last
         steps.sort(key=lambda step: step.matcher.judges)
     return CombinedMatcher(kind, tuple(steps))
 
 
-def _limits(spec: object, *, is_last: bool) -> tuple[dict[str, float], object]:
+def _limits(spec: object, *, is_last: bool) -> tuple[dict[str, Any], object]:
     """Accept and reject of a cascade's member, and the rest of its spec."""
-    limits: dict[str, float] = {}
-    if isinstance(spec, Mapping):
-        options = dict(spec)
-        for name in ("accept", "reject"):
-            if (limit := options.pop(name, None)) is not None:
-                with inside(name):
-                    limits[name] = float(above_zero(limit))
-        if limits and not is_last and "threshold" in method_class(str(options.get("method"))).needs:
-            # It has no default, and none is needed here.
-            options.setdefault("threshold", next(iter(limits.values())))
-        spec = options
-    if is_last and limits:
+    options = dict(spec) if isinstance(spec, Mapping) else {}
+    limits = {name: options.pop(name, None) for name in ("accept", "reject")}
+    known = [limit for limit in limits.values() if limit is not None]
+    if is_last and known:
         raise UsageError(
             "the last matcher of a cascade decides by its threshold; it takes no accept or reject"
         )
-    if not (is_last or limits):
+    if not (is_last or known):
         raise UsageError(
             "decides nothing",
             remedy="give accept (a match at or above it), reject (none below it), or both",
         )
-    if limits.get("accept", inf) < limits.get("reject", 0):
-        problem = f"{limits['accept']:g} is below reject, {limits['reject']:g}"
-        raise UsageError(problem, field="accept")
-    return limits, spec
+    if known and "threshold" in method_class(str(options.get("method"))).needs:
+        options.setdefault("threshold", known[0])  # it has no default, and none is needed here
+    return limits, options or spec

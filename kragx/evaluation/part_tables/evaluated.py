@@ -121,7 +121,8 @@ def evaluate_in_parts(
     _check(criteria)
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
-    criteria = criteria.for_run(results.name).against_gold()
+    criteria = criteria.for_run(results.name)
+    criteria = replace(criteria, matcher=criteria.matcher.against_gold())
     criteria, forbids = informed(criteria, results), criteria.forbids(results)
     forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if forbids else None
     results.passed.hashes, results.passed.golds = [], GoldSample()
