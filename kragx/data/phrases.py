@@ -17,7 +17,8 @@ UNSPACED_FOR_ONE = 3
 LETTERS = 4
 """A phrase in Hangul of so many letters may be a compound, written together or apart elsewhere."""
 
-_BEFORE, _NO_TOKEN = "\0", "\1"  # stands before each token; in place of one that equals no other
+# Before each token, and in place of one that equals no other: white space, so in no token.
+_BEFORE, _NO_TOKEN = "\x1f", "\x1e"
 
 
 def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -> NDArray[np.bool_]:

@@ -259,8 +259,7 @@ class KragTokenizer:
 
     def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
         if self.forms == "kiwi":
-            texts_of_morphemes = KiwiTokenizer().kiwi.tokenize(texts)
-            return ([morpheme.form for morpheme in text] for text in texts_of_morphemes)
+            return ([m.form for m in text] for text in KiwiTokenizer().kiwi.tokenize(texts))
         return map(str.split if self.forms == "whitespace" else _nltk_words, texts)
 
 

@@ -70,18 +70,15 @@ class Vocabulary:
 
     def is_in_gold(self, word: str, words: Collection[str]) -> bool:
         """Whether a word stands in gold other than one with these words."""
-        word = stem(word)
-        return self.golds.get(word, 0) > (word in words)
+        return self.golds.get(stem(word), 0) > (stem(word) in words)
 
     def is_in_docs(self, word: str) -> bool:
         """Whether a word stands in two places or more of the retrieved texts."""
-        word = stem(word)
-        return self.docs.get(word, 0) > 1 and word not in self.copied
+        return self.docs.get(stem(word), 0) > 1 and stem(word) not in self.copied
 
     def is_rare(self, word: str) -> bool:
         """Whether at most a third of the texts have a word, so that it tells one from others."""
-        word = stem(word)
-        n = self.golds.get(word, 0) + self.docs.get(word, 0)
+        n = self.golds.get(stem(word), 0) + self.docs.get(stem(word), 0)
         return n <= max(_FEW_AT_LEAST, _FEW * self.n_texts)
 
     def with_amounts(self) -> Vocabulary:
@@ -207,10 +204,10 @@ class Gathering:
     def _pairs(self, first: Ints, second: Ints) -> Ints:
         """The number of each two characters in a row, as one word."""
         names = [*self._numbers]
-        pairs, places = np.unique(first * _MOST + second, return_inverse=True)
-        characters = zip(*(part.tolist() for part in np.divmod(pairs, _MOST)))
-        numbers = [self._numbers[names[head] + names[tail]] for head, tail in characters]
-        return np.array(numbers, np.int64)[places]
+        pairs = zip(first.tolist(), second.tolist())
+        return np.array(
+            [self._numbers[names[head] + names[tail]] for head, tail in pairs], np.int64
+        )
 
     @property
     def vocabulary(self) -> Vocabulary:
