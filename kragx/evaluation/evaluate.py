@@ -34,7 +34,7 @@ from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.searching import Searched, seen_in_runs
 from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
-from kragx.matchers.gold_siblings import GoldSample, compares_gold
+from kragx.matchers.gold_siblings import GoldSample, GoldSiblings, compares_gold
 from kragx.matchers.items import items_of
 from kragx.matchers.judge import match_in_pool
 from kragx.metrics import MatchTable
@@ -196,13 +196,12 @@ def _evaluated(
         counts |= _evidence_counts(evidence, criteria)
     relevance = None if evidence is None else evidence.relevance
     return replace(
-        unmeasured(source, criteria, table, counts, relevance, forbidding),
+        unmeasured(source, criteria, table, counts, siblings, relevance, forbidding),
         evidence=evidence,
         forbidden=forbidden,
         searches=searches,
         dataset=source.gold,
         seconds=np.asarray(source.passed.seconds),
-        siblings=siblings,
     ).measured(with_leak(criteria.specs, forbidden))
 
 
@@ -219,6 +218,7 @@ def unmeasured(
     criteria: Criteria,
     table: MatchTable,
     counts: Mapping[str, Any],
+    siblings: GoldSiblings | None,
     relevance: Relevance | None = None,
     forbidding: Forbidding | None = None,
 ) -> Evaluation:
@@ -229,21 +229,24 @@ def unmeasured(
         criteria: by which it is.
         table: its matches.
         counts: what was scored and what was not.
+        siblings: what the matcher makes of the gold of other questions; None if it was not asked.
         relevance: what a judge of relevance said.
         forbidding: told what must not come; None where nothing is forbidden.
     """
+    alike = {} if siblings is None else siblings.at(table.threshold)
     run = {"name": source.name, **source.run.settings}
     settings = criteria.settings(source.dataset_settings(), run, relevance, forbidding)
     return Evaluation(
         name=source.name,
         scores=(),
         query_ids=tuple(source.passed.query_ids),
-        counts={**counts, **asks_counts(table.weights)},
+        counts={**counts, **alike, **asks_counts(table.weights)},
         settings=settings | {"versions": versions()},
         match_name=criteria.label,
         table=table,
         profile=criteria.profile,
         failures=source.passed.failures,
+        siblings=siblings,
     )
 
 

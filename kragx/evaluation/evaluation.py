@@ -184,11 +184,6 @@ class Evaluation(Result):
         )
         return joint.measured(first.specs)
 
-    def __post_init__(self) -> None:
-        if self.siblings is not None:
-            counts = {name: value for name, value in self.counts.items() if name != SIBLINGS}
-            object.__setattr__(self, "counts", counts | self.siblings.at(self.table.threshold))
-
     @property
     def basis(self) -> Basis | None:
         """The list of a query's searches that metrics are about which name none, if it has any."""
@@ -459,11 +454,13 @@ class Evaluation(Result):
                 settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
         runs = tuple(run.at_threshold(threshold) for run in self.runs)
         shares = [run.counts["judged_share"] for run in runs] or [judged_share(table)]
+        counts = {**self.counts, "judged_share": mean_of(shares)}
+        counts.pop(SIBLINGS, None)
         decided = replace(
             self,
             table=table,
             evidence=evidence,
-            counts={**self.counts, "judged_share": mean_of(shares)},
+            counts=counts | (self.siblings.at(threshold) if self.siblings else {}),
             settings=settings,
             searches=searches,
             runs=runs,

@@ -1,7 +1,6 @@
 """What is evaluated: a gold set and what was retrieved, joined query by query as a stream."""
 
 import warnings
-from array import array
 from collections import Counter, UserDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -229,7 +228,7 @@ class Passed:
     lines: dict[str, int | None] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
     orders: Counter[str] = field(default_factory=Counter)
-    seconds: "array[float]" = field(default_factory=lambda: array("d"))
+    seconds: list[float] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     hashes: list[bytes] | None = None
     kept: list[Any] | None = None
@@ -272,9 +271,9 @@ class Passed:
             if self.searching is not None:
                 batch = self.searching.on_basis(batch)
             self.query_ids += batch.query_ids
-            errors = batch.errors.items()
-            self.failures |= {batch.query_ids[position]: error for position, error in errors}
-            self.seconds.extend([nan if second is None else second for second in batch.seconds])
+            for position, error in batch.errors.items():
+                self.failures[batch.query_ids[position]] = error
+            self.seconds += [nan if second is None else second for second in batch.seconds]
             if self.hashes is not None:
                 self.hashes += batch.hashes()
             if self.golds is not None:
@@ -420,21 +419,20 @@ class Source:
             profile: says which queries are left out.
             notes: what the matcher noted.
         """
-        self._check_orders(profile)
         passed, n_with_gold = self.passed, sums["n_with_gold"]
+        if passed.orders["rises"] >= _ENOUGH and not passed.orders["other"]:
+            self._warn_of_orders(profile)
         n_to_find = sums["n_queries"] - sums.get(PROBES, 0)
-        of_kinds = {
-            kind.strip(): {
-                name.removeprefix(kind): n for name, n in sums.items() if name.startswith(kind)
-            }
-            for kind in (UNANSWERABLE, OF_FORBIDDEN, OF_SEARCHES)
-        }
+        of_kinds: dict[str, dict[str, int]] = {}
+        for name, n in sums.items():
+            kind, _, rest = name.partition(" ")
+            if f"{kind} " in (UNANSWERABLE, OF_FORBIDDEN, OF_SEARCHES):
+                of_kinds.setdefault(kind, {})[rest] = n
         firsts = (doc for answer in self.run.results.values() for doc in answer.documents[:1])
         n_by_distance = sum(doc.score is None and DISTANCE in doc.metadata for doc in firsts)
-        of_searches = of_kinds[SEARCHES]
-        n_no_list, n_no_list_gold = (
-            of_searches.get(name, 0) for name in ("n_no_list", "n_no_list_gold")
-        )
+        of_searches = of_kinds.get(SEARCHES, {})
+        n_no_list = of_searches.get("n_no_list", 0)
+        n_no_list_gold = of_searches.get("n_no_list_gold", 0)
         return {
             "n_queries": sums["n_queries"],
             "n_scored": n_with_gold - n_no_list_gold
@@ -451,25 +449,23 @@ class Source:
             "n_replaced_surrogates": passed.mender.surrogates,
             "n_longer_lines": self.run.n_longer_lines,
             **({"n_by_distance": n_by_distance} if n_by_distance else {}),
-            **{kind: counts for kind, counts in of_kinds.items() if counts},
+            **of_kinds,
             **notes,
             **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
         }
 
-    def _check_orders(self, profile: Profile) -> None:
-        orders = self.passed.orders
-        if orders["rises"] >= _ENOUGH and not orders["other"]:
-            warnings.warn(
-                phrase(
-                    "run {run!r}: scores rise down every list, as distances do, and the profile "
-                    "{profile!r} ranks by score: it has put the last document of each list first; "
-                    "give scores of which a higher one is better, or none",
-                    run=self.name,
-                    profile=profile.name,
-                ),
-                MatchWarning,
-                stacklevel=outside(),
-            )
+    def _warn_of_orders(self, profile: Profile) -> None:
+        warnings.warn(
+            phrase(
+                "run {run!r}: scores rise down every list, as distances do, and the profile "
+                "{profile!r} ranks by score: it has put the last document of each list first; "
+                "give scores of which a higher one is better, or none",
+                run=self.name,
+                profile=profile.name,
+            ),
+            MatchWarning,
+            stacklevel=outside(),
+        )
 
     def dataset_settings(self) -> Mapping[str, Any]:
         """Name, version and content hash of the gold set, once all of it has passed."""
@@ -526,9 +522,15 @@ def source_of(
         return Source(scored, "run", "gold", NO_TEXTS, n_extra=scored.n_extra)
     if run is not None:
         gold = read_dataset(dataset)
-        # Gold is looked at before a retriever is asked; a file that is no run is a greater mistake.
-        answers = as_run(run, texts.gold(gold) if is_retriever(run) else gold)
-        return _joined(texts.gold(gold), answers, profile, texts)
+        if is_retriever(run):
+            from kragx.evaluation.retrieve import retrieve
+
+            answers = retrieve(run, texts.gold(gold))
+        else:
+            answers = read_run(run, gold)  # a file that is no run is the greater mistake
+        # Gold that lacks texts is counted with what was retrieved.
+        gold = gold if texts.corpus.source is None else texts.gold(gold)
+        return _joined(gold, answers, profile, texts)
     dataset = gold_of(dataset)
     if not is_source(dataset):
         raise UsageError(
@@ -597,12 +599,3 @@ def ids_alone(gold: GoldDataset, runs: Collection[Run]) -> bool:
     if not golds or (gold_has_text and (not docs or any(doc.text is not None for doc in docs))):
         return False
     return all(item.id is not None for item in (*golds, *docs))
-
-
-def as_run(value: object, dataset: GoldDataset) -> Run:
-    """The run that a value stands for, as `kragx.data.reading.read_run`; a retriever is asked."""
-    if not is_retriever(value):
-        return read_run(value, dataset)
-    from kragx.evaluation.retrieve import retrieve
-
-    return retrieve(value, dataset)

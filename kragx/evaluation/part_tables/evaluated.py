@@ -214,10 +214,10 @@ def _evaluation(
     n_answered = source.passed.statuses["answered"]
     table = _unmatched(sums["n_queries"], n_answered, matcher.threshold, weights)
     siblings = criteria.siblings(source.passed.golds or GoldSample(), notes)
+    told_by = forbidding if beyond else None
     return replace(
-        unmeasured(source, criteria, table, counts, None, forbidding if beyond else None),
+        unmeasured(source, criteria, table, counts, siblings, None, told_by),
         longest=total.longest,
-        siblings=siblings,
     ).with_scores(scores, reading_settings(total.readers, criteria.token_settings))
 
 

@@ -18,11 +18,10 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
-from kragx.data import Doc, GoldDataset, Run, read_dataset
+from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
-from kragx.evaluation.inputs import as_run
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.matchers import BaseMatcher
@@ -216,4 +215,4 @@ def _runs(
                 f"runs.{name}: {type(run).__name__} is a retriever, which would have to be asked "
                 "again; pass what it returned (kragx.retrieve)"
             )
-    return {name: as_run(run, dataset) for name, run in runs.items() if dataset is not None}
+    return {name: read_run(run, dataset) for name, run in runs.items() if dataset is not None}
