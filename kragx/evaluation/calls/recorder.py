@@ -124,9 +124,8 @@ class SearchRecording(Searches):
             is_final = not own["_recording"].is_open  # asked before, as it may end meanwhile
             searches = searches_made(own["_recording"].calls)
             own["_made"] = searches if is_final else None
-        if own["_read"] is None or not searches:
-            return searches
-        return (*searches[:-1], replace(searches[-1], read=own["_read"]))
+        last = [replace(search, read=own["_read"]) for search in searches[-1:]]
+        return searches if own["_read"] is None else (*searches[:-1], *last)
 
     def hand_on(self, documents: Sequence[object]) -> None:
         """Say what was handed on in the end, in that order (`Searches.retrieved`)."""

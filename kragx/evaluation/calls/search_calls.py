@@ -50,9 +50,8 @@ def searches_beside(
     """
     root = calls[0] if calls and calls[0].name == name else None
     searches = outermost(calls, root)
-    if has_list and all(call.kind == "retriever" and call.graph is None for call in searches):
-        return ()
-    return searches_made(calls, root)
+    is_chain = all(call.kind == "retriever" and call.graph is None for call in searches)
+    return () if has_list and is_chain else searches_made(calls, root)
 
 
 def outermost(calls: Iterable[Call], root: Call | None = None) -> list[Call]:
