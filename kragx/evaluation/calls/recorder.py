@@ -18,8 +18,7 @@ from kragx.data.answers import ranked
 from kragx.data.searches import Search, Searches
 from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording
-from kragx.evaluation.calls.search_calls import searches_made
+from kragx.evaluation.calls.call import Call, CallRecording, searches_made
 from kragx.evaluation.calls.tool_answers import documents_in, words_of
 from kragx.printing import phrase
 from kragx.warned import warn
