@@ -16,11 +16,10 @@ from typing import Any
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, UsageError, inside, shorten
-from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.call import Call, searches_made
 from kragx.evaluation.calls.logged import moment
 from kragx.evaluation.calls.logs import LogReader, records, warn_of
 from kragx.evaluation.calls.messages import why_failed
-from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_answers import plain, words_of
 from kragx.printing import phrase
 
@@ -80,8 +79,8 @@ def read_mcp(
     calls: dict[str, list[Call]] = defaultdict(list, {str(question): [] for question in logs})
     for question, messages in logs.items():
         for request, call in _calls(messages, reader):
-            is_known = query_id is None
-            calls[str(question) if is_known else reader.id_in(request) or ""].append(call)
+            of_question = str(question) if query_id is None else reader.id_in(request) or ""
+            calls[of_question].append(call)
     known = calls.keys() & {query.id for query in gold}
     if not known:
         raise DataError(

@@ -14,7 +14,7 @@ from typing import Any
 
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.errors import DataError, UsageError, inside, shorten
-from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.call import Call, searches_made
 from kragx.evaluation.calls.logs import KnownQuestions, LogReader, records, warn_of
 from kragx.evaluation.calls.messages import (
     Cited,
@@ -24,7 +24,6 @@ from kragx.evaluation.calls.messages import (
     UserWords,
     events_of,
 )
-from kragx.evaluation.calls.search_calls import searches_made
 from kragx.evaluation.calls.tool_answers import compact, plain
 from kragx.printing import phrase
 

@@ -26,9 +26,8 @@ from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, is_reply, reason_of
-from kragx.evaluation.calls.call import CallRecording
+from kragx.evaluation.calls.call import CallRecording, searches_beside, stages_of
 from kragx.evaluation.calls.recorder import LOST, at_work, recorded
-from kragx.evaluation.calls.search_calls import searches_beside, stages_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
 from kragx.evaluation.services.answer_path import AnswerPaths
@@ -355,7 +354,8 @@ class _Interview:
                 before += time.perf_counter() - started
                 retrieved = heard.retrieved(seconds=before, error=reason_of(error))
                 # If others are answered with no list, its retrievers were searches.
-                self.failed[query.id] = replace(heard, mender=Mender()).searches(has_list=False)
+                agents = replace(heard, mender=Mender()).retrieved(has_list=False)
+                self.failed[query.id] = agents.searches
             else:
                 # Whoever asks waits for every attempt.
                 retrieved = self._answered(answer, query, before + took, heard)
@@ -381,14 +381,9 @@ class _Interview:
         blocking = partial(self._blocking, question, options)
         if self.threads is None:
             return run_sync(awaited) if self.awaits else blocking()
-
-        def lasting() -> tuple[Any, float]:
-            with at_work():
-                return blocking()
-
         try:
             async with asyncio.timeout(self.asking.timeout) as limit:
-                return await (awaited() if self.awaits else self.threads.run(lasting))
+                return await (awaited() if self.awaits else self.threads.run(blocking))
         except TimeoutError:
             if limit.expired():
                 raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
@@ -397,8 +392,8 @@ class _Interview:
     def _blocking(self, question: Any, options: Mapping[str, Any]) -> tuple[Any, float]:
         assert self.retriever.invoke is not None  # else it is awaited
         started = time.perf_counter()  # here, as a thread's answer waits for the event loop
-        # What a generator does is part of answering.
-        answer = collected(self.retriever.invoke(question, **options))
+        with at_work():  # what a generator does is part of answering
+            answer = collected(self.retriever.invoke(question, **options))
         self.has_answered = True
         return answer, time.perf_counter() - started
 
@@ -465,23 +460,15 @@ class _Heard:
 
     def retrieved(self, *, has_list: bool = True, **fields: Any) -> Retrieved:
         """What a question got but documents."""
-        searches = self._made(has_list=has_list)
-        return self.told(
-            Retrieved(stages=self.stages, searches=searches, has_list=has_list, **fields)
-        )
+        name = self.retriever.name if self.retriever.is_runnable else None
+        searches = searches_beside(self.recording.calls, has_list=has_list, name=name)
+        answer = Retrieved(stages=self.stages, searches=searches, has_list=has_list, **fields)
+        return self.told(answer)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages, where they are asked for."""
         return stages_of(self.recording.calls) if self.asking.stages else ()
-
-    def searches(self, *, has_list: bool) -> tuple[Search, ...]:
-        """The searches beside an answer that is a list of documents, or none."""
-        return self.told(Retrieved(searches=self._made(has_list=has_list), has_list=False)).searches
-
-    def _made(self, *, has_list: bool) -> tuple[Search, ...]:
-        name = self.retriever.name if self.retriever.is_runnable else None
-        return searches_beside(self.recording.calls, has_list=has_list, name=name)
 
     def told(self, answer: Retrieved) -> Retrieved:
         """The same with the reasons of failures as everybody may read them."""

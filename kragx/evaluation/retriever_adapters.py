@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -135,9 +136,6 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
     if methods:
         problem = f"{name}.{methods[0]} does not take a question alone"
         remedy = f"pass a function: lambda question: {name.lower()}.{methods[0]}(...)"
-    elif hasattr(retriever, "write_documents"):
-        problem = f"{name} holds documents and answers no question"
-        remedy = "pass a retriever of it, or a pipeline with one"
     raise UsageError(problem, field=field, remedy=remedy)
 
 
@@ -159,15 +157,14 @@ def store_name(value: Any) -> str:
 
 def is_retriever(value: object) -> bool:
     """Whether `value` is meant to be asked: a retriever, a function, a store or an index."""
-    if is_frame(value):  # some of which have `query` or `search`
-        return False
-    names = ("invoke", "ainvoke", "as_retriever", "write_documents")
-    return (
+    has = partial(hasattr, value)
+    # The methods' names are those of fields elsewhere, and of methods of frames.
+    methods = map(partial(getattr, value), filter(has, _METHODS))
+    return not is_frame(value) and (
         callable(value)
-        or any(hasattr(value, name) for name in names)
-        or any(callable(getattr(value, method, None)) for method in _METHODS)
-        or _is_pipeline(value)
-        or _is_component(value)
+        or any(map(has, ("invoke", "ainvoke", "as_retriever", "write_documents")))
+        or any(map(callable, methods))
+        or (has("run") and (_is_pipeline(value) or _is_component(value)))
     )
 
 

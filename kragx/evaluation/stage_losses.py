@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -208,12 +207,6 @@ class StageLosses(Result):
         return tuple(sorted(losses, key=lambda loss: -loss.n))
 
     @property
-    def by_reason(self) -> dict[str, int]:
-        """How many items are lost for each reason; all reasons, in their order."""
-        counts = Counter[str](item.reason for item in self.items)
-        return {reason: counts[reason] for reason in reasons(self.k)}
-
-    @property
     def summary(self) -> str:
         """One line: what is found, and what loses the rest."""
         if not self.stages:
@@ -293,44 +286,11 @@ def _label(name: str) -> str:
     return phrase("all searches") if name == ALL else visible(name)
 
 
-def losses_table(losses: Sequence[StageLosses]) -> Table:
-    """Retrievers side by side: what each loses, by reason."""
-    k = losses[0].k
-    words = {
-        reason: word
-        for reason, word in reasons(k).items()
-        if any(of_one.by_reason[reason] for of_one in losses)
-    }
-    within = phrase("reached the answer") if k is None else phrase("within {k}", k=k)
-    columns = [phrase("retriever"), phrase("gold items"), within, *words.values()]
-    rows = [
-        [
-            visible(of_one.retriever),
-            *map(str, (of_one.n_gold, of_one.n_found, *map(of_one.by_reason.get, words))),
-        ]
-        for of_one in losses
-        if of_one.stages
-    ]
-    note = phrase(
-        "gold items of all questions but those whose searches gave no documents, each counted once"
-        if k is None
-        else "gold items of the questions with stages, each counted once"
-    )
-    return Table(columns, rows, note=note)
-
-
 def losses_parts(losses: Sequence[StageLosses], level: int = 2) -> Iterator[Part]:
     """The section of a report; nothing where no retriever has stages."""
-    if not losses:
-        return
-    yield Heading(phrase("Where the gold is lost"), level=level)
-    with_stages = [of_one for of_one in losses if of_one.stages]
-    for k in dict.fromkeys(of_one.k for of_one in with_stages):
-        alike = [of_one for of_one in with_stages if of_one.k == k]
-        if len(alike) > 1:
-            yield losses_table(alike)
-    for of_one in losses:
-        yield from of_one.describe()
+    if losses:
+        yield Heading(phrase("Where the gold is lost"), level=level)
+        yield from chain.from_iterable(of_one.describe() for of_one in losses)
 
 
 def stage_losses(

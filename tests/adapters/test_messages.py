@@ -415,7 +415,6 @@ def test_the_clients_of_openai() -> None:
                 assistant(tool_calls=[None]),
                 assistant(tool_calls=[{"id": "1", "function": "h"}]),
                 assistant(content=[{"type": "text", "text": "x", "citations": [None]}]),
-                assistant(content=[WEB[1] | {"content": ["x"]}]),
             )
         ),
     ],

@@ -16,10 +16,9 @@ from kragx.adapters.opentelemetry.span import (
 )
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.errors import DataError, shorten
-from kragx.evaluation.calls.call import Call
+from kragx.evaluation.calls.call import Call, outermost, searches_made, stages_of
 from kragx.evaluation.calls.logs import KnownQuestions, warn_of
 from kragx.evaluation.calls.messages import tool_message
-from kragx.evaluation.calls.search_calls import outermost, searches_made, stages_of
 from kragx.evaluation.calls.tool_answers import as_json
 from kragx.printing import phrase
 
@@ -81,7 +80,19 @@ def read_traces(
     others = phrase("{n} spans are of other questions, as {text}", n=n, text=text)
     again = phrase("{n} questions were asked again; the last answer counts", n=n_again)
     warn_of(str(path), [(n, others), (n_again, again)])
-    return {name: _run(path, name, by_question) for name, by_question in last.items()}
+    return {
+        name: Run(
+            {query_id: _answer(turn) for query_id, turn in by_question.items()},
+            name=name,
+            settings={
+                "traces": Path(path).name,
+                "questions_of_several_searches": sum(
+                    len(turn.searches) > 1 for turn in by_question.values()
+                ),
+            },
+        )
+        for name, by_question in last.items()
+    }
 
 
 @dataclass
@@ -109,16 +120,8 @@ class _Turn:
     @property
     def started(self) -> float:
         """When the first of it began."""
-        starts = [call.started for call in self.searches]
-        return min(starts) if self.around is None else self.around.call.started
-
-
-def _run(path: str | Path, name: str, turns: Mapping[str, _Turn]) -> Run:
-    n_several = sum(len(turn.searches) > 1 for turn in turns.values())
-    settings = {"traces": Path(path).name, "questions_of_several_searches": n_several}
-    return Run(
-        {query_id: _answer(turn) for query_id, turn in turns.items()}, name=name, settings=settings
-    )
+        calls = self.searches if self.around is None else [self.around.call]
+        return min(call.started for call in calls)
 
 
 def _answer(turn: _Turn) -> Retrieved:

@@ -251,10 +251,14 @@ _THUMBS = frozenset(
 )
 """What a score of people's is called where it is a thumb; small letters, ``_`` for ``-``."""
 
-_UP = {"1", "1.0", "+1", "up", "like", "liked", "good", "positive", "yes", "true", "helpful"}
-_UP |= {"thumbs_up", "thumbsup", "+", "👍", "좋아요", "만족", "도움됨", "추천"}
-_DOWN = {"-1", "-1.0", "down", "dislike", "disliked", "bad", "negative", "no", "false", "unhelpful"}
-_DOWN |= {"thumbs_down", "thumbsdown", "-", "👎", "싫어요", "불만족", "도움안됨", "비추천"}
+_UP = {
+    *("1", "1.0", "+1", "up", "like", "liked", "good", "positive", "yes", "true", "helpful"),
+    *("thumbs_up", "thumbsup", "+", "👍", "좋아요", "만족", "도움됨", "추천"),
+}
+_DOWN = {
+    *("-1", "-1.0", "down", "dislike", "disliked", "bad", "negative", "no", "false", "unhelpful"),
+    *("thumbs_down", "thumbsdown", "-", "👎", "싫어요", "불만족", "도움안됨", "비추천"),
+}
 
 
 def thumb(value: object) -> int | None:

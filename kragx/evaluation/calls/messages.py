@@ -153,7 +153,7 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
             if all(call.call_id != before.call_id for before in calls):
                 yield call
         elif kind.endswith("_tool_result"):
-            yield _of_server(kind, block)
+            yield _result(block)
         else:
             sources += _sources(block)
     if sources or _text(fields.get("content")):
@@ -161,24 +161,13 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def _result(block: Mapping[str, Any]) -> ToolAnswer:
-    call_id, answer = str(block.get("tool_use_id")), block.get("content")
-    return ToolAnswer(call_id, answer, why_failed(answer) if block.get("is_error") else None)
-
-
-def _of_server(kind: str, block: Mapping[str, Any]) -> ToolAnswer:
-    """What one of Anthropic's own tools, or one of MCP, answered."""
-    call_id, answer = str(block.get("tool_use_id")), block.get("content")
-    if isinstance(answer, Mapping) and not block.get("is_error"):  # a page, output of code, error
-        code = answer.get("error_code")
-        return ToolAnswer(call_id, None, None if code is None else str(code))
-    if kind != "web_search_tool_result":
-        return _result(block)
-    if not isinstance(answer, list):
-        return ToolAnswer(call_id, None)
-    # Addresses; what stood there is encrypted.
-    pages = [page for page in answer if page.get("type") == "web_search_result"]
-    found = [{"id": page.get("url"), "metadata": {"title": page.get("title")}} for page in pages]
-    return ToolAnswer(call_id, found)
+    """What a tool answered; Anthropic's own say a page, output of code or an error otherwise."""
+    answer, error = block.get("content"), None
+    if block.get("is_error"):
+        error = why_failed(answer)
+    elif isinstance(answer, Mapping):
+        error, answer = answer.get("error_code"), None
+    return ToolAnswer(str(block.get("tool_use_id")), answer, None if error is None else str(error))
 
 
 def _tool_call(call: Mapping[str, Any]) -> ToolCall:
@@ -214,15 +203,13 @@ def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
 def _failure(fields: Mapping[str, Any]) -> str | None:
     if error := fields.get("error"):
         return why_failed(error, compact(error).strip(' "'))
-    if fields.get("status") in ("error", "failed"):
-        return why_failed(fields.get("content"), _text(fields.get("output")))
-    return None
+    has_failed = fields.get("status") in ("error", "failed")
+    return why_failed(fields.get("content"), _text(fields.get("output"))) if has_failed else None
 
 
 def why_failed(content: object, otherwise: str = "") -> str:
     """What a tool says of its failure, and if that is blank something else that is not."""
-    texts = (_text(content), otherwise)
-    return next((text for text in texts if text.strip()), "the tool failed")
+    return next(filter(str.strip, (_text(content), otherwise)), "the tool failed")
 
 
 def _file_results(results: object) -> object:

@@ -18,8 +18,7 @@ from kragx.data.answers import ranked
 from kragx.data.searches import Search, Searches
 from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording
-from kragx.evaluation.calls.search_calls import searches_made
+from kragx.evaluation.calls.call import Call, CallRecording, searches_made
 from kragx.evaluation.calls.tool_answers import documents_in, words_of
 from kragx.printing import phrase
 from kragx.warned import warn
@@ -124,9 +123,8 @@ class SearchRecording(Searches):
             is_final = not own["_recording"].is_open  # asked before, as it may end meanwhile
             searches = searches_made(own["_recording"].calls)
             own["_made"] = searches if is_final else None
-        if own["_read"] is None or not searches:
-            return searches
-        return (*searches[:-1], replace(searches[-1], read=own["_read"]))
+        last = [replace(search, read=own["_read"]) for search in searches[-1:]]
+        return searches if own["_read"] is None else (*searches[:-1], *last)
 
     def hand_on(self, documents: Sequence[object]) -> None:
         """Say what was handed on in the end, in that order (`Searches.retrieved`)."""

@@ -193,13 +193,19 @@ def _search_result(block: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _resource(block: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    resource = block.get("resource")
-    if not isinstance(resource, Mapping) or not isinstance(resource.get("text"), str):
-        return None
-    return {"id": resource.get("uri"), "text": resource["text"]}
+    match block:
+        case {"resource": {"text": str(text), **resource}}:
+            return {"id": resource.get("uri"), "text": text}
+    return None
+
+
+def _page(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a search of the web gave: an address; what stands there is encrypted."""
+    return {"id": block.get("url"), "metadata": {"title": block.get("title")}}
 
 
 _BLOCKS = {
+    "web_search_result": _page,
     "text": lambda block: block.get("text"),
     "output_text": lambda block: block.get("text"),
     "search_result": _search_result,

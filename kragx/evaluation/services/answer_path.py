@@ -112,9 +112,10 @@ def valid_path(value: Any) -> Any:
 
 def valid_paths(value: Any) -> Any:
     """One path, or one a field."""
-    if isinstance(value, Mapping):
-        return {name: valid_path(path) for name, path in value.items()}
-    return valid_path(value)
+    paths = value.values() if isinstance(value, Mapping) else (value,)
+    for path in paths:
+        steps_of(path)
+    return value
 
 
 @dataclass(frozen=True)

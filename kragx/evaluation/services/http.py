@@ -274,9 +274,9 @@ class HttpRetriever:
     def _read(self, response: "httpx.Response") -> list[Doc]:
         """The documents in an answer."""
         if response.is_redirect:
+            location = response.headers.get("location", "nowhere")
             raise RetrieverError(
-                f"{self._request} answered {_status(response)}, to "
-                f"{response.headers['location'][:_QUOTED]}",
+                f"{self._request} answered {_status(response)}, to {location[:_QUOTED]}",
                 remedy="write that address, if it is the right one: no redirect is followed",
             )
         if not response.is_success:

@@ -7,8 +7,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from kragx.evaluation.calls.call import Call
-from kragx.evaluation.calls.search_calls import searches_made, steps_of
+from kragx.evaluation.calls.call import Call, searches_made, steps_of
 
 
 @st.composite

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from kragx import Doc, GoldDataset, Run, UsageError
 from kragx.data import Retrieved, Stage
-from kragx.evaluation.stage_losses import ANSWER, losses_table, stage_losses
+from kragx.evaluation.stage_losses import ANSWER, stage_losses
 from kragx.judging import Judge
 from kragx.metrics import profile
 from kragx.testing import ScriptedClient
@@ -176,24 +176,6 @@ def test_a_judge_is_not_asked() -> None:
     found = stage_losses(gold, Run(HYBRID), match={"method": "llm", "judge": judge})
     assert found.stages == ()
     assert "texts: overlap" in str(found)
-
-
-def test_side_by_side() -> None:
-    """Retrievers stand below one another, with the reasons that any of them has."""
-    one = losses_of({"q1": "abcde"}, HYBRID)
-    table = losses_table([one, replace(one, retriever="other")])
-    assert list(table.columns) == [
-        "retriever",
-        "gold items",
-        "within 2",
-        "never retrieved",
-        "dropped by the fusion",
-        "ranked down below 2",
-    ]
-    assert [list(row) for row in table.rows] == [
-        ["hybrid", "5", "1", "1", "1", "2"],
-        ["other", "5", "1", "1", "1", "2"],
-    ]
 
 
 @st.composite
