@@ -53,35 +53,40 @@ class Forbidden:
     superseded_by: str | None = None
 
     def __post_init__(self) -> None:
-        if self.id is None and self.text is None and self.source is None:
-            raise DataError(
+        start, end = self.start, self.end
+        has_place = (start, end) != (None, None)
+        is_stretch = start is not None and end is not None and 0 <= start < end
+        mistakes = (
+            (
+                self.id is None and self.text is None and self.source is None,
+                "",
                 "a forbidden item needs 'id', 'text' or 'source'; this one has none",
-                remedy="say which document must not come",
-            )
-        if self.text is not None and not self.text.strip():
-            raise DataError(
-                "an empty text; it is in every document, so it forbids everything", field="text"
-            )
-        if not self.why.strip():
-            raise DataError("is empty", field="why", remedy="name its kind, or leave it out")
-        if self.start is not None or self.end is not None:
-            self._check_place()
-        if self.superseded_by is not None and self.superseded_by == self.id:
-            raise DataError(
+                "say which document must not come",
+            ),
+            (
+                self.text is not None and not self.text.strip(),
+                "text",
+                "an empty text; it is in every document, so it forbids everything",
+                "",
+            ),
+            (not self.why.strip(), "why", "is empty", "name its kind, or leave it out"),
+            (has_place and self.source is None, "source", "missing beside 'start' and 'end'", ""),
+            (
+                has_place and not is_stretch,
+                "start" if start is None else "end",
+                f"{start!r} to {end!r} is no stretch of a source",
+                "give both in characters, the start from 0 and the end behind it",
+            ),
+            (
+                self.superseded_by is not None and self.superseded_by == self.id,
+                "superseded_by",
                 f"{self.id!r} cannot take its own place",
-                field="superseded_by",
-                remedy="name the newer document",
-            )
-
-    def _check_place(self) -> None:
-        if self.source is None:
-            raise DataError("missing beside 'start' and 'end'", field="source")
-        if self.start is None or self.end is None or not 0 <= self.start < self.end:
-            raise DataError(
-                f"{self.start!r} to {self.end!r} is no stretch of a source",
-                field="start" if self.start is None else "end",
-                remedy="give both in characters, the start from 0 and the end behind it",
-            )
+                "name the newer document",
+            ),
+        )
+        for is_wrong, field, problem, remedy in mistakes:
+            if is_wrong:
+                raise DataError(problem, field=field, remedy=remedy)
 
     def to_dict(self) -> dict[str, Any]:
         """It as a gold file holds it."""

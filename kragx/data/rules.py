@@ -195,31 +195,45 @@ def _condition(path: str, operator: str, operand: Any, zone: tzinfo | None) -> C
     """A condition, unless nothing can be compared with its operand."""
     if operator not in OPERATORS:
         raise UsageError("unknown condition", remedy=nearest(operator, OPERATORS))
-    problem, remedy = "", ""
-    if operator == "missing":
-        if not isinstance(operand, bool):
-            problem = f"must be true or false, not {shorten(operand)}"
-    elif isinstance(operand, Mapping):
+    if isinstance(operand, Mapping) and operator != "missing":
         query_path = operand.get(_QUERY)
         if operand.keys() == {_QUERY} and isinstance(query_path, str) and query_path.strip():
             return Condition(path, operator, query_path=query_path)
         problem = f"a value or {{query: path}} is expected, not {shorten(dict(operand))}"
-        remedy = "write {query: metadata.tenant}"
-    elif (operand := _stated(operand)) is None:
-        problem = "a value is expected, not null"
-        remedy = "ask for a field that lacks by {missing: true}"
-    elif operator in _COMPARED and (moment := _comparable(operand)) is None:
-        problem = f"a date, a time or a number is expected, not {shorten(operand)}"
-        remedy = "write it as 2026-01-31 or 2026-01-31T09:00:00+09:00"
-    elif operator in _COMPARED and isinstance(moment, datetime) and not (zone or moment.tzinfo):
-        problem, remedy = f"{operand!r} has no time zone", _SAY_ZONE
-    elif isinstance(operand, str) and operand.startswith("metadata."):
-        problem = f"{operand!r} is a text here, and no field of the question"
-        remedy = f"write {{query: {operand}}}"
-    elif operator in _MEMBERS and operand == []:
-        problem = "an empty list, in which nothing is"
-    if problem:
-        raise UsageError(problem, remedy=remedy)
+        raise UsageError(problem, remedy="write {query: metadata.tenant}")
+    operand = _stated(operand)
+    moment = _comparable(operand) if operator in _COMPARED else operand
+    mistakes = (
+        (
+            operator == "missing" and not isinstance(operand, bool),
+            f"must be true or false, not {shorten(operand)}",
+            "",
+        ),
+        (
+            operand is None,
+            "a value is expected, not null",
+            "ask for a field that lacks by {missing: true}",
+        ),
+        (
+            moment is None,
+            f"a date, a time or a number is expected, not {shorten(operand)}",
+            "write it as 2026-01-31 or 2026-01-31T09:00:00+09:00",
+        ),
+        (
+            isinstance(moment, datetime) and not (zone or moment.tzinfo),
+            f"{operand!r} has no time zone",
+            _SAY_ZONE,
+        ),
+        (
+            isinstance(operand, str) and operand.startswith("metadata."),
+            f"{operand!r} is a text here, and no field of the question",
+            f"write {{query: {operand}}}",
+        ),
+        (operator in _MEMBERS and operand == [], "an empty list, in which nothing is", ""),
+    )
+    for is_wrong, problem, remedy in mistakes:
+        if is_wrong:
+            raise UsageError(problem, remedy=remedy)
     return Condition(path, operator, operand)
 
 

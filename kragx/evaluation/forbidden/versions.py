@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from kragx.data.corpus import Corpus
 from kragx.data.forbidden import SUPERSEDED_BY, check_cycle
-from kragx.errors import DataError
+from kragx.errors import inside
 from kragx.evaluation.forbidden.documents import Documents, ItemMatches, as_id
 from kragx.metrics import Bools
 
-Older = Mapping[int, Sequence[tuple[str, bool]]]
-"""The older documents of a question: what succeeds each, and whether nobody knows that it is it."""
+Told = Mapping[int, Sequence[tuple[str, bool]]]
+"""By older document what succeeds it, and whether nobody knows that it is that document."""
 
 
 def versions_of(
@@ -42,21 +42,18 @@ def versions_of(
     of_docs: list[str | None] = []
     if reads_metadata or versions.any():
         of_docs = [*map(as_id, docs.values(SUPERSEDED_BY))]
-    lists: dict[int, dict[int, list[tuple[str, bool]]]] = {}
-    meant = [(row, newer[number], truth < 0) for row, number, truth in matched.pairs]
-    for row, name, may_be in (
-        *meant,
-        *((row, name, False) for row, name in enumerate(of_docs if reads_metadata else ())),
-    ):
+    told: dict[int, list[tuple[str, bool]]] = {}
+    declared = [(row, newer[number], truth < 0) for row, number, truth in matched.pairs]
+    if reads_metadata:
+        declared += [(row, name, False) for row, name in enumerate(of_docs)]
+    for row, name, may_be in declared:
         if name is not None:
-            lists.setdefault(docs.queries[row], {}).setdefault(row, []).append((name, may_be))
+            told.setdefault(row, []).append((name, may_be))
     stale = np.zeros(len(docs), np.int8)
-    for query, older in lists.items():
+    for query in dict.fromkeys(docs.queries[row] for row in sorted(told)):
         versions[query] = True
-        try:
-            _mark(stale, docs, query, older, _newer(docs, query, of_docs))
-        except DataError as error:
-            raise error.within(path=f"query {docs.batch.query_ids[query]!r}") from None
+        with inside(path=f"query {docs.batch.query_ids[query]!r}"):
+            _mark(stale, docs, query, told, _newer(docs, query, of_docs))
     return stale, versions, is_open, by_id
 
 
@@ -75,13 +72,13 @@ def _newer(docs: Documents, query: int, of_docs: Sequence[str | None]) -> dict[s
 
 
 def _mark(
-    stale: NDArray[np.int8], docs: Documents, query: int, older: Older, newer: dict[str, str]
+    stale: NDArray[np.int8], docs: Documents, query: int, told: Told, newer: dict[str, str]
 ) -> None:
     """Mark the older documents of a question above which none of their successors stands."""
     above = set[str]()
     is_nameless = False
     for row in docs.rows(query):
-        if direct := older.get(row):
+        if direct := told.get(row):
             chains = (_successors(name, newer, docs.corpus) for name, _ in direct)
             if above.isdisjoint({*chain.from_iterable(chains)}):
                 may_be = all(may_be for _, may_be in direct)
