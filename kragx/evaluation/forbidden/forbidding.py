@@ -15,9 +15,16 @@ from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.forbidden import check_cycle, newer_by_older
 from kragx.data.rules import RuleSet
-from kragx.evaluation.forbidden.documents import Documents, ItemMatches, doc_ids, matched_items
-from kragx.evaluation.forbidden.ruling import RANKS, Place, Ruled
-from kragx.evaluation.forbidden.versions import versions_of
+from kragx.evaluation.forbidden.marking import (
+    RANKS,
+    Documents,
+    ItemMatches,
+    Place,
+    Ruled,
+    doc_ids,
+    matched_items,
+    versions_of,
+)
 from kragx.matchers import MatchWarning
 from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, ForbiddenMarks

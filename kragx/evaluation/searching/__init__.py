@@ -1,13 +1,13 @@
 """Searches of a question: its distinct documents, matched once, and the lists made of them."""
 
 from kragx.evaluation.searching.basis import Seen, Told, seen_in, seen_in_runs
-from kragx.evaluation.searching.listing import n_came
 from kragx.evaluation.searching.searching import (
     OF_SEARCHES,
     SEARCHES,
     Searched,
     Searching,
     documents_behind,
+    n_came,
     search_counts,
 )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.batch import Batch, batched
-from kragx.evaluation.searching.listing import query_of
+from kragx.evaluation.searching.searching import query_of
 from kragx.metrics.search_table import Basis
 
 Told = Literal["tokens", "read"]

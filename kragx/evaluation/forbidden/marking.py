@@ -1,26 +1,30 @@
-"""The documents of a batch, and which of them is which forbidden item: by text, id or source."""
+"""What of a batch must not come: by text, id or source, by rules over metadata, as old versions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from functools import cached_property
+from itertools import chain, repeat
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data import value_at
 from kragx.data.batch import Batch
 from kragx.data.corpus import Corpus
 from kragx.data.entries import Entries
-from kragx.data.forbidden import Forbidden, stretch_in
+from kragx.data.forbidden import SUPERSEDED_BY, Forbidden, check_cycle, stretch_in
 from kragx.data.gold import cut
 from kragx.data.ngrams import of_pairs
-from kragx.data.rules import UNKNOWN
+from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
+from kragx.errors import DataError, inside
 from kragx.matchers import Notes
 from kragx.matchers.batches import BatchMatcher
-from kragx.matchers.items import every_pair
+from kragx.metrics import Bools, Ints
 from kragx.metrics.threshold import matches
 
 Stretch = tuple[str | None, int | None, int | None]
@@ -262,3 +266,183 @@ def _is_there(place: Stretch, item: Forbidden) -> int:
         return UNKNOWN
     shared = min(end, item.end) - max(start, item.start)
     return int(shared > 0 and shared >= _LEAST_SHARED * min(end - start, item.end - item.start))
+
+
+# -- by rules --------------------------------------------------------------------------------------
+
+Place = tuple[str, str, bool]
+"""A rule, a path that it asks for, and whether it is one of the question's metadata."""
+
+_Values = Sequence[tuple[Any, Any]]
+"""Values, each behind what tells it from all that a rule may tell from it."""
+
+RANKS = np.array([0, 2, 1], np.int8)
+"""The rank of 0, 1 and -1: true outweighs all else in an or, and false does in an and."""
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """What a rule says of a batch.
+
+    Attributes:
+        ranks: (d) of each document, as `RANKS`.
+        could: (q) of which questions it has all values that it asks for.
+        lacking: of each field that it asks for, how many questions, or documents, lack it, and how
+            many there are.
+    """
+
+    ranks: Ints
+    could: Bools
+    lacking: Mapping[Place, tuple[int, int]]
+
+    @classmethod
+    def by(cls, rule: Rule, docs: Documents, zone: tzinfo | None) -> Self:
+        """That of a rule; `zone` is of dates and times that say none.
+
+        Raises:
+            DataError: a time has no zone.
+        """
+        metadata = docs.batch.metadata
+        of_queries = {
+            path: _keyed(value_at(about, path) for about in metadata) for path in rule.query_paths
+        }
+        of_docs = {part.path: _keyed(docs.values(part.path)) for part in rule.conditions}
+        ranks = []
+        for part in rule.conditions:
+            operands: Iterable[tuple[Any, Any]] = repeat((None, part.operand))
+            if part.query_path is not None:
+                operands = map(of_queries[part.query_path].__getitem__, docs.queries)
+            pairs = zip(of_docs[part.path], operands)
+            ranks.append(RANKS[[*_truths_of_rule(rule, part, pairs, docs, zone)]])
+        # Of documents of which no metadata are known at all nobody knows what they lack.
+        known = docs.corpus.docs
+        names = docs.ids if known else repeat(None)
+        blank = [not about and name not in known for about, name in zip(docs.metadata, names)]
+        could = np.ones(len(docs.batch), bool)
+        for values in of_queries.values():
+            could &= np.array([value is not None for _, value in values], bool)
+        return cls(
+            np.where(np.array(blank, bool), RANKS[UNKNOWN], np.minimum.reduce(ranks)),
+            could,
+            {
+                (rule.name, path, columns is of_queries): (_n_none(values), len(values))
+                for columns in (of_queries, of_docs)
+                for path, values in columns.items()
+            },
+        )
+
+
+def _truths_of_rule(
+    rule: Rule,
+    condition: Condition,
+    pairs: Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]],
+    docs: Documents,
+    zone: tzinfo | None,
+) -> Iterator[int]:
+    """What a condition says of each document's value and its operand."""
+    truths: dict[tuple[Any, Any], int] = {}
+    for row, ((key, value), (operand_key, operand)) in enumerate(pairs):
+        pair = key, operand_key
+        if pair not in truths:
+            try:
+                truths[pair] = condition.holds(value, operand, zone)
+            except DataError as error:
+                place = f"{rule.name}.{condition.path}"
+                raise error.within(place, path=docs.where(row)) from None
+        yield truths[pair]
+
+
+def _keyed(values: Iterable[Any]) -> _Values:
+    return [(distinct_key(value), value) for value in map(compared, values)]
+
+
+def _n_none(values: _Values) -> int:
+    return sum(value is None for _, value in values)
+
+
+# -- old versions ----------------------------------------------------------------------------------
+
+Told = Mapping[int, Sequence[tuple[str, bool]]]
+"""By older document what succeeds it, and whether nobody knows that it is that document."""
+
+
+def versions_of(
+    docs: Documents, matched: ItemMatches, *, reads_metadata: bool
+) -> tuple[NDArray[np.int8], Bools, Bools, Bools]:
+    """The versions among the documents of a batch, as of `ForbiddenMarks`.
+
+    Args:
+        docs: the documents.
+        matched: what is forbidden, some of which names what has taken its place.
+        reads_metadata: whether documents say themselves what has taken their place.
+
+    Returns:
+        (d) which are stale, and (q) which questions have versions, of which of them that is open,
+        and of which if no retrieved id is named anywhere.
+
+    Raises:
+        DataError: documents take each other's place in a circle.
+    """
+    newer = [item.superseded_by for item in matched.items]
+    masks = versions, is_open, by_id = np.zeros((3, len(docs.batch)), bool)
+    for mask, numbers in zip(masks, (range(len(newer)), matched.lost, matched.by_id)):
+        mask[[matched.queries[number] for number in numbers if newer[number] is not None]] = True
+    of_docs: list[str | None] = []
+    if reads_metadata or versions.any():
+        of_docs = [*map(as_id, docs.values(SUPERSEDED_BY))]
+    told: dict[int, list[tuple[str, bool]]] = {}
+    declared = [(row, newer[number], truth < 0) for row, number, truth in matched.pairs]
+    if reads_metadata:
+        declared += [(row, name, False) for row, name in enumerate(of_docs)]
+    for row, name, may_be in declared:
+        if name is not None:
+            told.setdefault(row, []).append((name, may_be))
+    stale = np.zeros(len(docs), np.int8)
+    for query in dict.fromkeys(docs.queries[row] for row in sorted(told)):
+        versions[query] = True
+        with inside(path=f"query {docs.batch.query_ids[query]!r}"):
+            _mark(stale, docs, query, told, _newer(docs, query, of_docs))
+    return stale, versions, is_open, by_id
+
+
+def _newer(docs: Documents, query: int, of_docs: Sequence[str | None]) -> dict[str, str]:
+    """What has taken whose place, as items and documents of a question say."""
+    newer: dict[str, str] = {}
+    lists = docs.batch.forbidden
+    for item in (lists[query] or ()) if lists else ():
+        if item.superseded_by is not None:
+            names = filter(None, (item.id, item.source))
+            newer |= dict.fromkeys(names, item.superseded_by)
+    for row in docs.rows(query) if of_docs else ():
+        if (name := of_docs[row]) is not None:
+            newer |= dict.fromkeys(docs.names(row), name)
+    return newer
+
+
+def _mark(
+    stale: NDArray[np.int8], docs: Documents, query: int, told: Told, newer: dict[str, str]
+) -> None:
+    """Mark the older documents of a question above which none of their successors stands."""
+    above = set[str]()
+    is_nameless = False
+    for row in docs.rows(query):
+        if direct := told.get(row):
+            chains = (_successors(name, newer, docs.corpus) for name, _ in direct)
+            if above.isdisjoint({*chain.from_iterable(chains)}):
+                may_be = all(may_be for _, may_be in direct)
+                stale[row] = -1 if may_be or is_nameless else 1
+        above |= docs.names(row)
+        is_nameless = is_nameless or docs.ids[row] is None
+
+
+def _successors(name: str, newer: dict[str, str], corpus: Corpus) -> Iterator[str]:
+    """A newer document, and all that have taken its place; what the corpus says is noted."""
+    yield name
+    while True:
+        doc = None if name in newer else corpus.docs.get(name)
+        if doc is not None and isinstance(of_corpus := doc.metadata.get(SUPERSEDED_BY), str):
+            newer[name] = of_corpus
+        if name not in newer:
+            return
+        check_cycle(newer)
+        yield (name := newer[name])
