@@ -24,6 +24,7 @@ from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
 from kragx.errors import DataError, inside
 from kragx.matchers import Notes
 from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.items import every_pair
 from kragx.metrics import Bools, Ints
 from kragx.metrics.threshold import matches
 
