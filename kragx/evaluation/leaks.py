@@ -11,7 +11,7 @@ import numpy as np
 from kragx.data import Query
 from kragx.data.formats.jsonl import to_json
 from kragx.data.rules import RuleSet
-from kragx.metrics import Bools, Ints, Metric, MetricScores, MetricSpec
+from kragx.metrics import Ints, Metric, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
 from kragx.plain import plain
@@ -98,24 +98,20 @@ def leaks_of(
         query_ids: (q) the questions.
         rules: by the kinds that they are of.
     """
-    n_docs = np.diff(doc_start)
-    query_of = np.repeat(np.arange(len(n_docs)), n_docs)
-    ranks = np.arange(len(query_of)) - doc_start[query_of]
-    forbidden = (marks.mark > 0) & (ranks < _depth(specs, LEAK.name, LEAKED.name))[:, None]
-    stale = (marks.stale > 0) & (ranks < _depth(specs, STALE_FIRST.name))
-    places: Bools = np.asarray(forbidden.any(axis=1)) | stale
+    deep, deep_stale = _depth(specs, LEAK.name, LEAKED.name), _depth(specs, STALE_FIRST.name)
+    docs = np.flatnonzero((marks.mark > 0).any(axis=1) | (marks.stale > 0))
+    queries = np.searchsorted(doc_start, docs, side="right") - 1
     leaks = []
-    for doc in np.flatnonzero(places).tolist():
-        kinds = [kind for kind, mark in zip(marks.kinds, forbidden[doc].tolist()) if mark]
-        leaks.append(
-            Leak(
-                query_ids[query_of[doc]],
-                int(ranks[doc]) + 1,
-                marks.names.get(doc),
-                (*kinds, *[STALE_FIRST.name] * bool(stale[doc])),
-                {kind: rules[kind] for kind in kinds if kind in rules},
-            )
-        )
+    for doc, query, rank in zip(
+        docs.tolist(), queries.tolist(), (docs - doc_start[queries]).tolist()
+    ):
+        marked = zip(marks.kinds, marks.mark[doc].tolist())
+        kinds = [kind for kind, mark in marked if mark > 0 and rank < deep]
+        stale = [STALE_FIRST.name] * bool(marks.stale[doc] > 0 and rank < deep_stale)
+        if kinds or stale:
+            by_rule = {kind: rules[kind] for kind in kinds if kind in rules}
+            name = marks.names.get(doc)
+            leaks.append(Leak(query_ids[query], rank + 1, name, (*kinds, *stale), by_rule))
     return tuple(leaks)
 
 

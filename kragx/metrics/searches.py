@@ -5,7 +5,6 @@ known of a question's searches it has no value. Who failed found nothing.
 """
 
 from collections.abc import Callable, Mapping
-from math import ceil
 from typing import Literal
 
 import numpy as np
@@ -199,7 +198,7 @@ REPEATED = Metric(
 # not found is censored: it took longer than anything, and never cheap. So there are percentiles
 # alone of what it took, and of costs a sum over a sum.
 
-Cost = Literal["tokens", "seconds"]
+Cost = Literal["tokens", "seconds", "searches"]
 """What a search takes."""
 
 
@@ -213,6 +212,9 @@ def _total(view: SearchView, steps: Floats) -> Floats:
 
 
 def _steps(view: SearchView, cost: Cost) -> Floats:
+    """(s) what each step costs; of searches one that was tried again counts once."""
+    if cost == "searches":
+        return view.step_lanes
     return view.step_tokens if cost == "tokens" else view.step_seconds
 
 
@@ -220,37 +222,12 @@ def _measured(view: SearchView) -> Bools:
     return (view.n_gold > 0) & view.is_known()
 
 
-def _until_evidence(cost: Cost) -> Callable[[SearchView, MetricSpec], Floats]:
-    def values(view: SearchView, spec: MetricSpec) -> Floats:
-        last, steps = view.first_step(spec["need"]), _steps(view, cost)
-        taken = np.where(last == NEVER, np.inf, view.until(steps, last))
-        # Were those alone left out whose last steps say nothing, more would seem found.
-        is_counted = ~np.isnan(_total(view, steps)) | ~view.searches.table.answered
-        return np.where(_measured(view) & is_counted, taken, np.nan)
-
-    return values
-
-
-def _counts_until(cost: Cost) -> Callable[[SearchView, MetricSpec], Mapping[str, int]]:
-    def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
-        values = _until_evidence(cost)(view, spec)
-        return {
-            "n_never": int(np.isinf(values).sum()),
-            "n_uncounted": int((_measured(view) & np.isnan(values)).sum()),
-            "n_unmeasured": int(((view.n_gold > 0) & ~view.is_known()).sum()),
-        }
-
-    return counts
-
-
 def percentile(percent: int) -> Callable[..., float]:
     """The least value that so many of 100 asks do not exceed; infinity where they are too few."""
 
     def number(values: Floats, weights: Floats | None = None) -> float:
-        if weights is None:
-            return float(np.sort(values)[max(ceil(percent / 100 * len(values)) - 1, 0)])
         order = np.argsort(values, kind="stable")
-        asks = np.cumsum(weights[order])
+        asks = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
         return float(values[order][np.searchsorted(asks, percent / 100 * asks[-1])])
 
     return number
@@ -258,10 +235,23 @@ def percentile(percent: int) -> Callable[..., float]:
 
 def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
     """`en` and `ko` are the beginnings of the sentence that says its meaning."""
-    what = {"tokens": ("many tokens", "토큰으로"), "seconds": ("many seconds", "초 안에")}[cost]
+
+    def values(view: SearchView, spec: MetricSpec) -> Floats:
+        last, steps = view.first_step(spec["need"]), _steps(view, cost)
+        taken = np.where(last == NEVER, np.inf, view.until(steps, last))
+        # Were those alone left out whose last steps say nothing, more would seem found.
+        is_counted = ~np.isnan(_total(view, steps)) | ~view.searches.table.answered
+        return np.where(_measured(view) & is_counted, taken, np.nan)
+
+    def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
+        taken = values(view, spec)
+        uncounted = _measured(view) & np.isnan(taken)
+        n_never, n_uncounted = int(np.isinf(taken).sum()), int(uncounted.sum())
+        return {"n_never": n_never, "n_uncounted": n_uncounted, **_unmeasured(view, spec)}
+
     return Metric(
         name=f"{cost}_to_evidence" + ("" if percent == 50 else f"_p{percent}"),
-        question=f"Within how {what[0]} do {percent} of 100 questions have evidence?",
+        question=f"Within how many {cost} do {percent} of 100 questions have evidence?",
         formula=f"percentile {percent} of the {cost} up to and including the step that brings the "
         "first gold (need=all: that completes it); never where fewer find it",
         meaning={
@@ -270,8 +260,8 @@ def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
             "ko": f"{ko} 이 {'시간' if cost == 'seconds' else '토큰 수'} 안에 정답을 찾습니다. "
             "그보다 적으면 '없음'입니다.",
         },
-        from_searches=_until_evidence(cost),
-        search_counts=_counts_until(cost),
+        from_searches=values,
+        search_counts=counts,
         number=percentile(percent),
         options={"need": NEED, "rel": REL},
         range=(0.0, None),
@@ -293,22 +283,14 @@ SECONDS_TO_EVIDENCE_P90 = _to_evidence("seconds", 90, **_MOST)
 # -- per gold item that was found -----------------------------------------------------------------
 
 
-def _cost(view: SearchView, cost: Cost | Literal["searches"]) -> Floats:
-    if cost == "searches":
-        return _total(view, view.step_lanes)
-    return _total(view, _steps(view, cost))
-
-
-def _per_gold(cost: Cost | Literal["searches"], *, en: str, ko: str) -> Metric:
+def _per_gold(cost: Cost, *, en: str, ko: str) -> Metric:
     def ratio(view: SearchView, spec: MetricSpec) -> Ratio:
-        return Ratio(_cost(view, cost), view.n_found.astype(np.float64)).of(_measured(view))
+        total = _total(view, _steps(view, cost))
+        return Ratio(total, view.n_found.astype(np.float64)).of(_measured(view))
 
     def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
-        uncounted = _measured(view) & np.isnan(_cost(view, cost))
-        return {
-            "n_uncounted": int(uncounted.sum()),
-            "n_unmeasured": int(((view.n_gold > 0) & ~view.is_known()).sum()),
-        }
+        uncounted = _measured(view) & np.isnan(_total(view, _steps(view, cost)))
+        return {"n_uncounted": int(uncounted.sum()), **_unmeasured(view, spec)}
 
     return Metric(
         name=f"{cost}_per_gold",
