@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,7 +28,7 @@ from kragx.matchers import MatchWarning
 from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, ForbiddenMarks
 from kragx.printing import phrase
-from kragx.warned import outside
+from kragx.warned import warn
 
 _TRUTHS = np.array([0, -1, 1], np.int8)  # of ranks
 
@@ -100,24 +99,19 @@ class Beyond:
                 "has them), or texts where ids are compared (compare texts: match 'overlap')",
                 n=self.n_lost,
             )
-            warnings.warn(problem, MatchWarning, stacklevel=outside())
-        for place, (n_lacking, n) in self.lacking.items():
-            if n_lacking and (place[2] or n_lacking == n):
-                warnings.warn(_lacks(place, n_lacking, n), MatchWarning, stacklevel=outside())
-
-
-def _lacks(place: Place, n_lacking: int, n: int) -> str:
-    """That a rule says nothing of questions, or of documents, as a field of theirs is missing."""
-    rule, path, is_of_query = place
-    return phrase(
-        "rule {rule}: {n} of {of} questions have no {path}, and it says nothing of them"
-        if is_of_query
-        else "rule {rule}: none of {of} retrieved documents has {path}",
-        rule=rule,
-        n=n_lacking,
-        of=n,
-        path=path,
-    )
+            warn(problem, MatchWarning)
+        for (rule, path, is_of_query), (n_lacking, n) in self.lacking.items():
+            if n_lacking and (is_of_query or n_lacking == n):
+                problem = phrase(
+                    "rule {rule}: {n} of {of} questions have no {path}, and it says nothing of them"
+                    if is_of_query
+                    else "rule {rule}: none of {of} retrieved documents has {path}",
+                    rule=rule,
+                    n=n_lacking,
+                    of=n,
+                    path=path,
+                )
+                warn(problem, MatchWarning)
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,11 @@ from kragx.data.corpus import Corpus
 from kragx.data.entries import Entries
 from kragx.data.forbidden import SUPERSEDED_BY, Forbidden, check_cycle, stretch_in
 from kragx.data.gold import cut
-from kragx.data.ngrams import of_pairs
 from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
 from kragx.errors import DataError, inside
-from kragx.matchers import Notes
+from kragx.matchers import Notes, matching
 from kragx.matchers.batches import BatchMatcher
-from kragx.matchers.items import every_pair
 from kragx.metrics import Bools, Ints
-from kragx.metrics.threshold import matches
 
 Stretch = tuple[str | None, int | None, int | None]
 """The source of a document, and its first character and the one behind its last; None: unsaid."""
@@ -108,16 +105,15 @@ class Documents:
     def values(self, path: str) -> list[Any]:
         """(d) the value of each document at a path; the corpus's where it has none itself."""
         values = [value_at(about, path) if about else None for about in self.metadata]
-        if self.corpus.source is None or None not in values:
+        known = self.corpus.docs
+        if not known or None not in values:
             return values
         return [
-            self._in_corpus(doc_id, path) if value is None else value
+            value_at(known[str(doc_id)].metadata, path)
+            if value is None and doc_id in known
+            else value
             for value, doc_id in zip(values, self.ids)
         ]
-
-    def _in_corpus(self, doc_id: str | None, path: str) -> Any:
-        doc = self.corpus.docs.get(doc_id or "")
-        return None if doc is None else value_at(doc.metadata, path)
 
 
 def doc_ids(docs: Entries, id_key: str | None) -> Sequence[str | None]:
@@ -238,15 +234,9 @@ def _carriers(
     readable = np.flatnonzero(has_text)
     texts, lists = texts.those(has_text), batch.docs.texts
     is_meant = (texts.n_texts > 0)[lists.of_text] & (lists.numbers >= 0)
-    compared = lists.those(is_meant)
-    pairs = replace(
-        batch,
-        golds=Entries(texts),
-        docs=Entries(compared),
-        more={},
-    )
-    are = matches(matcher.trace(pairs, Notes(), every_pair(pairs)).scores, matcher.threshold)
-    doc, gold = (part[are] for part in of_pairs(compared.n_texts, texts.n_texts))
+    pairs = replace(batch, golds=Entries(texts), docs=Entries(lists.those(is_meant)), more={})
+    table = matching.match_batches([pairs], matcher, Notes())
+    doc, gold = table.pair_doc[table.matched], table.pair_gold[table.matched]
     carriers: dict[int, set[int]] = {number: set() for number in readable.tolist()}
     rows = np.flatnonzero(is_meant)[doc]
     for row, number in zip(rows.tolist(), readable[gold].tolist()):
