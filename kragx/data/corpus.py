@@ -62,8 +62,6 @@ class Corpus:
         Raises:
             DataError: as `read_corpus`.
         """
-        if self.source is None:
-            return {}
         return {str(doc.id): doc for doc in documents(self)}
 
     @cached_property
@@ -78,17 +76,12 @@ class Corpus:
         An id in another Unicode form (NFD, as macOS writes file names) is the same id, unless the
         corpus has both forms; ``document:start-end`` is a stretch of a document.
         """
-        doc = self.docs.get(doc_id)
-        if doc is None and self.docs:
-            doc = self._composed.get(unicodedata.normalize("NFC", doc_id))
+        doc = self.docs.get(doc_id) or self._composed.get(unicodedata.normalize("NFC", doc_id))
         if doc is not None:
             return doc.text
-        stretch = stretch_of(doc_id)
-        whole = self.text(stretch[0]) if stretch else None
-        if stretch is None or whole is None:
-            return None
-        _, start, end = stretch
-        return whole[start:end] if start < end <= len(whole) else None
+        whole_id, start, end = stretch_of(doc_id) or ("", 0, 0)
+        whole = self.text(whole_id) if start < end else None
+        return whole[start:end] if whole is not None and end <= len(whole) else None
 
     @cached_property
     def _composed(self) -> Mapping[str, Doc | None]:
