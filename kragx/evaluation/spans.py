@@ -151,17 +151,14 @@ class Reader:
         options = self.options
         if options.offsets == "off":
             return None
-
-        def place(text: Gold | Doc) -> PlacedText | None:
-            return placed(text.text, text.metadata, options)
-
-        of_gold, of_docs = list(map(place, golds)), list(map(place, ranked.docs))
-        gold_places = [place for place in of_gold if place is not None]
-        doc_places = [place for place in of_docs if place is not None]
-        if len(gold_places) == len(of_gold) and len(doc_places) == len(of_docs):
-            return gold_places, doc_places
+        n, texts = len(golds), (*golds, *ranked.docs)
+        places = [placed(text.text, text.metadata, options) for text in texts]
+        told = [place for place in places if place is not None]
+        if len(told) == len(places):
+            return told[:n], told[n:]
         if options.offsets == "only":
-            holder = "a gold text" if None in of_gold else f"rank {of_docs.index(None) + 1}"
+            first = places.index(None)
+            holder = "a gold text" if first < n else f"rank {first - n + 1}"
             raise DataError(
                 f"query {ranked.query.id!r}: offsets=only, and the metadata of {holder} do not say "
                 f"where it stands ({options.source!r} and {options.start!r} that fit its length)"
@@ -247,17 +244,14 @@ def _gold_texts(ranked: RankedList) -> GoldTexts:
     Raises:
         DataError: a gold item has none, or a document that is compared with them.
     """
-    golds: GoldTexts = []
-    textless: list[str] = []
-    for n, gold in enumerate(ranked.query.gold, start=1):
-        if gold.grade > 0:
-            texts: list[Gold | Doc] = [gold, *gold.alternatives]
-            golds.append([text for text in texts if text.text is not None])
-            if not golds[-1]:
-                textless.append(f"gold {n}: {gold.id!r}")
-    for rank, doc in enumerate(ranked.docs if golds else (), start=1):
-        if doc.text is None:
-            textless.append(f"rank {rank}: document {doc.id!r}")
+    relevant = [(n, gold) for n, gold in enumerate(ranked.query.gold, start=1) if gold.grade > 0]
+    golds: GoldTexts = [
+        [text for text in chain[Gold | Doc]([gold], gold.alternatives) if text.text is not None]
+        for _, gold in relevant
+    ]
+    docs = enumerate(ranked.docs if golds else (), start=1)
+    textless = [f"gold {n}: {gold.id!r}" for (n, gold), texts in zip(relevant, golds) if not texts]
+    textless += [f"rank {rank}: document {doc.id!r}" for rank, doc in docs if doc.text is None]
     if textless:
         raise DataError(
             f"query {ranked.query.id!r}, {textless[0]} has no text, and coverage, density and iou "
