@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BITS = 21
 """Of a character; three of them are one number."""
+
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 _BLOCK = 1 << 22
 """Characters that are looked through at a time, for each some 30 bytes of memory."""
@@ -16,8 +19,8 @@ _BLOCK = 1 << 22
 def n_containing(docs: Sequence[str], texts: Collection[str]) -> Counter[str]:
     """How many of the documents contain each text, by the text; all are of one line.
 
-    A text takes time as often as its rarest three letters stand in the documents; one whose letters
-    are all common is looked for in each document.
+    A text takes time as often as its rarest three letters stand in the documents; one that is
+    shorter, or whose letters are all common, is looked for in each document.
     """
     counts = Counter[str]()
     for block in _blocks(docs):
@@ -42,19 +45,15 @@ def _in_block(docs: Sequence[str], texts: Collection[str]) -> Iterator[tuple[str
     threes = threes[order]
     ends = np.cumsum([len(doc) + 1 for doc in docs])
     for text in texts:
-        # Of a shorter text all threes that begin with it follow upon each other.
-        width = np.uint64(1 << _BITS * max(0, 3 - len(text)))
         grams = _threes(text)[: max(1, len(text) - 2)]
-        begin, end = np.searchsorted(threes, [grams, grams + width])
+        begin, end = (np.searchsorted(threes, grams, side) for side in _SIDES)
         rarest = int(np.argmin(end - begin))
-        if len(text) > 3 and end[rarest] - begin[rarest] > len(docs):
+        if len(text) < 3 or end[rarest] - begin[rarest] > len(docs):
             yield text, sum(text in doc for doc in docs)  # it may stand in most of them
-            continue
-        places = order[begin[rarest] : end[rarest]] - rarest
-        if len(text) > 3:
-            starts = [n for n in places.tolist() if n >= 0 and joined.startswith(text, n)]
-            places = np.array(starts, dtype=np.intp)
-        yield text, len(np.unique(np.searchsorted(ends, places, side="right")))
+        else:
+            places = (order[begin[rarest] : end[rarest]] - rarest).tolist()
+            starts = [n for n in places if n >= 0 and joined.startswith(text, n)]
+            yield text, len({*np.searchsorted(ends, starts, side="right").tolist()})
 
 
 def _threes(text: str) -> NDArray[np.uint64]:

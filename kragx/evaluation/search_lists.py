@@ -7,7 +7,7 @@ together are another where there are several tools, and what was read of them is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -201,36 +201,26 @@ def placed_searches(
 # -- what became of the questions ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SearchOutcomes:
+def search_outcomes(evaluation: Evaluation) -> Mapping[str, list[int]]:
     """The questions, as rows of an evaluation, of which something is so; one may be in several.
 
-    Attributes:
-        rescued: the first step brought no gold, and a later one did.
-        in_vain: no step brought any, as ``waste`` counts it; nor did who failed, or never searched.
-        wasted: steps followed after the last that brought new gold.
-        unread: a search brought gold that was not read.
+    ``rescued``: the first step brought no gold, and a later one did. ``in_vain``: no step brought
+    any, as ``waste`` counts it; nor did who failed, or never searched. ``wasted``: steps followed
+    after the last that brought new gold. ``unread``: a search brought gold that was not read.
+    Nothing where no searches are known.
     """
-
-    rescued: tuple[int, ...]
-    in_vain: tuple[int, ...]
-    wasted: tuple[int, ...]
-    unread: tuple[int, ...]
-
-
-def search_outcomes(evaluation: Evaluation) -> SearchOutcomes | None:
-    """What became of each question; None where no searches are known."""
     if evaluation.searches is None:
-        return None
+        return {}
     first_run = replace(evaluation, runs=())  # whose searches those are
     measured = first_run.with_metrics(["rescue", "evidence_recall", "waste"])
     values = {scores.spec.metric.name: scores.values for scores in measured.scores}
-    return SearchOutcomes(
-        _rows(values["rescue"] == 1),
-        _rows(values["evidence_recall"] == 0),
-        _rows(values["waste"] > 0),
-        _rows(_has_unread(evaluation, evaluation.searches)),
-    )
+    outcomes = {
+        "rescued": values["rescue"] == 1,
+        "in_vain": values["evidence_recall"] == 0,
+        "wasted": values["waste"] > 0,
+        "unread": _has_unread(evaluation, evaluation.searches),
+    }
+    return {name: np.flatnonzero(is_so).tolist() for name, is_so in outcomes.items()}
 
 
 def _has_unread(evaluation: Evaluation, searches: SearchTable) -> Bools:
@@ -241,7 +231,3 @@ def _has_unread(evaluation: Evaluation, searches: SearchTable) -> Bools:
     is_lost = came.relevant & (came.first > 0) & (read.first == 0)
     n_lost = np.bincount(searches.table.gold_query[is_lost], minlength=len(searches.read.is_there))
     return (n_lost > 0) & searches.read.is_there
-
-
-def _rows(is_so: Bools) -> tuple[int, ...]:
-    return tuple(np.flatnonzero(is_so).tolist())

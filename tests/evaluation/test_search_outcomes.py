@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from kragx import Doc, GoldDataset, Retrieved, Run, Search, evaluate
 from kragx.evaluation.curves import step_curves
-from kragx.evaluation.search_lists import SearchOutcomes, search_outcomes
+from kragx.evaluation.search_lists import search_outcomes
 from tests.thoroughness import examples
 
 
@@ -47,15 +47,15 @@ def test_by_hand() -> None:
     names = list(evaluation.query_ids)
     outcomes = search_outcomes(evaluation)
 
-    def of(rows: tuple[int, ...]) -> list[str]:
+    def of(rows: list[int]) -> list[str]:
         return [names[row] for row in rows]
 
-    assert of(outcomes.rescued) == ["rescued"]
-    assert of(outcomes.in_vain) == ["in vain", "failed", "no search"]
+    assert of(outcomes["rescued"]) == ["rescued"]
+    assert of(outcomes["in_vain"]) == ["in vain", "failed", "no search"]
     waste = evaluation.with_metrics(["waste"])
-    assert waste.counts["metrics"]["waste"]["n_in_vain"] == len(outcomes.in_vain)
-    assert of(outcomes.wasted) == ["wasted"]
-    assert of(outcomes.unread) == ["unread", "nothing read"]
+    assert waste.counts["metrics"]["waste"]["n_in_vain"] == len(outcomes["in_vain"])
+    assert of(outcomes["wasted"]) == ["wasted"]
+    assert of(outcomes["unread"]) == ["unread", "nothing read"]
 
 
 def test_the_figure() -> None:
@@ -77,7 +77,7 @@ def test_the_figure() -> None:
 def test_without_searches() -> None:
     """There is nothing to say."""
     evaluation = evaluated({"list alone": ANSWERS["list alone"]})
-    assert search_outcomes(evaluation) is None
+    assert search_outcomes(evaluation) == {}
     assert step_curves([evaluation]) == [None]
 
 
@@ -94,22 +94,20 @@ LETTERS = st.text("abxy", max_size=3).map(lambda text: "".join(dict.fromkeys(tex
 @examples(40)
 def test_the_definitions(drawn: list[tuple[list[str], str | None]]) -> None:
     """As the words say, question by question."""
-    expected = SearchOutcomes(
-        rescued=tuple(
+    expected = {
+        "rescued": [
             row
             for row, (lists, _) in enumerate(drawn)
             if not {*lists[0]} & {*"ab"} and {*"".join(lists)} & {*"ab"}
-        ),
-        in_vain=tuple(
-            row for row, (lists, _) in enumerate(drawn) if not {*"".join(lists)} & {*"ab"}
-        ),
-        wasted=tuple(row for row, (lists, _) in enumerate(drawn) if _is_wasted(lists)),
-        unread=tuple(
+        ],
+        "in_vain": [row for row, (lists, _) in enumerate(drawn) if not {*"".join(lists)} & {*"ab"}],
+        "wasted": [row for row, (lists, _) in enumerate(drawn) if _is_wasted(lists)],
+        "unread": [
             row
             for row, (lists, read) in enumerate(drawn)
             if read is not None and ({*"".join(lists)} - {*read}) & {*"ab"}
-        ),
-    )
+        ],
+    }
     answers = {f"q{row}": asked(*lists, read=read) for row, (lists, read) in enumerate(drawn)}
     assert search_outcomes(evaluated(answers)) == expected
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, repeat
 from numbers import Integral
 from typing import Any, Self
@@ -51,7 +51,7 @@ class Documents:
         self.queries: list[int] = batch.docs.texts.of_text.tolist()
         self._id_key = id_key
         self._starts: list[int] = batch.docs.texts.starts.tolist()
-        self._places: dict[int, Stretch] = {}
+        self.place: Callable[[int], Stretch] = cache(self._place_of)
 
     def __len__(self) -> int:
         return len(self.text_numbers)
@@ -71,13 +71,8 @@ class Documents:
         """(d) their metadata; None, or empty, where there are none."""
         return self.batch.docs.metadata or [None] * len(self)
 
-    def place(self, row: int) -> Stretch:
-        """Of which source a document is, and where in it."""
-        if row not in self._places:
-            self._places[row] = self._place_of(row)
-        return self._places[row]
-
     def _place_of(self, row: int) -> Stretch:
+        """Of which source a document is, and where in it."""
         doc_id, number = self.ids[row] or "", self.text_numbers[row]
         source, start, end = stretch_in(self.metadata[row] or {}, doc_id)
         if source is None and (doc := self.corpus.docs.get(doc_id)) is not None:

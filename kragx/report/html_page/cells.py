@@ -316,12 +316,11 @@ def _asides(evaluation: Evaluation) -> dict[str, dict[str, str]]:
 def _searches(cell: RunCell) -> dict[str, Any]:
     """What searches found by step, and the page's questions by what became of them."""
     outcomes = search_outcomes(cell.evaluation)
-    if outcomes is None or cell.steps is None:
+    if not outcomes or cell.steps is None:
         return {}
     places = {row: place for place, row in enumerate(cell.rows) if row is not None}
     by_name = {
-        name: [places[row] for row in rows if row in places]
-        for name, rows in plain(outcomes).items()
+        name: [places[row] for row in rows if row in places] for name, rows in outcomes.items()
     }
     return {"searches": {"found": plain(cell.steps), **by_name}, "ranks": _ranks(cell)}
 
