@@ -168,9 +168,9 @@ def compares_gold(matcher: BaseMatcher) -> bool:
 
     Of these `text` and the like take no text for another.
     """
-    says_yes_or_no = matcher.yes_or_no and not matcher.members
-    by_texts = matcher.reads == "texts" and not says_yes_or_no
-    return by_texts and matcher.pair_scores((), ()) is not None
+    if matcher.reads != "texts" or (matcher.yes_or_no and not matcher.members):
+        return False
+    return matcher.pair_scores((), ()) is not None
 
 
 def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
@@ -263,13 +263,13 @@ def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, in
     nearest = np.argsort(-alike, axis=1, kind="stable")[:, :_CANDIDATES]  # of equal ones the first
     pairs: list[tuple[int, int]] = []
     for gold, docs in enumerate(nearest.tolist()):
-        candidates = (
+        others = (
             (gold, doc)
             for doc in docs
             if alike[gold, doc] > 0
             and not (rows[gold] <= rows[doc] or _same(bare[gold], bare[doc]))
         )
-        pairs += islice(candidates, _NEAREST)
+        pairs += islice(others, _NEAREST)
     return pairs
 
 

@@ -327,9 +327,8 @@ class _Pair:
 
     def _tells(self, word: str) -> bool:
         """Whether a word, by its length and how often it stands anywhere, tells texts apart."""
-        if _number_of(word):
-            return True
-        return len(word) >= (2 if word >= "\u0e00" else 3) and self._vocabulary.is_rare(word)
+        is_long = len(word) >= (2 if word >= "\u0e00" else 3)
+        return bool(_number_of(word)) or (is_long and self._vocabulary.is_rare(word))
 
 
 def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1]) -> Sequence[str]:
@@ -343,9 +342,8 @@ def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1
 
 def _is_cut(words: Sequence[str], word: str, step: Literal[-1, 1]) -> bool:
     """Whether one word alone is left of a text, a part of the other text's word."""
-    if len(words) != 1:
-        return False
-    return word.startswith(words[0]) if step > 0 else word.endswith(words[0])
+    is_part = word.startswith if step > 0 else word.endswith
+    return len(words) == 1 and is_part(words[0])
 
 
 def _units(words: Sequence[str]) -> list[str]:

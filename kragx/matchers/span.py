@@ -156,9 +156,8 @@ class SpanMatcher(PassageMatcher):
     def _is_few(self, tokens: Tokens, corpus: TokenCorpus) -> bool:
         """Whether a document is shorter than a run, but more than one word."""
         limit = self.run * UNSPACED_FOR_ONE
-        if len(tokens) >= limit:  # which is quicker to see than their weights
-            return False
-        return UNSPACED_FOR_ONE < int(weights(tokens, corpus).sum()) < limit
+        # Its length is quicker to see than its weight.
+        return len(tokens) < limit and UNSPACED_FOR_ONE < weights(tokens, corpus).sum() < limit
 
 
 class Shared(NamedTuple):
