@@ -159,13 +159,15 @@ class TokenCorpus:
             new = [*dict.fromkeys(texts)]
         lengths = list[int]()
 
-        def tokens() -> Iterator[str]:
-            for of_text in self.tokenizer.tokens(new):
-                lengths.append(len(of_text))
-                yield from of_text
+        def counted() -> Iterator[list[str]]:
+            for tokens in self.tokenizer.tokens(new):
+                lengths.append(len(tokens))
+                yield tokens
 
         try:
-            numbers = np.fromiter(map(self._numbers.__getitem__, tokens()), np.int32)
+            # No step of a generator for each token: that takes as long as to cut the texts.
+            stream = itertools.chain.from_iterable(counted())
+            numbers = np.fromiter(map(self._numbers.__getitem__, stream), np.int32)
             rows = range(len(self.texts), len(self.texts) + len(lengths))
             self._rows.update(zip(new, rows, strict=True))
             self._append(new, numbers, lengths)
