@@ -32,7 +32,7 @@ from kragx.data.formats.parquet import Table
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RULES_EXAMPLE, RuleSet
-from kragx.data.rules_read import WEIGHING, rules_before, seldom_names
+from kragx.data.rules_read import SELDOM, WEIGHING, names_in, rules_before
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -133,31 +133,27 @@ class Reading:
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
         """Which fields that few have stand anywhere in it; None where that takes reading it."""
-        source = self.source if self.beir is None else self.beir.queries
-        return seldom_names(source, self.encoding)
+        return frozenset() if self.beir else names_in(self.source, SELDOM, self.encoding)
+
+    @property
+    def may_forbid(self) -> bool | None:
+        """Whether anything may be forbidden in it; None where that takes reading it."""
+        return bool(self.forbidden) or self._may_have(FORBIDDEN, FORBIDDEN_IDS)
 
     def _may_have(self, *names: str) -> bool | None:
         return None if self._seldom is None else not self._seldom.isdisjoint(names)
 
     @property
-    def may_forbid(self) -> bool | None:
-        """Whether anything may be forbidden in it; None where that takes reading it."""
-        if self.beir is not None:
-            return False
-        return bool(self.forbidden) or self._may_have(FORBIDDEN, FORBIDDEN_IDS)
-
-    @property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
-        if self.beir is not None:
-            return False
         return SEARCHES in self._columns or self._may_have(SEARCHES)
 
     @property
     def may_weigh(self) -> bool:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
         is_mapped = not self._columns.keys().isdisjoint(STANDS_FOR)
-        return is_mapped or self._may_have(*WEIGHING) is not False
+        source = self.source if self.beir is None else self.beir.queries
+        return is_mapped or names_in(source, WEIGHING) != frozenset()
 
     @property
     def is_read_once(self) -> bool:
