@@ -226,7 +226,9 @@ class BatchBuilder:
         golds, of_docs = Columns.of(query.gold, "grade"), Columns.of(docs, "score")
         self._add(golds, of_docs, line, query.id, query.text, more, answer)
 
-    def add_record(self, line: int | None, record: Mapping[str, Any]) -> str | None:
+    def add_record(
+        self, line: int | None, record: Mapping[str, Any], *, mended: bool
+    ) -> str | None:
         """Add a record of a gold or results file, if it is as plain as most are, and say its id.
 
         None of any other: it is for the checks of one field after the other (`formats.format`),
@@ -235,11 +237,12 @@ class BatchBuilder:
         Args:
             line: on which it begins.
             record: its fields.
+            mended: as of `Columns.of_records`.
         """
         if not _PLAIN.issuperset(record):
             return None
-        golds = Columns.of_records(record.get("gold", []), "grade")
-        docs = Columns.of_records(record.get("retrieved", []), "score")
+        golds = Columns.of_records(record.get("gold", []), "grade", mended=mended)
+        docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
         metadata = record.get("metadata") or {}
         query_id, text, query_type = (record.get(name) for name in _TEXTS)
         if type(query_id) is int:
@@ -250,7 +253,7 @@ class BatchBuilder:
             and type(query_id) is str
             and query_id.strip()
             and {type(text), type(query_type)} <= {str, NoneType}
-            and are_whole((query_id, text, query_type))
+            and (mended or are_whole((query_id, text, query_type)))
             and type(metadata) is dict
             and _agree(golds)
         ):

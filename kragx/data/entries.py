@@ -64,10 +64,15 @@ class Columns(NamedTuple):
         )
 
     @classmethod
-    def of_records(cls, values: object, number: str) -> Self | None:
+    def of_records(cls, values: object, number: str, *, mended: bool = False) -> Self | None:
         """Those of records as plain as most are; None of others, which are for `as_doc`, `as_gold`.
 
         A field of all of them at once takes a tenth of the time of one value after the other.
+
+        Args:
+            values: the records.
+            number: the name of the field that is a score, or grade.
+            mended: whether lone surrogates were replaced already, as in what was read as JSON.
         """
         if type(values) is not list or not {*map(type, values)} <= {dict}:
             return None
@@ -84,7 +89,7 @@ class Columns(NamedTuple):
             (texts is None and (ids is None or None in ids) and values)  # which is a mistake
             or (ids and not all(doc_id is None or doc_id.strip() for doc_id in ids))
             or (numbers and not all(n is None or -_MOST < n < _MOST for n in numbers))  # or NaN
-            or not are_whole((*(texts or ()), *(ids or ())))
+            or not (mended or are_whole((*(texts or ()), *(ids or ()))))
         ):
             return None
         return cls(

@@ -109,7 +109,7 @@ class Reading:
             is_file=self.path is not None,
         )
         self.by_lines: bool = self.lines is not None
-        self._is_table = False
+        self._is_table, self._is_json = False, self.by_lines
         self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
 
     @cached_property
@@ -213,7 +213,7 @@ class Reading:
         """Add what a record says; what is wrong with it is reported."""
         assert self.format is not None  # recognised, or there is no record
         if self.format is FORMATS["gold"] and str(record.get("query_id")) not in first:
-            query_id = builder.add_record(line, record)
+            query_id = builder.add_record(line, record, mended=self._is_json)
             if query_id is not None:
                 first[query_id] = self.problems.file, line
                 return
@@ -345,6 +345,7 @@ class Reading:
         return self._named(rows) if self._columns else rows
 
     def _json_rows(self, path: str | Path, first: str) -> _Rows:
+        self._is_json = True
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
             self.by_lines = not self._columns
