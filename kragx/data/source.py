@@ -164,18 +164,6 @@ class Reading:
         """The same, to be read once more, with all of so many records at its beginning."""
         return replace(self, strict=True, lines=None, n_whole=n_whole)
 
-    def records(self) -> Iterator[Mapping[str, Any]] | None:
-        """Its records, read once more, without a look whether they are right.
-
-        Returns:
-            None where it is no JSON Lines file, or one that can be read once alone.
-        """
-        reading = self.anew()
-        if reading.path is None or reading.is_read_once or reading.is_located:
-            return None
-        rows = reading._rows()  # of its own kind
-        return (record for _, record in rows) if reading.by_lines else None
-
     def __iter__(self) -> Iterator[Row]:
         return in_rows(self.batches())
 
