@@ -6,11 +6,11 @@ objects. Whoever looks at a question or a document has it made (`Batch.rows`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from types import NoneType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -328,18 +328,10 @@ def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> List
     return numbered(texts, [len(items or ()) for items in lists])
 
 
-@runtime_checkable
-class InBatches(Protocol):
-    """A source of questions that gives many at once."""
-
-    def batches(self) -> Iterator[Batch]:
-        """The questions."""
-        ...
-
-
 def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
-    """Questions in batches, as a source has them, or made of objects."""
-    return rows.batches() if isinstance(rows, InBatches) else batched(rows)
+    """Questions in batches, as a source has them (`batches`), or made of objects."""
+    batches: Callable[[], Iterator[Batch]] | None = getattr(rows, "batches", None)
+    return batched(rows) if batches is None else batches()
 
 
 def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:

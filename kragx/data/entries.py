@@ -251,7 +251,10 @@ class Entries:
             of_list = slice(int(ends[row] - self.texts.n_texts[row]), int(ends[row]))
             order[of_list] = sorted(
                 range(of_list.start, of_list.stop),
-                key=lambda place: (scores[place], _bytes(ids[place])),
+                key=lambda place: (
+                    scores[place],
+                    (ids[place] or "").encode("utf-8", "surrogatepass"),
+                ),
                 reverse=True,
             )
         return self if (order == places).all() else self.at(order, self.texts.n_texts)
@@ -283,10 +286,6 @@ class Entries:
 
     def _by_question(self, entries: Iterator[Any]) -> list[tuple[Any, ...]]:
         return [tuple(islice(entries, n)) for n in self.texts.n_texts.tolist()]
-
-
-def _bytes(doc_id: str | None) -> bytes:
-    return (doc_id or "").encode("utf-8", "surrogatepass")
 
 
 def text_numbers(texts: Sequence[str | None]) -> list[int]:
