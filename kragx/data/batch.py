@@ -6,12 +6,11 @@ objects. Whoever looks at a question or a document has it made (`Batch.rows`).
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from types import NoneType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,6 +174,18 @@ class Batch:
         return [*map(query_hash, self.queries())]
 
 
+class _Added(NamedTuple):
+    """A question of a batch, with the documents that were retrieved for it apart."""
+
+    golds: Columns
+    docs: Columns
+    line: int | None
+    query_id: str
+    question: str | None
+    more: Mapping[str, Any]
+    answer: Retrieved | None
+
+
 class BatchBuilder:
     """Fills batches question by question.
 
@@ -182,18 +193,8 @@ class BatchBuilder:
     """
 
     def __init__(self) -> None:
-        # (line, query id, question, status, seconds)
-        self._rows: list[tuple[int | None, str, str | None, Status, float | None]] = []
-
-    def _begin(self) -> None:
-        known_texts().make_room()
-        self._n_before = known_texts().n_characters
-        self._golds: list[Columns] = []
-        self._docs: list[Columns] = []
-        self._more: defaultdict[str, dict[int, Any]] = defaultdict(dict)
-        self._errors: dict[int, str] = {}
-        self._stages: dict[int, tuple[Stage, ...]] = {}
-        self._searching: dict[int, Retrieved] = {}
+        self._rows: list[_Added] = []
+        self._n_before = 0
 
     def batches(self, sizes: Iterable[int]) -> Iterator[Batch]:
         """Batches of what is added meanwhile; of a mistake what stands before it.
@@ -219,23 +220,15 @@ class BatchBuilder:
 
     def add(self, line: int | None, query: Query, answer: Retrieved | None) -> None:
         """Add a question and what was retrieved for it."""
-        more = {name: getattr(query, name) for name in _MORE}
-        status: Status = "missing" if answer is None else "answered"
-        answer = answer or _NOTHING
-        docs = answer.documents
-        position = len(self._rows)
-        if answer.error is not None:
-            status, docs = "failed", ()
+        values = ((name, getattr(query, name), unsaid) for name, unsaid in _MORE.items())
+        more = {name: value for name, value, unsaid in values if value != unsaid}
+        docs = () if answer is None or answer.error is not None else answer.documents
         golds, of_docs = Columns.of(query.gold, "grade"), Columns.of(docs, "score")
-        self._add((line, query.id, query.text, status, answer.seconds), golds, of_docs, more)
-        if answer.error is not None:
-            self._errors[position] = answer.error
-        if answer.stages:
-            self._stages[position] = answer.stages
-        if answer.searches or not answer.has_list:
-            self._searching[position] = answer
+        self._add(golds, of_docs, line, query.id, query.text, more, answer)
 
-    def add_record(self, line: int | None, record: Mapping[str, Any]) -> str | None:
+    def add_record(
+        self, line: int | None, record: Mapping[str, Any], *, mended: bool
+    ) -> str | None:
         """Add a record of a gold or results file, if it is as plain as most are, and say its id.
 
         None of any other: it is for the checks of one field after the other (`formats.format`),
@@ -244,11 +237,12 @@ class BatchBuilder:
         Args:
             line: on which it begins.
             record: its fields.
+            mended: as of `Columns.of_records`.
         """
-        if not record.keys() <= _PLAIN:
+        if not _PLAIN.issuperset(record):
             return None
-        golds = Columns.of_records(record.get("gold", []), "grade")
-        docs = Columns.of_records(record.get("retrieved", []), "score")
+        golds = Columns.of_records(record.get("gold", []), "grade", mended=mended)
+        docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
         metadata = record.get("metadata") or {}
         query_id, text, query_type = (record.get(name) for name in _TEXTS)
         if type(query_id) is int:
@@ -259,7 +253,7 @@ class BatchBuilder:
             and type(query_id) is str
             and query_id.strip()
             and {type(text), type(query_type)} <= {str, NoneType}
-            and are_whole((query_id, text, query_type))
+            and (mended or are_whole((query_id, text, query_type)))
             and type(metadata) is dict
             and _agree(golds)
         ):
@@ -268,61 +262,62 @@ class BatchBuilder:
             seconds = clean_seconds(record.get("seconds"))
         except DataError:
             return None
-        status: Status = "answered" if "retrieved" in record else "missing"
-        more = {"query_type": query_type, "metadata": {**metadata}}
-        self._add((line, query_id, text, status, seconds), golds, docs, more)
+        more = {} if query_type is None else {"query_type": query_type}
+        more |= {"metadata": {**metadata}} if metadata else {}
+        answer = Retrieved(seconds=seconds) if "retrieved" in record else None
+        self._add(golds, docs, line, query_id, text, more, answer)
         return query_id
 
-    def _add(self, row: Any, golds: Columns, docs: Columns, more: Mapping[str, Any]) -> None:
+    def _add(self, golds: Columns, docs: Columns, *row: Any) -> None:
         if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
-            self._begin()
-        for name, value in more.items():
-            if value != _MORE[name]:
-                self._more[name][len(self._rows)] = value
-        self._golds.append(golds.numbered())
-        self._docs.append(docs.numbered())
-        self._rows.append(row)
+            known_texts().make_room()
+            self._n_before = known_texts().n_characters
+        self._rows.append(_Added(golds.numbered(), docs.numbered(), *row))
 
     def batch(self) -> Batch:
         """What was added; from here on it begins anew."""
-        if not self._rows:
-            self._begin()
-        positions = range(len(self._rows))
-        columns = [*map(list, zip(*self._rows))] or [[] for _ in range(5)]
-        lines, query_ids, questions, statuses, seconds = columns
+        rows, self._rows = self._rows, []
+        answers = [row.answer for row in rows]
+        answered = [(n, answer) for n, answer in enumerate(answers) if answer is not None]
         more = {
-            name: [said.get(position, _MORE[name]) for position in positions]
-            for name, said in self._more.items()
+            name: [row.more.get(name, _MORE[name]) for row in rows]
+            for name in set[str]().union(*(row.more for row in rows))
         }
-        self._rows = []
         return Batch(
-            lines,
-            query_ids,
-            questions,
-            Entries.of_lists(self._golds),
-            Entries.of_lists(self._docs),
-            statuses,
-            seconds,
-            self._errors,
-            more,
-            _forbidden_texts(more.get(FORBIDDEN)),
-            SearchLists.of([*map(self._searching.get, positions)]),
-            self._stages,
+            lines=[row.line for row in rows],
+            query_ids=[row.query_id for row in rows],
+            questions=[row.question for row in rows],
+            golds=Entries.of_lists([row.golds for row in rows]),
+            docs=Entries.of_lists([row.docs for row in rows]),
+            statuses=[*map(_status, answers)],
+            seconds=[None if answer is None else answer.seconds for answer in answers],
+            errors={n: answer.error for n, answer in answered if answer.error is not None},
+            more=more,
+            forbidden_texts=_forbidden_texts(more.get(FORBIDDEN)),
+            searches=SearchLists.of(answers),
+            stages={n: answer.stages for n, answer in answered if answer.stages},
         )
 
 
+def _status(answer: Retrieved | None) -> Status:
+    if answer is None:
+        return "missing"
+    return "answered" if answer.error is None else "failed"
+
+
 _MOST_NEW = 1 << 23
-_NOTHING = Retrieved()
 _TEXTS = ("query_id", "query", "query_type")
 _PLAIN = frozenset((*_TEXTS, "gold", "retrieved", "seconds", "metadata"))
 
 
 def _agree(golds: Columns) -> bool:
     """Whether no gold item is empty, or can contradict another, as two grades of one text do."""
-    grades = {1.0 if grade is None else grade for grade in golds.numbers or ()}
-    ids = golds.ids or ()
+    grades, ids = (
+        {1.0 if grade is None else grade for grade in golds.numbers or ()},
+        golds.ids or (),
+    )
     are_apart = len(grades) < 2 or (None not in ids and len({*ids}) == golds.n)
-    return are_apart and all(text is None or text.strip() for text in golds.texts or ())
+    return are_apart and all(map(str.strip, golds.texts or ()))
 
 
 def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
@@ -333,18 +328,10 @@ def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> List
     return numbered(texts, [len(items or ()) for items in lists])
 
 
-@runtime_checkable
-class InBatches(Protocol):
-    """A source of questions that gives many at once."""
-
-    def batches(self) -> Iterator[Batch]:
-        """The questions."""
-        ...
-
-
 def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
-    """Questions in batches, as a source has them, or made of objects."""
-    return rows.batches() if isinstance(rows, InBatches) else batched(rows)
+    """Questions in batches, as a source has them (`batches`), or made of objects."""
+    batches: Callable[[], Iterator[Batch]] | None = getattr(rows, "batches", None)
+    return batched(rows) if batches is None else batches()
 
 
 def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:

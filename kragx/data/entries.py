@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from math import nan
-from operator import attrgetter
+from operator import attrgetter, itemgetter, methodcaller
 from types import NoneType
 from typing import Any, NamedTuple, Self
 
@@ -64,39 +64,47 @@ class Columns(NamedTuple):
         )
 
     @classmethod
-    def of_records(cls, values: object, number: str) -> Self | None:
+    def of_records(cls, values: object, number: str, *, mended: bool = False) -> Self | None:
         """Those of records as plain as most are; None of others, which are for `as_doc`, `as_gold`.
 
         A field of all of them at once takes a tenth of the time of one value after the other.
+
+        Args:
+            values: the records.
+            number: the name of the field that is a score, or grade.
+            mended: whether lone surrogates were replaced already, as in what was read as JSON.
         """
         if type(values) is not list or not {*map(type, values)} <= {dict}:
             return None
-        fields = {name: [value.get(name) for value in values] for name in set().union(*values)}
-        kinds: Mapping[str, set[type]] = {**_KINDS, number: {float, int, NoneType}}
-        if not all({*map(type, fields[name])} <= kinds.get(name, set()) for name in fields):
-            return None
-        texts, ids, numbers = (fields.get(name) for name in ("text", "id", number))
-        metadata = fields.get("metadata")
-        some_ids = [doc_id for doc_id in ids or () if doc_id is not None]
-        some_numbers = [value for value in numbers or () if value is not None]
+        kinds, fields = _KINDS[number], dict[str, list[Any]]()
+        names = set().union(*values)
+        are_alike = {*map(len, values)} == {len(names)}
+        for name in names:
+            get = itemgetter(name) if are_alike else methodcaller("get", name)
+            fields[name] = [*map(get, values)]
+            if name not in kinds or not kinds[name].issuperset(map(type, fields[name])):
+                return None
+        texts, ids, numbers, metadata = map(fields.get, ("text", "id", number, "metadata"))
         if (
-            (texts is None and len(some_ids) < len(values))  # one has neither, which is a mistake
-            or not all(map(str.strip, some_ids))
-            or not all(-_MOST < value < _MOST for value in some_numbers)  # which NaN is not
-            or not are_whole((*(texts or ()), *some_ids))
+            (texts is None and (ids is None or None in ids) and values)  # which is a mistake
+            or (ids and not all(doc_id is None or doc_id.strip() for doc_id in ids))
+            or (numbers and not all(n is None or -_MOST < n < _MOST for n in numbers))  # or NaN
+            or not (mended or are_whole((*(texts or ()), *(ids or ()))))
         ):
             return None
         return cls(
             len(values),
             texts,
-            ids if some_ids else None,
-            [None if value is None else float(value) for value in numbers or ()] or None,
+            ids if ids and any(ids) else None,
+            numbers and [None if value is None else float(value) for value in numbers],
             [dict(about or {}) for about in metadata] if metadata and any(metadata) else None,
         )
 
     def numbered(self) -> Self:
         """The same with the numbers of texts among the known ones in their place."""
-        return self if self.texts is None else self._replace(texts=text_numbers(self.texts))
+        return (
+            self if self.texts is None else type(self)(self.n, text_numbers(self.texts), *self[2:])
+        )
 
     def documents(self) -> Iterator[Doc]:
         """The documents as objects."""
@@ -115,10 +123,13 @@ class Columns(NamedTuple):
 
 
 _EMPTY = {NoneType, dict, tuple}
-_KINDS: Mapping[str, set[type]] = {
+_OF_ANY: Mapping[str, set[type]] = {
     "text": {str},
     "id": {str, NoneType},
     "metadata": {dict, NoneType},
+}
+_KINDS: Mapping[str, Mapping[str, set[type]]] = {
+    number: {**_OF_ANY, number: {float, int, NoneType}} for number in ("grade", "score")
 }
 
 
@@ -240,7 +251,10 @@ class Entries:
             of_list = slice(int(ends[row] - self.texts.n_texts[row]), int(ends[row]))
             order[of_list] = sorted(
                 range(of_list.start, of_list.stop),
-                key=lambda place: (scores[place], _bytes(ids[place])),
+                key=lambda place: (
+                    scores[place],
+                    (ids[place] or "").encode("utf-8", "surrogatepass"),
+                ),
                 reverse=True,
             )
         return self if (order == places).all() else self.at(order, self.texts.n_texts)
@@ -272,10 +286,6 @@ class Entries:
 
     def _by_question(self, entries: Iterator[Any]) -> list[tuple[Any, ...]]:
         return [tuple(islice(entries, n)) for n in self.texts.n_texts.tolist()]
-
-
-def _bytes(doc_id: str | None) -> bytes:
-    return (doc_id or "").encode("utf-8", "surrogatepass")
 
 
 def text_numbers(texts: Sequence[str | None]) -> list[int]:

@@ -49,10 +49,10 @@ class KnownTexts:
     def numbers(self, texts: Iterable[str]) -> list[int]:
         """The number of each text."""
         numbers = [*map(self._number_of, texts)]
-        n_new = len(self._numbers) - len(self.texts)
-        new = [*islice(reversed(self._numbers), n_new)][::-1]
-        self.n_characters += sum(map(len, new))
-        self.texts += new
+        if n_new := len(self._numbers) - len(self.texts):
+            new = [*islice(reversed(self._numbers), n_new)][::-1]
+            self.n_characters += sum(map(len, new))
+            self.texts += new
         return numbers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -21,9 +21,9 @@ from kragx.data.text import Mender
 WEIGHING = tuple(form(name) for name in STANDS_FOR for form in (str, str.title, str.upper))
 """What a column is called that says how many asks a question stands for, or how it was drawn."""
 
-_SELDOM = frozenset((FORBIDDEN, FORBIDDEN_IDS, SEARCHES, *WEIGHING))
-_LONGEST = max(map(len, _SELDOM)) + 2
-_AT_ONCE = 8 << 20
+SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES)
+"""What changes how a source is evaluated that has it."""
+_AT_ONCE, _AROUND = 8 << 20, 64
 _PACKED = (".xlsx", ".xls")
 
 
@@ -52,48 +52,55 @@ def _tables(source: Any) -> Iterable[Table]:
     return [source] if isinstance(source, Table) else map(Table, files_of(source))
 
 
-def seldom_names(source: object, encoding: str | None = None) -> frozenset[str] | None:
-    """Which of the fields that few sources have one may have; None of standard input.
+def names_in(
+    source: object, names: Collection[str], encoding: str | None = None
+) -> frozenset[str] | None:
+    """Which of some fields a source may have; None of standard input.
 
     A file is looked through once, for their names, in a small part of the time of reading it.
 
     Args:
         source: as of `kragx.read_dataset`.
+        names: of the fields.
         encoding: of CSV, where it is named.
     """
-    names: Iterable[Any] = ()
+    present: Iterable[Any] = ()
     if isinstance(source, Table) or is_located(source):
-        names = chain.from_iterable(table.columns() for table in _tables(source))
+        present = chain.from_iterable(table.columns() for table in _tables(source))
     elif isinstance(source, (str, Path)):
-        return None if str(source) == "-" else _names_in_file(source, encoding)
+        return None if str(source) == "-" else frozenset(_in_file(source, names, encoding))
     elif tabular.is_table(source):
         frames = source.values() if isinstance(source, Mapping) else [source]
-        names = chain.from_iterable(
+        present = chain.from_iterable(
             getattr(frame, "column_names", getattr(frame, "columns", ())) for frame in frames
         )
     elif isinstance(source, Mapping):
-        names = source
+        present = source
     elif isinstance(source, Sequence):
-        names = chain.from_iterable(record for record in source if isinstance(record, Mapping))
-    return _SELDOM.intersection(names)
+        present = chain.from_iterable(record for record in source if isinstance(record, Mapping))
+    return frozenset(names).intersection(present)
 
 
-def _names_in_file(path: str | Path, encoding: str | None) -> frozenset[str]:
+def _in_file(path: str | Path, names: Collection[str], encoding: str | None) -> Iterator[str]:
     if not Path(path).is_file():
-        return frozenset()
-    if ending(path) in _PACKED:
-        return _SELDOM
+        return
     is_table = ending(path) in tabular.READERS
     # A text may well say "searches"; in JSON the name of a field stands in quotes.
-    texts = {name: name.encode() for name in _SELDOM}
-    texts |= {} if is_table else {SEARCHES: f'"{SEARCHES}"'.encode()}
-    names, before = set[str](), b""
+    texts = {
+        name: (name if is_table or name != SEARCHES else f'"{name}"').encode() for name in names
+    }
+    if FORBIDDEN in texts:
+        texts.pop(FORBIDDEN_IDS, None)  # which begins with it
+    before = b""
     with open_bytes(path) as file:
         while part := file.read(_AT_ONCE):
             if is_table and not before and (encoding is not None or marked(part)):
-                names.add(SEARCHES)  # of which the name may be other bytes
+                yield SEARCHES  # of which the name may be other bytes
+            if ending(path) in _PACKED:
+                yield from names
+                return
             around = before + part
-            names.update(name for name, text in texts.items() if text in around)
-            texts = {name: text for name, text in texts.items() if name not in names}
-            before = part[-_LONGEST:]
-    return frozenset(names)
+            found = [name for name, text in texts.items() if text in around]
+            yield from found
+            texts = {name: text for name, text in texts.items() if name not in found}
+            before = part[-_AROUND:]

@@ -32,7 +32,7 @@ from kragx.data.formats.parquet import Table
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RULES_EXAMPLE, RuleSet
-from kragx.data.rules_read import WEIGHING, rules_before, seldom_names
+from kragx.data.rules_read import SELDOM, WEIGHING, names_in, rules_before
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -109,7 +109,7 @@ class Reading:
             is_file=self.path is not None,
         )
         self.by_lines: bool = self.lines is not None
-        self._is_table = False
+        self._is_table, self._is_json = False, self.by_lines
         self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
 
     @cached_property
@@ -133,31 +133,27 @@ class Reading:
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
         """Which fields that few have stand anywhere in it; None where that takes reading it."""
-        source = self.source if self.beir is None else self.beir.queries
-        return seldom_names(source, self.encoding)
+        return frozenset() if self.beir else names_in(self.source, SELDOM, self.encoding)
+
+    @property
+    def may_forbid(self) -> bool | None:
+        """Whether anything may be forbidden in it; None where that takes reading it."""
+        return bool(self.forbidden) or self._may_have(FORBIDDEN, FORBIDDEN_IDS)
 
     def _may_have(self, *names: str) -> bool | None:
         return None if self._seldom is None else not self._seldom.isdisjoint(names)
 
     @property
-    def may_forbid(self) -> bool | None:
-        """Whether anything may be forbidden in it; None where that takes reading it."""
-        if self.beir is not None:
-            return False
-        return bool(self.forbidden) or self._may_have(FORBIDDEN, FORBIDDEN_IDS)
-
-    @property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
-        if self.beir is not None:
-            return False
         return SEARCHES in self._columns or self._may_have(SEARCHES)
 
     @property
     def may_weigh(self) -> bool:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
         is_mapped = not self._columns.keys().isdisjoint(STANDS_FOR)
-        return is_mapped or self._may_have(*WEIGHING) is not False
+        source = self.source if self.beir is None else self.beir.queries
+        return is_mapped or names_in(source, WEIGHING) != frozenset()
 
     @property
     def is_read_once(self) -> bool:
@@ -167,18 +163,6 @@ class Reading:
     def anew(self, n_whole: int | None = None) -> "Reading":
         """The same, to be read once more, with all of so many records at its beginning."""
         return replace(self, strict=True, lines=None, n_whole=n_whole)
-
-    def records(self) -> Iterator[Mapping[str, Any]] | None:
-        """Its records, read once more, without a look whether they are right.
-
-        Returns:
-            None where it is no JSON Lines file, or one that can be read once alone.
-        """
-        reading = self.anew()
-        if reading.path is None or reading.is_read_once or reading.is_located:
-            return None
-        rows = reading._rows()  # of its own kind
-        return (record for _, record in rows) if reading.by_lines else None
 
     def __iter__(self) -> Iterator[Row]:
         return in_rows(self.batches())
@@ -217,7 +201,7 @@ class Reading:
         """Add what a record says; what is wrong with it is reported."""
         assert self.format is not None  # recognised, or there is no record
         if self.format is FORMATS["gold"] and str(record.get("query_id")) not in first:
-            query_id = builder.add_record(line, record)
+            query_id = builder.add_record(line, record, mended=self._is_json)
             if query_id is not None:
                 first[query_id] = self.problems.file, line
                 return
@@ -349,6 +333,7 @@ class Reading:
         return self._named(rows) if self._columns else rows
 
     def _json_rows(self, path: str | Path, first: str) -> _Rows:
+        self._is_json = True
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
             self.by_lines = not self._columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,18 +26,6 @@ REMEDIES = {
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
-
-
-class Weighs(Protocol):
-    """A question."""
-
-    @property
-    def weight(self) -> float:
-        """How many asks it stands for."""
-
-    @property
-    def inclusion(self) -> float:
-        """Its chance of having been drawn."""
 
 
 def clean_weight(value: object) -> float:
@@ -87,8 +75,8 @@ def weights_said(asks: ArrayLike, inclusion: ArrayLike) -> Floats | None:
     return weights if (weights != 1).any() else None
 
 
-def weights_of(queries: Iterable[Weighs]) -> Floats | None:
-    """The same of questions."""
+def weights_of(queries: Iterable[Any]) -> Floats | None:
+    """The same of questions, by their weights and inclusions."""
     pairs = [(query.weight, query.inclusion) for query in queries]
     return weights_said(*zip(*pairs)) if pairs else None
 
