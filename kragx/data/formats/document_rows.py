@@ -68,6 +68,7 @@ _ASKS: Mapping[str, Callable[[object], float]] = {
 }
 """What a question stands for, and what takes it."""
 
+_NUMERIC = frozenset((*_NUMBERS, *_ASKS))
 _OF_QUESTIONS = frozenset(("query_id", "query", *_ASKS))
 _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": "doc_id"}
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
@@ -377,11 +378,11 @@ class DocumentRows:
             name = "text" if "text" in self.fields else "doc_id"
             self._report(line, cells, name, phrase("missing; a document needs a text or an id"))
             return None
-        columns = {*self.fields.values()}
+        columns = self.fields.values()
         beside = {
             str(name).removeprefix("metadata."): cell
             for name, cell in row.items()
-            if name not in columns and cell is not None
+            if cell is not None and name not in columns
         }
         return document | present(metadata=beside | present(distance=cells.get("distance")))
 
@@ -473,7 +474,7 @@ def _cell(name: str, cell: Any) -> Any:
     """What a cell says of a field; a `DataError` where it is no number and has to be one."""
     if cell is None or name == "text":
         return cell
-    if name not in (*_NUMBERS, *_ASKS):
+    if name not in _NUMERIC:
         return str(cell).strip() if isinstance(cell, str) or name != "doc_id" else cell
     number = read_number(str(cell).strip())
     if name in _ASKS:
