@@ -18,9 +18,9 @@ from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.entries import numbered
 from kragx.data.forbidden import stretch_in, stretch_of
 from kragx.data.formats import tabular
-from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.text_files import ENDINGS, TextFiles
+from kragx.data.formats.trec import corpus_of, document, is_beir
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.known import known_texts
 from kragx.data.problems import Problems

@@ -14,7 +14,6 @@ from typing import Any
 from kragx.data.batch import Batch, BatchBuilder, Row, in_rows
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, tabular, trec
-from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.document_rows import DocumentRows, Role, columns_hint, fields_of, hint
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
 from kragx.data.formats.jsonl import (
@@ -29,6 +28,7 @@ from kragx.data.formats.jsonl import (
 )
 from kragx.data.formats.located import files_of, is_located, located_name, shown
 from kragx.data.formats.parquet import Table
+from kragx.data.formats.trec import Beir, beir_of
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RULES_EXAMPLE, RuleSet

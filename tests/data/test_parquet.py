@@ -323,6 +323,13 @@ def test_a_file_of_another_kind_is_told(
         read_results(path)
 
 
+def test_a_row_a_document_is_read_as_from_other_tables(tmp_path: Path) -> None:
+    """Ranks say what was retrieved, as in CSV."""
+    rows = [{"query_id": "q", "rank": n, "doc_id": f"d{n}", "text": "t"} for n in (2, 1)]
+    run = read_results(table(tmp_path / "file.parquet", rows))[1]
+    assert [doc.id for doc in run["q"].documents] == ["d1", "d2"]
+
+
 def test_fields_of_metadata_may_be_called_as_those_of_documents(tmp_path: Path) -> None:
     """Metadata that is a struct is read as a whole."""
     metadata = {"text": "draft", "score": 2.0, "page": 1}

@@ -55,6 +55,7 @@ _QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
 # What an answer rests on before the answer: what is found is matched with what stood somewhere.
 _PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
 _FOUND = ("retriev", "results", "hits", "contexts", "검색 결과", "검색결과")
+_OF_YAML = ("null", "true", "false", "yes", "no", "on", "off")  # which are no texts there
 _IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
 
 _ORDERS = ("rank", "score", "distance")
@@ -67,6 +68,7 @@ _ASKS: Mapping[str, Callable[[object], float]] = {
 }
 """What a question stands for, and what takes it."""
 
+_NUMERIC = frozenset((*_NUMBERS, *_ASKS))
 _OF_QUESTIONS = frozenset(("query_id", "query", *_ASKS))
 _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": "doc_id"}
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
@@ -164,19 +166,9 @@ def column_like(columns: Sequence[str], words: Sequence[str]) -> str | None:
 
 
 def in_yaml(name: str | None) -> str:
-    """A column's name as it stands in a mapping of a config, in quotes where YAML needs them.
-
-    Three dots where it is not known.
-    """
-    import yaml  # which takes time, and a table that is understood needs none
-
-    if name is None:
-        return "..."
-    try:
-        is_plain = yaml.safe_load(f"{{column: {name}}}") == {"column": name}
-    except yaml.YAMLError:
-        is_plain = False
-    return name if is_plain else json.dumps(name, ensure_ascii=False)
+    """A column's name as it stands in a mapping of a config; three dots where it is not known."""
+    is_word = re.fullmatch(r"[^\W\d][\w .]*", name or "") and str(name).casefold() not in _OF_YAML
+    return "..." if name is None else name if is_word else json.dumps(name, ensure_ascii=False)
 
 
 def _plain(name: str) -> str:
@@ -261,11 +253,8 @@ class DocumentRows:
         Raises:
             DataError: it holds not what is expected, or may be gold as well as results.
         """
-        table = [
-            (line, row, cells)
-            for line, row in rows
-            if (cells := self._cells(line, row)) is not None
-        ]
+        read = ((line, row, self._cells(line, row)) for line, row in rows)
+        table = [(line, row, cells) for line, row, cells in read if cells is not None]
         if not table:
             return  # each has a broken number, which is reported
         holds = self._holds([cells for *_, cells in table])
@@ -330,7 +319,7 @@ class DocumentRows:
         role = self.role or (self.expected if holds or not number else None)
         if role is None:
             if not holds:
-                raise DataError(self._question_back(number), path=self.problems.file)
+                raise DataError(_question_back(self.fields.get(number)), path=self.problems.file)
             return holds
         if holds and role not in holds and self.role is None:
             raise DataError(_UNEXPECTED[role], path=self.problems.file)
@@ -350,20 +339,6 @@ class DocumentRows:
             return {role: number} if are_whole == is_beir else {}
         is_open = _plain(self.fields[number]) == "relevance" and not are_whole
         return {} if is_open else {"gold": number}
-
-    def _question_back(self, number: str) -> str:
-        if not number:
-            return phrase(
-                "documents without rank, score or grade may be gold or results: say --as gold or "
-                "--as results"
-            )
-        return phrase(
-            "what stands in {column!r} may be grades or scores: say --as gold or --as results, if "
-            "need be to kragx convert (in a config or in Python columns: {gold} or {results})",
-            column=self.fields[number],
-            gold=f"{{grade: {in_yaml(self.fields[number])}}}",
-            results=f"{{score: {in_yaml(self.fields[number])}}}",
-        )
 
     def _asked(self, rows: Sequence[tuple[int | None, _Cells]]) -> dict[str, Any]:
         """What rows say of their question, of which all say the same."""
@@ -403,11 +378,11 @@ class DocumentRows:
             name = "text" if "text" in self.fields else "doc_id"
             self._report(line, cells, name, phrase("missing; a document needs a text or an id"))
             return None
-        columns = {*self.fields.values()}
+        columns = self.fields.values()
         beside = {
             str(name).removeprefix("metadata."): cell
             for name, cell in row.items()
-            if name not in columns and cell is not None
+            if cell is not None and name not in columns
         }
         return document | present(metadata=beside | present(distance=cells.get("distance")))
 
@@ -499,7 +474,7 @@ def _cell(name: str, cell: Any) -> Any:
     """What a cell says of a field; a `DataError` where it is no number and has to be one."""
     if cell is None or name == "text":
         return cell
-    if name not in (*_NUMBERS, *_ASKS):
+    if name not in _NUMERIC:
         return str(cell).strip() if isinstance(cell, str) or name != "doc_id" else cell
     number = read_number(str(cell).strip())
     if name in _ASKS:
@@ -514,3 +489,19 @@ def _cell(name: str, cell: Any) -> Any:
 
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else shorten(value)
+
+
+def _question_back(column: str | None) -> str:
+    """What is asked where a table may hold both, with the column of its only number."""
+    if column is None:
+        return phrase(
+            "documents without rank, score or grade may be gold or results: say --as gold or "
+            "--as results"
+        )
+    return phrase(
+        "what stands in {column!r} may be grades or scores: say --as gold or --as results, if "
+        "need be to kragx convert (in a config or in Python columns: {gold} or {results})",
+        column=column,
+        gold=f"{{grade: {in_yaml(column)}}}",
+        results=f"{{score: {in_yaml(column)}}}",
+    )

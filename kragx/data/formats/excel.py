@@ -45,34 +45,30 @@ def read_excel(
     """
     problems = problems or Problems(str(path), strict=True)
     written, shown = _sheets(path)
-    broken: set[int] = set()
-    for merged in written.merged_cells.ranges:
-        broken.update(range(merged.min_row, merged.max_row + 1))
-        message = f"{merged.coord}: merged cells, of which the first alone holds something"
-        problems.add(merged.min_row, None, f"{message}; unmerge them and fill each")
+    merged = {
+        row: cells.coord
+        for cells in written.merged_cells.ranges
+        for row in range(cells.min_row, cells.max_row + 1)
+    }
     rows = zip(written.iter_rows(), shown.iter_rows())
     header, _ = next(rows, ((), ()))
     with inside(path=f"{path}:1"):
         names = unique_names(
             "" if cell.value is None else str(cell.value).strip() for cell in header
         )
-    for pairs in (zip(names, *row) for row in rows):
-        values, name, number = {}, "", 0
+    for number, (formulas, cells) in enumerate(rows, start=2):
         try:
-            for name, formula, cell in pairs:
-                number = cell.row
-                value = _value(formula, cell)
-                if name:
-                    values[name] = value
-                elif value is not None and str(value).strip():
-                    if cell.column == 1 and is_index(value):
-                        continue  # pandas has numbered the rows
-                    raise DataError(f"{cell.coordinate}: its column has no name in the first row")
+            if number in merged:
+                raise DataError(
+                    f"{merged[number]}: merged cells, of which the first alone holds something; "
+                    "unmerge them and fill each"
+                )
+            values = dict(zip(names, map(_value, names, formulas, cells)))
         except DataError as error:
-            problems.add(number, name or None, str(error))
+            problems.add(number, error.field or None, error.problem)
         else:
-            if number not in broken:
-                yield number, values
+            values.pop("", None)
+            yield number, values
 
 
 def _sheets(path: str | Path) -> tuple[Any, Any]:
@@ -106,30 +102,33 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
     return written, shown
 
 
-def _value(written: Any, cell: Any) -> Any:
-    """What a cell shows: a text, a date, or None.
+def _value(name: str, written: Any, cell: Any) -> Any:
+    """What a cell of a column shows: a text, a date, or None.
 
     Raises:
-        DataError: it shows an error or nothing for certain.
+        DataError: it shows an error or nothing for certain, or its column has no name.
     """
     value = cell.value
+    problem = ""
     if cell.data_type == "e":
-        raise DataError(f"{cell.coordinate}: holds the error {value}; mend it in Excel")
-    if value is None and written.data_type == "f" and cell.data_type != "str":
+        problem = f"holds the error {value}; mend it in Excel"
+    elif value is None and written.data_type == "f" and cell.data_type != "str":
         formula = getattr(written.value, "text", written.value)
-        raise DataError(
-            f"{cell.coordinate}: the formula {formula} has no value; open the file in Excel and "
-            "save it"
+        problem = f"the formula {formula} has no value; open the file in Excel and save it"
+    elif isinstance(value, (int, float)) and abs(value) >= 10**_DIGITS:
+        problem = (
+            f"a number of more than {_DIGITS} digits, of which Excel keeps no more; format the "
+            "column as text and type it again"
         )
+    elif not (name or value is None or not str(value).strip()):
+        is_row_number = cell.column == 1 and is_index(value)  # as pandas writes them
+        problem = "" if is_row_number else "its column has no name in the first row"
+    if problem:
+        raise DataError(f"{cell.coordinate}: {problem}", field=name)
     if isinstance(value, bool):
         return str(value).upper()
     if not isinstance(value, (int, float)):
         return value
-    if abs(value) >= 10**_DIGITS:
-        raise DataError(
-            f"{cell.coordinate}: a number of more than {_DIGITS} digits, of which Excel keeps no "
-            "more; format the column as text and type it again"
-        )
     text = str(int(value)) if value == int(value) else str(value)
     zeros = cell.number_format
     return text.zfill(len(zeros)) if set(zeros) == {"0"} else text  # 007 is the number 7

@@ -123,9 +123,11 @@ def first_line(path: str | Path) -> str:
     if str(path) == "-":
         return ""
     with open_bytes(path) as file:
-        lines = (line.removeprefix(codecs.BOM_UTF8).strip() for line in file)
-        first = next((line for line in lines if line and not line.startswith(b"#")), b"")
-    return first.decode("utf-8", "replace")
+        for line in file:
+            text = line.removeprefix(codecs.BOM_UTF8).strip()
+            if text and not text.startswith(b"#"):
+                return text.decode("utf-8", "replace")
+    return ""
 
 
 def read_whole(
@@ -261,7 +263,12 @@ def foreign_json(text: str, *, strict: bool) -> Any:
         ValueError: it is none (a `DataError` where a key stands twice).
     """
     try:
-        value = _STRICT.decode(text) if strict else json.loads(text)
+        hooks = {
+            "object_pairs_hook": unique_keys,
+            "parse_constant": _finite,
+            "parse_float": _finite,
+        }
+        value = json.loads(text, **(hooks if strict else {}))  # type: ignore[arg-type]
     except RecursionError:
         raise ValueError("nested too deeply") from None
     # What is nested almost too deeply to be read is too deep to be shown or written elsewhere.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ENDING = ".parquet"
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_NAMED = re.compile(rf"^{_ADDRESS.pattern}|\{ENDING}(\?[^?/]*=[^?]*)?$", re.IGNORECASE)
 _ROOT = re.compile(r"[^/]+//[^/]*/?")
 _PATTERN = re.compile(r"[*\[]")
 _QUERY = re.compile(r"\?[^?/]*=[^?]*$")
@@ -57,7 +58,7 @@ def is_located(source: object) -> bool:
     if not isinstance(source, (str, Path)):
         return False
     # A text may be too long for a file's name, which `isdir` forgives.
-    return is_parquet(source) or is_address(source) or os.path.isdir(source)  # noqa: PTH112
+    return _NAMED.search(str(source)) is not None or os.path.isdir(source)  # noqa: PTH112
 
 
 def located_name(source: object) -> str:

@@ -82,7 +82,9 @@ def read_csv(
                 message += f", and line 1 must name the columns: it is {header[0]!r}"
             problems.add(line, None, message)
         elif has_index:
-            yield line, {name: cell for name, cell in zip(header, cells) if name}
+            row = dict(zip(header, cells))
+            row.pop("", None)
+            yield line, row
         else:
             problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
 
@@ -104,7 +106,7 @@ def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[i
             if is_first:
                 problems.refuse()  # nothing else can be told
             continue
-        if any(map(str.strip, cells)) or (len(cells) > 1 and not is_first):
+        if (len(cells) > 1 and not is_first) or any(map(str.strip, cells)):
             yield line, cells
             is_first = False
 
