@@ -262,7 +262,9 @@ class BaseMatcher(Judging):
         # It decides in another way than the method whose name it would inherit.
         if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
             cls.name = plugins.path_of(cls)
-        if "scores" in vars(cls) and "trace" not in vars(cls):  # whatever the class above gives
+        if "trace" in vars(cls):
+            cls._at_once = cls.trace
+        elif "scores" in vars(cls):  # which may ask the class above, whose `trace` stays at hand
             cls.trace = BaseMatcher.trace  # type: ignore[method-assign]
 
     @classmethod
@@ -274,7 +276,7 @@ class BaseMatcher(Judging):
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
         batch = batch_of(items := [*items])
         wanted = np.concatenate([np.empty(0, bool), *(item.wanted.ravel() for item in items)])
-        trace = self.trace(batch, notes, wanted)
+        trace = self._at_once(batch, notes, wanted)
         yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))
 
     def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
@@ -299,6 +301,8 @@ class BaseMatcher(Judging):
                 "it must yield one array for each"
             )
         return Trace(self, np.concatenate(scores), wanted)
+
+    _at_once = trace  # of the nearest class that gives a `trace`
 
     def _shaped(self, matrix: ArrayLike, item: MatchItem) -> Floats:
         """Scores as an array of its own: who gave them may use theirs again for the next query."""
