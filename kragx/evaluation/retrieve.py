@@ -472,6 +472,8 @@ class _Heard:
 
     def told(self, answer: Retrieved) -> Retrieved:
         """The same with the reasons of failures as everybody may read them."""
+        if answer.error is None and not (answer.stages or answer.searches):
+            return answer
         return replace(
             answer,
             error=self._reason(answer.error),

@@ -136,6 +136,9 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
     if methods:
         problem = f"{name}.{methods[0]} does not take a question alone"
         remedy = f"pass a function: lambda question: {name.lower()}.{methods[0]}(...)"
+    elif hasattr(retriever, "write_documents"):
+        problem = f"{name} holds documents and answers no question"
+        remedy = "pass a retriever of it, or a pipeline with one"
     raise UsageError(problem, field=field, remedy=remedy)
 
 

@@ -157,6 +157,20 @@ def test_by_hand(read: Callable[..., dict[str, Run]]) -> None:
         assert (answer.has_list, answer.error, answer.seconds) == (False, None, 9)
 
 
+def test_a_tool_whose_answer_is_a_message(read: Callable[..., dict[str, Run]]) -> None:
+    """Documents stand in it, as LangChain writes messages; an answer may be JSON in JSON."""
+    answer = json.dumps([{"id": "a"}])
+    message = {"type": "tool", "data": {"content": answer, "tool_call_id": "1"}}
+    spans = [
+        AGENT[0],
+        span("one", "TOOL", 1, 2, "assistant 0", input__value="x", output__value=message),
+        span("two", "TOOL", 3, 4, "assistant 0", input__value="y", output__value=answer),
+        span("three", "TOOL", 5, 6, "assistant 0", input__value="z", output__value=answer),
+    ]
+    spans[-1]["attributes"][-1]["value"] = {"stringValue": json.dumps(answer)}
+    assert [entry[-1] for entry in brief(read(spans)["assistant"]["q1"])] == ["a", "a", "a"]
+
+
 def test_what_one_message_called_for(read: Callable[..., dict[str, Run]]) -> None:
     """Calls of one message are one step, though one ended before the next began."""
     ids = {

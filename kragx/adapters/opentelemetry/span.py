@@ -185,7 +185,9 @@ def _tool(call: Call, attributes: Mapping[str, Any]) -> None:
     """Add what a tool was called with, and the documents that it gave, if it gave any."""
     call.query = words_of(first_of(attributes, ("input.value", "gen_ai.tool.call.arguments")))
     call.name = str(first_of(attributes, ("tool.name", "gen_ai.tool.name")) or call.name)
-    answer = as_json(first_of(attributes, ("output.value", "gen_ai.tool.call.result")))
+    answer = first_of(attributes, ("output.value", "gen_ai.tool.call.result"))
+    with suppress(ValueError, TypeError):  # which may be a text of JSON, and within it such a text
+        answer = parsed(answer)
     if (message := tool_message(answer)) is None:
         call.documents = documents_in(answer)
     else:

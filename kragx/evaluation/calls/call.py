@@ -179,8 +179,10 @@ class CallRecording:
     def __init__(self) -> None:
         self._calls: dict[Hashable, Call] = {}
         self._under_way: dict[Hashable, Call] = {}
-        self.lock = threading.Lock()
-        self.is_open, self.has_lost, self.n_at_work = True, False, 0
+        self.lock: threading.Lock = threading.Lock()
+        self.is_open: bool = True
+        self.has_lost: bool = False
+        self.n_at_work: int = 0
 
     def begin(self, key: Hashable, call: Call, parents: Iterable[Hashable] = ()) -> None:
         """A call begins; of one that has begun already nothing new is heard.

@@ -85,12 +85,13 @@ class LogReader:
         query_id: str | None,
         answer: Mapping[str, str] | None,
     ) -> None:
-        self.gold, self.query_id = gold, query_id
+        self.gold: GoldDataset = gold
+        self.query_id: str | None = query_id
         self._tools = None if tools is None else [*tools]
         if query_id is not None:
             steps_of(query_id)
         with inside("answer"):
-            self.paths = from_options(AnswerPaths, dict(answer or {}))
+            self.paths: AnswerPaths = from_options(AnswerPaths, dict(answer or {}))
         self._problem: DataError | None = None
         self._fits = False
 

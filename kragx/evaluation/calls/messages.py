@@ -116,6 +116,8 @@ def _fields(message: object) -> Mapping[str, Any]:
     fields = plain(message)
     if not isinstance(fields, Mapping):
         raise DataError(f"a message of a chat is expected, not {shorten(message)}")
+    if isinstance(fields.get("data"), Mapping) and "role" not in fields:  # LangChain's own JSON
+        fields = {"type": fields.get("type"), **fields["data"]}
     role = fields.get("role") or fields.get("type")
     if not isinstance(role, str):
         raise DataError(
