@@ -25,6 +25,9 @@ _TREATED = {
 }
 """The same where it is said how many there are."""
 _MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left out")}
+_JUDGED = ("judging", "judging_relevance")
+"""The counts of a judge of matches, and of one of relevance beside them."""
+
 IDS_ALONE = "ids alone"
 """Why matches are by id where nobody has said so."""
 
@@ -161,35 +164,41 @@ def further_remarks(
         profile: what its numbers mean, with the rule for queries without gold.
         vote_bounds: of each mean, by several judges' votes.
     """
-    yield from routine_remarks(counts, profile)
-    yield from _empty_lists(counts, are_many=True)
-    if settings.get("match_from") == IDS_ALONE:
-        yield phrase("matched by id: gold, or all that was retrieved, has ids and no text")
-    if made := settings.get("run", {}).get("retriever"):
-        yield phrase("the retriever: {made}, with its own number of documents", made=made)
-    yield from _left_out(counts, profile)
-    if settings.get("searches", {}).get("tokens") == "counted":
-        yield phrase("tokens of searches: those of the documents they gave, as none says its own")
-    yield from _valueless(counts)
-    yield from _of_metrics(counts, settings)
-    if counts.get("facts", {}).get("n_unreviewed"):
-        yield phrase(
+    made, facts = settings.get("run", {}).get("retriever"), counts.get("facts", {})
+    are_counted = settings.get("searches", {}).get("tokens") == "counted"
+    of_facts, of_relevance = counts.get("judging_facts"), counts.get("judging_relevance")
+    votes, votes_beside = (votes_on(vote_bounds, name) for name in _JUDGED)
+    relevant = {**settings["relevance"], **settings["relevance"]["pool"]} if of_relevance else {}
+    lines = (
+        *routine_remarks(counts, profile),
+        *_empty_lists(counts, are_many=True),
+        phrase("matched by id: gold, or all that was retrieved, has ids and no text")
+        if settings.get("match_from") == IDS_ALONE
+        else "",
+        phrase("the retriever: {made}, with its own number of documents", made=made)
+        if made
+        else "",
+        *_left_out(counts, profile),
+        phrase("tokens of searches: those of the documents they gave, as none says its own")
+        if are_counted
+        else "",
+        *_valueless(counts),
+        *_of_metrics(counts, settings),
+        phrase(
             "facts that a model wrote and nobody has reviewed: of {n_unreviewed} of {n_queries} "
             "queries with facts",
-            **counts["facts"],
+            **facts,
         )
-    votes = votes_on(vote_bounds, "judging")
-    yield from _judging(counts.get("judging"), votes, settings.get("pool"))
-    for line in _judging(counts.get("judging_facts"), {}):
-        yield phrase("facts: {line}", line=line)
-    if judging := counts.get("judging_relevance"):
-        relevant = settings["relevance"]
-        yield phrase(
-            "relevance: judged by {model} ({rubric}), relevant from grade {rel} on",
-            **{**relevant, **relevant["pool"]},
-        )
-        for line in _judging(judging, votes_on(vote_bounds, "judging_relevance")):
-            yield phrase("relevance: {line}", line=line)
+        if facts.get("n_unreviewed")
+        else "",
+        *_judging(counts.get("judging"), votes, settings.get("pool")),
+        *(phrase("facts: {line}", line=line) for line in _judging(of_facts, {})),
+        phrase("relevance: judged by {model} ({rubric}), relevant from grade {rel} on", **relevant)
+        if of_relevance
+        else "",
+        *(phrase("relevance: {line}", line=line) for line in _judging(of_relevance, votes_beside)),
+    )
+    yield from filter(None, lines)
 
 
 def _left_out(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
@@ -445,20 +454,11 @@ def panel_remarks(
         judges=listed(panel["alpha_of"], limit=len(panel["alpha_of"])),
         alpha=number(panel["alpha"]),
     )
-    yield phrase(
-        "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
-        **{**panel, "alpha": alpha},
-    )
-    if vote_bounds:
-        means = (
-            phrase("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
-            for name, (low, high) in vote_bounds.items()
-        )
-        yield phrase(
-            "by the strictest and the most lenient vote on each pair: {means}",
-            means=joined(", ", means),
-        )
-    votes = (
+    means = [
+        phrase("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
+        for name, (low, high) in vote_bounds.items()
+    ]
+    votes = [
         phrase(
             "{judge} {n} (mean {mean}; {n_failed} failed)"
             if vote["n_failed"]
@@ -466,18 +466,34 @@ def panel_remarks(
             **{**vote, "mean": number(vote["mean"])},
         )
         for vote in panel["votes"]
-    )
-    yield phrase("votes by judge: {votes}", votes=joined(", ", votes))
-    if later := [vote["judge"] for vote in panel["votes"][len(panel["alpha_of"]) :]]:
-        yield phrase(
+    ]
+    later = [vote["judge"] for vote in panel["votes"][len(panel["alpha_of"]) :]]
+    lines = (
+        phrase(
+            "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
+            **{**panel, "alpha": alpha},
+        ),
+        phrase(
+            "by the strictest and the most lenient vote on each pair: {means}",
+            means=joined(", ", means),
+        )
+        if means
+        else "",
+        phrase("votes by judge: {votes}", votes=joined(", ", votes)),
+        phrase(
             "asked only where those before could be outvoted, so in no alpha: {judges}",
             judges=", ".join(later),
         )
-    if panel["temperature_0"]:
-        yield phrase(
+        if later
+        else "",
+        phrase(
             "repeats at temperature 0 agree by themselves: their alpha does not say how sure or "
             "how right the judge is"
         )
+        if panel["temperature_0"]
+        else "",
+    )
+    yield from filter(None, lines)
 
 
 def _judging(
@@ -488,46 +504,56 @@ def _judging(
     """What judging took and what is missing; nothing where nothing was judged."""
     if not judging:
         return
-    n_judged = judging["n_judgements"] - judging["n_missing"]
+    n_judged, n_of = judging["n_judgements"] - judging["n_missing"], judging["n_judgements"]
     counts = {**judging, "n": n_judged, "coverage": percent(judging["coverage"])}
-    # First, as a screen shows only the first remarks: what a number is of comes before its price.
-    if pool:
-        yield phrase(
+    lines = (
+        # First, as a screen shows only the first remarks: what a number is of, before its price.
+        phrase(
             "relative to pool {hash} of {documents} documents; relevant from grade {rel} on", **pool
         )
-    yield phrase("judged: {n} of {n_judgements} (coverage {coverage})", **counts)
-    yield from missing_remarks(judging)
-    yield from panel_remarks(judging, vote_bounds)
-    if judging.get("n_refused"):
-        yield phrase(
+        if pool
+        else "",
+        phrase("judged: {n} of {n_judgements} (coverage {coverage})", **counts),
+        *missing_remarks(judging),
+        *panel_remarks(judging, vote_bounds),
+        phrase(
             "requests while the server had no room (429) or was away: {n_refused}, waited for",
             **counts,
         )
-    yield phrase(
-        "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
-        "distinct questions",
-        **counts,
-    )
-    for dialect, n in judging.get("dialects", {}).items():
-        yield phrase(
-            "asked as its server takes it: {dialect} ({n})"
-            if "panel" in judging
-            else "asked as its server takes it: {dialect} ({n} of {of})",
-            dialect=dialect,
-            n=n,
-            of=judging["n_judgements"],
-        )
-    if judging["n_human"]:
-        yield phrase("human labels: {n_human}, instead of the judge's", **counts)
-    if "n_calls_saved" in judging:
-        yield phrase("calls saved by cheaper matchers: {n_calls_saved}", **counts)
-    yield _cost(judging)
-    if judging["n_calls_without_usage"]:
-        yield phrase(
+        if judging.get("n_refused")
+        else "",
+        phrase(
+            "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
+            "distinct questions",
+            **counts,
+        ),
+        *(
+            phrase(
+                "asked as its server takes it: {dialect} ({n})"
+                if "panel" in judging
+                else "asked as its server takes it: {dialect} ({n} of {of})",
+                dialect=dialect,
+                n=n,
+                of=n_of,
+            )
+            for dialect, n in judging.get("dialects", {}).items()
+        ),
+        phrase("human labels: {n_human}, instead of the judge's", **counts)
+        if judging["n_human"]
+        else "",
+        phrase("calls saved by cheaper matchers: {n_calls_saved}", **counts)
+        if "n_calls_saved" in judging
+        else "",
+        _cost(judging),
+        phrase(
             "calls without an answer: {n_calls_without_usage}; what they cost is unknown and not "
             "counted here (a budget keeps the most that they can have cost)",
             **counts,
         )
+        if judging["n_calls_without_usage"]
+        else "",
+    )
+    yield from filter(None, lines)
 
 
 def _cost(judging: Mapping[str, Any]) -> str:
