@@ -349,15 +349,15 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        specs = tuple(specs)
-        runs = tuple(run if run.specs == specs else run.measured(specs) for run in self.runs)
-        measured = replace(self, runs=runs)
+        specs, measured = tuple(specs), self
+        if self.runs:
+            runs = (run if run.specs == specs else run.measured(specs) for run in self.runs)
+            measured = replace(self, runs=tuple(runs))
         scores = measured.computed(specs)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
-        return measured.with_scores(
-            scores, {} if self.evidence is None else self.evidence.settings()
-        )
+        reading = {} if self.evidence is None else self.evidence.settings()
+        return measured.with_scores(scores, reading)
 
     def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
         """The numbers of the matches, whether or not anything was answered."""
@@ -520,9 +520,9 @@ class Evaluation(Result):
         ends = {}
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
-            n, exact = scores.n_scored, scores.spec.metric.interval != "score"
-            has_interval = scores.is_mean or scores.ratio is not None
-            ends[str(scores.spec)] = ends_text(low, high, n if has_interval else 0, exact=exact)
+            n = scores.n_scored if scores.is_mean or scores.ratio is not None else 0
+            exact = scores.spec.metric.interval != "score"
+            ends[str(scores.spec)] = ends_text(low, high, n, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:
