@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kragx.agreement.scoring import ends, level
-from kragx.evaluation.wording import panel_remarks
+from kragx.evaluation.judging_remarks import panel_remarks
 from kragx.judging import Tally
 from kragx.judging.remedies import failed_kinds, failure_lines
 from kragx.metrics.intervals import Interval

@@ -17,6 +17,7 @@ from kragx.data import (
     read_dataset,
     read_run,
 )
+from kragx.data.formats.format import STANDS_FOR
 from kragx.data.gold_diff import diff_gold
 from kragx.data.reading import read_run_rows
 from kragx.data.rules import RuleSet
@@ -119,11 +120,13 @@ def diff_sides(
     if questions is None:
         _check_weights(old, new, reworded)
     rules = RuleSet.of(dataset.forbidden).rules if dataset.forbidden else ()
+    # One that is asked twice has one name.
+    again = " (again)" if new[1].name == old[1].name else ""
     read = (part.path for rule in rules for part in rule.conditions)
     return diff_lists(
         dataset.queries,
         old[1],
-        _renamed(old[1], new[1]),
+        replace(new[1], name=f"{new[1].name}{again}"),
         ks=[k] if isinstance(k, int) else k,
         fields=[*dict.fromkeys([*read, *metadata])],
         slices=fields_worth_slicing(dataset) if slices is None else slices,
@@ -146,11 +149,6 @@ def _side(value: object, dataset: GoldDataset | None, name: str) -> Side:
     if isinstance(value, str | Path):
         return rows, run
     return rows, replace(run, name=name if run.name == "run" else run.name)
-
-
-def _renamed(old: Run, new: Run) -> Run:
-    """The new run; under another name where both have one, as one that is asked twice."""
-    return replace(new, name=f"{new.name} (again)") if new.name == old.name else new
 
 
 def _questions(old: Side, new: Side) -> GoldDataset:
@@ -179,17 +177,15 @@ def _reworded(queries: GoldDataset, rows: GoldDataset | None) -> Iterator[str]:
 
 def _check_weights(old: Side, new: Side, reworded: Collection[str]) -> None:
     """Questions of both stand for the same asks."""
+    known = {query.id: query for query in old[0] or () if query.id not in reworded}
     for query in new[0] or ():
-        if old[0] is not None and query.id in old[0] and query.id not in reworded:
-            _check_weight(old[0][query.id], query, old[1].name, new[1].name)
-
-
-def _check_weight(known: Query, query: Query, old: str, new: str) -> None:
-    for name in ("weight", "inclusion"):
-        before, now = getattr(known, name), getattr(query, name)
-        if before != now:
-            raise DataError(
-                f"query {query.id!r} has {name} {before:g} in {old} and {now:g} in {new}",
-                remedy="questions stand for the same asks in both: pass questions=..., or "
-                "--questions FILE",
-            )
+        for name in STANDS_FOR:
+            now = getattr(query, name)
+            before = getattr(known.get(query.id, query), name)
+            if before != now:
+                raise DataError(
+                    f"query {query.id!r} has {name} {before:g} in {old[1].name} and {now:g} in "
+                    f"{new[1].name}",
+                    remedy="questions stand for the same asks in both: pass questions=..., or "
+                    "--questions FILE",
+                )

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kragx.data import Doc, Retrieved
@@ -34,11 +35,12 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
     if not _is_most([docs for docs in long if any(_copies(docs, frozenset()))], long):
         return
     shared = _shared(doc for docs in long for doc in docs)
-    doubled = []
-    for docs in long:
-        copies = list(_copies(docs, shared))
-        if len(copies) > 1 and len(copies) >= len({doc.text for doc in docs}) / 2:
-            doubled.append(copies[0])
+    of_answers = ([*_copies(docs, shared)] for docs in long)
+    doubled = [
+        copies[0]
+        for docs, copies in zip(long, of_answers)
+        if len(copies) > 1 and len(copies) >= len({doc.text for doc in docs}) / 2
+    ]
     if _is_most(doubled, long):
         doc_id, copy_id = doubled[0]
         warnings.warn(
@@ -72,18 +74,14 @@ def _copies(docs: Iterable[Doc], shared: frozenset[Mark]) -> Iterator[tuple[str,
     yield from ((a, b) for copies in ids.values() if len(copies) > 1 for a, b, *_ in [copies])
 
 
-def _marks(doc: Doc) -> Iterator[Mark]:
-    yield from ((key, repr(value)) for key, value in doc.metadata.items())
-    if part := _PART.match(doc.id or ""):
-        yield "", part[1]
+def _marks(doc: Doc) -> list[Mark]:
+    part = _PART.match(doc.id or "")
+    of_id = [] if part is None else [("", part[1])]
+    return [*((key, repr(value)) for key, value in doc.metadata.items()), *of_id]
 
 
 def _shared(docs: Iterable[Doc]) -> frozenset[Mark]:
     """The marks that documents of different texts have: one that was made anew has none of them."""
-    texts: dict[Mark, str | None] = {}
-    shared = set()
-    for doc in docs:
-        for mark in _marks(doc):
-            if texts.setdefault(mark, doc.text) != doc.text:
-                shared.add(mark)
-    return frozenset(shared)
+    pairs = {(mark, doc.text) for doc in docs for mark in _marks(doc)}
+    n_texts = Counter(mark for mark, _ in pairs)
+    return frozenset(mark for mark, n in n_texts.items() if n > 1)

@@ -349,15 +349,15 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        specs = tuple(specs)
-        runs = tuple(run if run.specs == specs else run.measured(specs) for run in self.runs)
-        measured = replace(self, runs=runs)
+        specs, measured = tuple(specs), self
+        if self.runs:
+            runs = (run if run.specs == specs else run.measured(specs) for run in self.runs)
+            measured = replace(self, runs=tuple(runs))
         scores = measured.computed(specs)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
-        return measured.with_scores(
-            scores, {} if self.evidence is None else self.evidence.settings()
-        )
+        reading = {} if self.evidence is None else self.evidence.settings()
+        return measured.with_scores(scores, reading)
 
     def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
         """The numbers of the matches, whether or not anything was answered."""
@@ -520,9 +520,9 @@ class Evaluation(Result):
         ends = {}
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
-            n, exact = scores.n_scored, scores.spec.metric.interval != "score"
-            has_interval = scores.is_mean or scores.ratio is not None
-            ends[str(scores.spec)] = ends_text(low, high, n if has_interval else 0, exact=exact)
+            n = scores.n_scored if scores.is_mean or scores.ratio is not None else 0
+            exact = scores.spec.metric.interval != "score"
+            ends[str(scores.spec)] = ends_text(low, high, n, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:
@@ -594,43 +594,38 @@ def means_at(
 
 # -- as people read it -----------------------------------------------------------------------------
 
-INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
-"""What the interval of a mean is called in tables."""
-
-BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
-OPEN_NOTE = phrase("leaks from a to b: if none, and if all of what is not known leaks")
-
 
 def _described(evaluation: Evaluation) -> Iterator[Part]:
     """The means with their intervals, and what was left out."""
-    yield from heading(evaluation)
-    yield from leak_parts([evaluation])
-    several = evaluation.several_runs
-    names, ends = [*evaluation.mean], evaluation.ends
+    names, ends, several = [*evaluation.mean], evaluation.ends, evaluation.several_runs
     columns = {
         phrase("metric"): names,
         phrase("mean"): [mean_cell(evaluation, name) for name in names],
-        INTERVAL: [ends[name] for name in names],
+        phrase("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
     }
     if several is not None:
         columns[phrase("runs")] = [several.text(name) for name in names]
     if evaluation.micro:
         columns[phrase("micro")] = [micro_cell(evaluation, name) for name in names]
-    rows = [[*row] for row in zip(*columns.values())]
     notes = bounds_note([evaluation]), runs_note({evaluation.name: several} if several else {})
-    yield Table([*columns], rows, note=with_reasons(ends.values(), *notes))
+    rows, note = [[*row] for row in zip(*columns.values())], with_reasons(ends.values(), *notes)
+    yield from heading(evaluation)
+    yield from leak_parts([evaluation])
+    yield Table([*columns], rows, note=note)
     yield from map(warning, evaluation.remarks)
     yield size(evaluation)
 
 
 def heading(evaluation: Evaluation, counts: Mapping[str, Any] | None = None) -> Iterator[Line]:
     """How matches were decided and what the numbers mean; `counts` where not of all."""
-    yield Line(phrase("match: {match}", match=evaluation.match_label))
-    yield Line(phrase("profile: {profile}", profile=profile_label(evaluation)))
-    if (basis := basis_label(evaluation.settings)) is not None:
-        yield Line(phrase("list: {basis}", basis=basis))
-    if (asks := asks_label(evaluation.counts if counts is None else counts)) is not None:
-        yield Line(asks)
+    basis = basis_label(evaluation.settings)
+    texts = (
+        phrase("match: {match}", match=evaluation.match_label),
+        phrase("profile: {profile}", profile=profile_label(evaluation)),
+        phrase("list: {basis}", basis=basis) if basis else "",
+        asks_label(evaluation.counts if counts is None else counts) or "",
+    )
+    return map(Line, filter(None, texts))
 
 
 def profile_label(evaluation: Evaluation) -> str:
@@ -646,15 +641,18 @@ def profile_label(evaluation: Evaluation) -> str:
 def mean_cell(evaluation: Evaluation, metric: str) -> str:
     """A mean as people read it, with what missing judgements leave open."""
     maximum, bounds = evaluation.maximum.get(metric), evaluation.bounds.get(metric)
-    known_as = known_metric(metric)
+    known_as, aside = known_metric(metric), evaluation.asides.get(metric)
     if bounds is not None and known_as is not None and known_as.reads_forbidden:
         return between(*bounds)
     text = _with_bounds(evaluation.mean.get(metric), bounds)
-    if aside := evaluation.asides.get(metric):
-        return phrase("{value} ({aside})", value=text, aside=aside)
-    if maximum is None:
+    if not aside and maximum is None:
         return text
-    return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
+    return phrase(
+        "{value} ({aside})" if aside else "{value} of {maximum}",
+        value=text,
+        aside=aside,
+        maximum=number(maximum),
+    )
 
 
 def micro_cell(evaluation: Evaluation, metric: str) -> str:
@@ -672,7 +670,11 @@ def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     """What stands below a table of means: what bounds are, where some evaluation has any."""
     scores = (score for evaluation in evaluations for score in evaluation.scores if score.bounds)
     of_leaks = {score.spec.metric.reads_forbidden for score in scores}
-    return joined("; ", [BOUNDS_NOTE] * (False in of_leaks) + [OPEN_NOTE] * (True in of_leaks))
+    notes = {
+        False: phrase("(a to b): what it can become once missing judgements are known"),
+        True: phrase("leaks from a to b: if none, and if all of what is not known leaks"),
+    }
+    return joined("; ", [note for kind, note in notes.items() if kind in of_leaks])
 
 
 def queries_table(evaluation: Evaluation) -> Table:

@@ -198,41 +198,33 @@ class Explanation(Result):
 
         Long texts are cut to what is around the first mark; `full` shows all of them.
         """
-        yield Heading(
-            phrase("{retriever}, query {query}", retriever=self.retriever, query=self.query_id)
-        )
-        yield from filter(None, self._head())
-        for gold in self.gold:
-            yield _block(_gold_line(gold, self.searches), "bold")
-            yield from _text(gold.text, (), full=full)
-        if self.answerable is False:
-            yield Line(
+        told = self.retrieved if full else self._worth_telling()
+        n_left, asks, status = len(self.retrieved) - len(told), self.asks, _STATUS.get(self.status)
+        title = phrase("{retriever}, query {query}", retriever=self.retriever, query=self.query_id)
+        left_out = phrase("documents that match nothing, left out: {n} (--full)", n=n_left)
+        parts: tuple[Part | None, ...] = (
+            Heading(title),
+            Line(self.query) if self.query else None,
+            Line(phrase("asks that it stands for: {asks:g}", asks=asks), "dim") if asks else None,
+            Line(phrase("match: {match}", match=method_label(self.match))),
+            warning(joined(": ", [status, self.error or ""])) if status else None,
+            *(line for gold in self.gold for line in _gold_lines(gold, self.searches, full=full)),
+            Line(
                 phrase(
                     "this query is marked unanswerable: what is retrieved for it answers nothing"
                 )
             )
-        elif not self.gold:
-            yield Line(phrase("this query has no gold"))
-        if self.searches:
-            yield from _search_lines(self.searches, self.read)
-        elif not self.retrieved:
-            yield _block(phrase("nothing was retrieved"))
-        told = self.retrieved if full else self._worth_telling()
-        for doc in told:
-            yield from self._doc_parts(doc, full=full)
-        if n_left := len(self.retrieved) - len(told):
-            left_out = phrase("documents that match nothing, left out: {n} (--full)", n=n_left)
-            yield _block(left_out, "dim")
-        yield from _limits(self.pairs)
-
-    def _head(self) -> Iterator[Line | None]:
-        """Which query it is, and by what it is matched."""
-        yield Line(self.query) if self.query else None
-        asks = self.asks and phrase("asks that it stands for: {asks:g}", asks=self.asks)
-        yield Line(asks, "dim") if asks else None
-        yield Line(phrase("match: {match}", match=method_label(self.match)))
-        status = _STATUS.get(self.status)
-        yield warning(joined(": ", [status, self.error or ""])) if status else None
+            if self.answerable is False
+            else None
+            if self.gold
+            else Line(phrase("this query has no gold")),
+            *(_search_lines(self.searches, self.read) if self.searches else ()),
+            None if self.searches or self.retrieved else _block(phrase("nothing was retrieved")),
+            *(part for doc in told for part in self._doc_parts(doc, full=full)),
+            _block(left_out, "dim") if n_left else None,
+            *_limits(self.pairs),
+        )
+        yield from filter(None, parts)
 
     def _worth_telling(self) -> tuple[ExplainedDoc, ...]:
         """The documents of a list; of many searches those that match, nearly do, or were read."""
@@ -284,8 +276,10 @@ def _cell(score: Score) -> Cell:
     return Cell(f"{number(score.score)}{mark}", style)
 
 
-def _gold_line(gold: ExplainedGold, searches: Iterable[ExplainedSearch]) -> str:
-    """A gold item, and where it was found, if it was."""
+def _gold_lines(
+    gold: ExplainedGold, searches: Iterable[ExplainedSearch], *, full: bool
+) -> Iterator[Line]:
+    """A gold item, and where it was found, if it was; and its text."""
     step = next((search.step for search in searches if gold.number in search.finds), None)
     place = (
         phrase("not found")
@@ -294,13 +288,15 @@ def _gold_line(gold: ExplainedGold, searches: Iterable[ExplainedSearch]) -> str:
         if step is None
         else phrase("found by step {n}", n=step)
     )
-    return phrase(
+    head = phrase(
         "gold {n}{id}: {where}" if gold.grade == 1.0 else "gold {n}{id}, grade {grade:g}: {where}",
         n=gold.number,
         id=_id(gold.id),
         grade=gold.grade,
         where=place,
     )
+    yield _block(head, "bold")
+    yield from _text(gold.text, (), full=full)
 
 
 def _verdict(doc: ExplainedDoc) -> str:
@@ -358,17 +354,16 @@ def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
 def _limits(pairs: Iterable[Pair]) -> Iterator[Line]:
     """What the scores of other matchers mean or why there are none, and what is near."""
     scores = {name: score for pair in pairs for name, score in pair.scores.items()}
-    if scores:
-        yield _block(phrase("*: a match of that matcher, by its usual threshold"))
-    if unasked := [name for name, score in scores.items() if score.problem is not None]:
-        names = ", ".join(unasked)
-        yield Line(
-            phrase("have nothing to go by here: {names} (--match says why)", names=names), "dim"
-        )
-    for pair in pairs:
-        if pair.near:
-            leaf = min(scored_reasons(pair.reason), key=distance_of)
-            yield warning(
+    names = ", ".join(name for name, score in scores.items() if score.problem is not None)
+    near = [pair for pair in pairs if pair.near]
+    leaves = [min(scored_reasons(pair.reason), key=distance_of) for pair in near]
+    lines = (
+        _block(phrase("*: a match of that matcher, by its usual threshold")) if scores else None,
+        Line(phrase("have nothing to go by here: {names} (--match says why)", names=names), "dim")
+        if names
+        else None,
+        *(
+            warning(
                 phrase(
                     "a near match: rank {rank}, gold {n}: {method} {score}, limit {limit:g}"
                     if pair.matched
@@ -380,6 +375,10 @@ def _limits(pairs: Iterable[Pair]) -> Iterator[Line]:
                     limit=leaf.limit,
                 )
             )
+            for pair, leaf in zip(near, leaves)
+        ),
+    )
+    yield from filter(None, lines)
 
 
 def scored_reasons(reason: Reason) -> list[Reason]:

@@ -39,7 +39,6 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
         UsageError: the gold set or the run is not the one that was evaluated.
     """
     lists: list[RankedList] = []
-    basis = evaluation.basis
     for query_id, n in zip(evaluation.query_ids, evaluation.table.n_docs.tolist(), strict=True):
         if query_id not in dataset:
             raise UsageError(
@@ -47,7 +46,7 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
                 "was evaluated on; pass the gold set of the evaluation"
             )
         answer = run.results.get(query_id)
-        ranked = match_item(dataset[query_id], answer, evaluation.profile, basis)
+        ranked = match_item(dataset[query_id], answer, evaluation.profile, evaluation.basis)
         if len(ranked.docs) < n:
             raise UsageError(
                 f"run {run.name!r}: query {query_id!r} has {len(ranked.docs)} documents, and "
@@ -108,12 +107,10 @@ def gold_outcome(evaluation: Evaluation) -> GoldOutcome:
 
     best = np.zeros(len(table.grade))
     np.fmax.at(best, gold, score)  # fmax: a score that is not known is less than any
-    first = first_rank(table.matched)
-    unknown = np.isin(np.arange(len(best)), gold[np.isnan(score)])
+    first, best_rank = first_rank(table.matched), first_rank(score == best[gold])
+    unknown = np.isin(np.arange(len(best)), gold[np.isnan(score)]) & (first == 0)
     relevant = (table.grade > 0) & (table.grade >= (0.0 if rel is None else rel))
-    return GoldOutcome(
-        relevant, first, best, first_rank(score == best[gold]), unknown & (first == 0)
-    )
+    return GoldOutcome(relevant, first, best, best_rank, unknown)
 
 
 def missed_rows(evaluation: Evaluation) -> list[int]:
@@ -134,14 +131,13 @@ def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[RankedList]]]) -> li
     golds = [Gold(text="")] * len(table.grade)
     # The first retriever that found a document has the word: it is written last.
     for evaluation, lists in reversed(of_match):
-        docs = [doc for ranked in lists for doc in ranked.docs]
-        own = evaluation.table
+        docs, found = [doc for ranked in lists for doc in ranked.docs], evaluation.table
         # A gold item's grade is a number; 0 stands where the judge gave none.
-        grades = np.nan_to_num(own.grade).tolist()
-        pairs = zip(own.pair_doc.tolist(), own.pair_gold.tolist())
+        grades = np.nan_to_num(found.grade).tolist()
+        pairs = zip(found.pair_doc.tolist(), found.pair_gold.tolist())
         for position, number in reversed([*pairs]):
-            doc = docs[position]
-            golds[number] = Gold(id=doc.id, text=doc.text, grade=grades[number])
+            doc, grade = docs[position], grades[number]
+            golds[number] = Gold(id=doc.id, text=doc.text, grade=grade)
     return [golds[first:last] for first, last in pairwise(table.gold_start.tolist())]
 
 

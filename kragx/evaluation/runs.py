@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from kragx.evaluation.searching import SEARCHES
@@ -81,30 +82,26 @@ def counts_of_runs(
         several: the counts of each run.
         failures: the questions that failed in some run.
     """
-    answers = {name: sum(counts[name] for counts in several) for name in _ANSWERS}
     documents = [counts[SEARCHES]["n_documents"] for counts in several if SEARCHES in counts]
-    if len(documents) == len(several):
-        answers["n_documents"] = sum(documents)
-    shares = [counts["judged_share"] for counts in several]
-    greatest = _merged(several, max)
-    took = {
-        name: _merged([counts[name] for counts in several if name in counts], sum)
-        for name in greatest
-        if name.startswith(_SUMS)
-    }
+    of_runs = {name: sum(counts[name] for counts in several) for name in _ANSWERS}
+    of_runs |= {"n_documents": sum(documents)} if len(documents) == len(several) else {}
     return {
-        **greatest,
-        **took,
+        **_merged(several, max),
+        **{
+            name: _merged([counts[name] for counts in several if name in counts], sum)
+            for name in dict.fromkeys(chain.from_iterable(several))
+            if name.startswith(_SUMS)
+        },
         "n_failed": len(failures),
-        "judged_share": mean_of(shares),
-        RUNS: {"n": len(several), **answers},
+        "judged_share": mean_of([counts["judged_share"] for counts in several]),
+        RUNS: {"n": len(several), **of_runs},
     }
 
 
 def _merged(several: Sequence[Mapping[str, Any]], of_numbers: Any) -> dict[str, Any]:
     """Mappings as one: whole numbers by a rule, what is within mappings alike; else the first."""
     merged: dict[str, Any] = {}
-    for name in dict.fromkeys(name for counts in several for name in counts):
+    for name in dict.fromkeys(chain.from_iterable(several)):
         values = [counts[name] for counts in several if name in counts]
         if all(isinstance(value, Mapping) for value in values):
             merged[name] = _merged(values, of_numbers)

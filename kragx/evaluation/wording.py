@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kragx.evaluation.judging_remarks import judging_remarks, votes_on
 from kragx.evaluation.runs import RUNS
 from kragx.evaluation.searching import SEARCHES
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
@@ -11,7 +12,7 @@ from kragx.matchers.pages import UNPLACED
 from kragx.metrics import Evidence, Metric, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
 from kragx.metrics.ranking_metrics import PRECISION
-from kragx.printing import joined, listed, number, percent, phrase
+from kragx.printing import joined, number, phrase
 
 _NO_GOLD = {
     "skip": phrase("left out"),
@@ -25,6 +26,9 @@ _TREATED = {
 }
 """The same where it is said how many there are."""
 _MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left out")}
+_JUDGED = ("judging", "judging_relevance")
+"""The counts of a judge of matches, and of one of relevance beside them."""
+
 IDS_ALONE = "ids alone"
 """Why matches are by id where nobody has said so."""
 
@@ -52,14 +56,17 @@ def asks_label(counts: Mapping[str, Any]) -> str | None:
 
     Weights that sum to less than there are questions may be shares, and are called no asks.
     """
-    if "n_asks" not in counts:
+    n, asks = counts["n_queries"], counts.get("n_asks")
+    if asks is None:
         return None
-    n, asks = counts["n_queries"], counts["n_asks"]
-    if asks < n:
-        return phrase(
-            "numbers of {n:,} questions, by weights that sum to {total:g}", n=n, total=asks
-        )
-    return phrase("numbers of {asks:,} asks, by {n:,} questions", asks=round(asks), n=n)
+    return phrase(
+        "numbers of {n:,} questions, by weights that sum to {total:g}"
+        if asks < n
+        else "numbers of {asks:,} asks, by {n:,} questions",
+        n=n,
+        total=asks,
+        asks=round(asks),
+    )
 
 
 def match_label(match: Mapping[str, Any], name: str) -> str:
@@ -161,35 +168,42 @@ def further_remarks(
         profile: what its numbers mean, with the rule for queries without gold.
         vote_bounds: of each mean, by several judges' votes.
     """
-    yield from routine_remarks(counts, profile)
-    yield from _empty_lists(counts, are_many=True)
-    if settings.get("match_from") == IDS_ALONE:
-        yield phrase("matched by id: gold, or all that was retrieved, has ids and no text")
-    if made := settings.get("run", {}).get("retriever"):
-        yield phrase("the retriever: {made}, with its own number of documents", made=made)
-    yield from _left_out(counts, profile)
-    if settings.get("searches", {}).get("tokens") == "counted":
-        yield phrase("tokens of searches: those of the documents they gave, as none says its own")
-    yield from _valueless(counts)
-    yield from _of_metrics(counts, settings)
-    if counts.get("facts", {}).get("n_unreviewed"):
-        yield phrase(
+    made, facts = settings.get("run", {}).get("retriever"), counts.get("facts", {})
+    are_counted = settings.get("searches", {}).get("tokens") == "counted"
+    of_facts, of_relevance = counts.get("judging_facts"), counts.get("judging_relevance")
+    votes, votes_beside = (votes_on(vote_bounds, name) for name in _JUDGED)
+    of_judge = judging_remarks(of_relevance, votes_beside)
+    relevant = {**settings["relevance"], **settings["relevance"]["pool"]} if of_relevance else {}
+    lines = (
+        *routine_remarks(counts, profile),
+        *_empty_lists(counts, are_many=True),
+        phrase("matched by id: gold, or all that was retrieved, has ids and no text")
+        if settings.get("match_from") == IDS_ALONE
+        else "",
+        phrase("the retriever: {made}, with its own number of documents", made=made)
+        if made
+        else "",
+        *_left_out(counts, profile),
+        phrase("tokens of searches: those of the documents they gave, as none says its own")
+        if are_counted
+        else "",
+        *_valueless(counts),
+        *_of_metrics(counts, settings),
+        phrase(
             "facts that a model wrote and nobody has reviewed: of {n_unreviewed} of {n_queries} "
             "queries with facts",
-            **counts["facts"],
+            **facts,
         )
-    votes = votes_on(vote_bounds, "judging")
-    yield from _judging(counts.get("judging"), votes, settings.get("pool"))
-    for line in _judging(counts.get("judging_facts"), {}):
-        yield phrase("facts: {line}", line=line)
-    if judging := counts.get("judging_relevance"):
-        relevant = settings["relevance"]
-        yield phrase(
-            "relevance: judged by {model} ({rubric}), relevant from grade {rel} on",
-            **{**relevant, **relevant["pool"]},
-        )
-        for line in _judging(judging, votes_on(vote_bounds, "judging_relevance")):
-            yield phrase("relevance: {line}", line=line)
+        if facts.get("n_unreviewed")
+        else "",
+        *judging_remarks(counts.get("judging"), votes, settings.get("pool")),
+        *(phrase("facts: {line}", line=line) for line in judging_remarks(of_facts, {})),
+        phrase("relevance: judged by {model} ({rubric}), relevant from grade {rel} on", **relevant)
+        if of_relevance
+        else "",
+        *(phrase("relevance: {line}", line=line) for line in of_judge),
+    )
+    yield from filter(None, lines)
 
 
 def _left_out(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
@@ -309,36 +323,41 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
 
 def _n_possible(name: str, counts: Mapping[str, Any]) -> int:
     """How many questions could have a value of a metric."""
-    of_metric, metric = counts["metrics"][name], known_metric(name)
-    n: int = counts["n_queries"]
-    n_unanswerable = counts.get("unanswerable", {}).get("n_queries")
+    of_metric, metric, of_searches = _looked_up(name, counts)
+    n_unanswerable, n = counts.get("unanswerable", {}).get("n_queries"), counts["n_queries"]
     if "n_unmeasured" in of_metric:  # of what searches do for the gold: who has none is known
-        of_searches = counts.get("searches", {})
         n_listless = of_searches.get("n_no_list", 0) - of_searches.get("n_no_list_gold", 0)
         n -= counts.get("n_probes", 0) + counts["n_no_gold"] + n_listless
     elif "n_no_gold" in of_metric:
         n = counts["n_scored"]
     elif n_unanswerable is not None and metric is not None and metric.of != "all":
         n = n_unanswerable if metric.of == "unanswerable" else n - n_unanswerable
-    return n
+    return int(n)
+
+
+def _looked_up(
+    name: str, counts: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Metric | None, Mapping[str, int]]:
+    """What is counted of a metric, the metric, and what is counted of searches."""
+    of_metric = counts.get("metrics", {}).get(name, {})
+    return of_metric, known_metric(name), counts.get("searches", {})
 
 
 def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
     """Why it is not known what the searches of some questions cost, and the remedy."""
-    metric, n = known_metric(name), counts["metrics"][name].get("n_uncounted", 0)
+    of_metric, metric, _ = _looked_up(name, counts)
     if metric is not None and (silent := silent_searches(name, counts)):
         return silent_text(metric, silent)
+    n = of_metric.get("n_uncounted", 0)
     is_unanswered = 0 < n <= counts["n_failed"] + counts["n_missing"]
     return phrase("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
 
 
 def silent_searches(name: str, counts: Mapping[str, Any]) -> int:
     """How many searches do not say what a metric sums up, tokens or seconds; 0 if it lacks none."""
-    metric, of_metric = known_metric(name), counts.get("metrics", {}).get(name, {})
-    if metric is None or not of_metric.get("n_uncounted"):
-        return 0
-    n: int = counts.get("searches", {}).get(f"n_no_{metric.unit}", 0)
-    return n
+    of_metric, metric, of_searches = _looked_up(name, counts)
+    is_silent = metric is not None and of_metric.get("n_uncounted")
+    return of_searches.get(f"n_no_{metric.unit}", 0) if metric and is_silent else 0
 
 
 def silent_text(metric: Metric, n: int) -> str:
@@ -402,151 +421,4 @@ def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
         n=counts["n_queries"],
         treated=phrase("in metrics of gold {treatment}", treatment=_NO_GOLD[profile.no_gold]),
         parts=joined(", ", parts),
-    )
-
-
-def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
-    """Which judgements are missing, why, and what to do; nothing where none is."""
-    from kragx.judging.remedies import failed_kinds, failure_lines  # loads all of judging
-
-    if judging["n_missing"]:
-        yield phrase(
-            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
-            "can become",
-            n=judging["n_missing"],
-            kinds=failed_kinds(judging),
-        )
-        yield from failure_lines(judging)
-
-
-def votes_on(
-    vote_bounds: Mapping[str, tuple[float, float]], judging: str
-) -> dict[str, tuple[float, float]]:
-    """The bounds by votes of the metrics that one of the counts ``judging...`` is of."""
-    metrics = {name: known_metric(name) for name in vote_bounds}
-    of_relevance = {
-        name for name, metric in metrics.items() if metric and metric.from_relevance is not None
-    }
-    names = of_relevance if judging == "judging_relevance" else vote_bounds.keys() - of_relevance
-    return {name: ends for name, ends in vote_bounds.items() if name in names}
-
-
-def panel_remarks(
-    judging: Mapping[str, Any], vote_bounds: Mapping[str, tuple[float, float]]
-) -> Iterator[str]:
-    """How far the judges of a panel agree, and how each of them votes; nothing of one judge."""
-    panel = judging.get("panel")
-    if not panel or not any(votes["n"] for votes in panel["votes"]):
-        return
-    alpha = phrase(
-        "no alpha, as nothing could disagree: there is one grade only"
-        if panel["alpha"] is None
-        else "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
-        judges=listed(panel["alpha_of"], limit=len(panel["alpha_of"])),
-        alpha=number(panel["alpha"]),
-    )
-    yield phrase(
-        "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
-        **{**panel, "alpha": alpha},
-    )
-    if vote_bounds:
-        means = (
-            phrase("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
-            for name, (low, high) in vote_bounds.items()
-        )
-        yield phrase(
-            "by the strictest and the most lenient vote on each pair: {means}",
-            means=joined(", ", means),
-        )
-    votes = (
-        phrase(
-            "{judge} {n} (mean {mean}; {n_failed} failed)"
-            if vote["n_failed"]
-            else "{judge} {n} (mean {mean})",
-            **{**vote, "mean": number(vote["mean"])},
-        )
-        for vote in panel["votes"]
-    )
-    yield phrase("votes by judge: {votes}", votes=joined(", ", votes))
-    if later := [vote["judge"] for vote in panel["votes"][len(panel["alpha_of"]) :]]:
-        yield phrase(
-            "asked only where those before could be outvoted, so in no alpha: {judges}",
-            judges=", ".join(later),
-        )
-    if panel["temperature_0"]:
-        yield phrase(
-            "repeats at temperature 0 agree by themselves: their alpha does not say how sure or "
-            "how right the judge is"
-        )
-
-
-def _judging(
-    judging: Mapping[str, Any] | None,
-    vote_bounds: Mapping[str, tuple[float, float]],
-    pool: Mapping[str, Any] | None = None,
-) -> Iterator[str]:
-    """What judging took and what is missing; nothing where nothing was judged."""
-    if not judging:
-        return
-    n_judged = judging["n_judgements"] - judging["n_missing"]
-    counts = {**judging, "n": n_judged, "coverage": percent(judging["coverage"])}
-    # First, as a screen shows only the first remarks: what a number is of comes before its price.
-    if pool:
-        yield phrase(
-            "relative to pool {hash} of {documents} documents; relevant from grade {rel} on", **pool
-        )
-    yield phrase("judged: {n} of {n_judgements} (coverage {coverage})", **counts)
-    yield from missing_remarks(judging)
-    yield from panel_remarks(judging, vote_bounds)
-    if judging.get("n_refused"):
-        yield phrase(
-            "requests while the server had no room (429) or was away: {n_refused}, waited for",
-            **counts,
-        )
-    yield phrase(
-        "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
-        "distinct questions",
-        **counts,
-    )
-    for dialect, n in judging.get("dialects", {}).items():
-        yield phrase(
-            "asked as its server takes it: {dialect} ({n})"
-            if "panel" in judging
-            else "asked as its server takes it: {dialect} ({n} of {of})",
-            dialect=dialect,
-            n=n,
-            of=judging["n_judgements"],
-        )
-    if judging["n_human"]:
-        yield phrase("human labels: {n_human}, instead of the judge's", **counts)
-    if "n_calls_saved" in judging:
-        yield phrase("calls saved by cheaper matchers: {n_calls_saved}", **counts)
-    yield _cost(judging)
-    if judging["n_calls_without_usage"]:
-        yield phrase(
-            "calls without an answer: {n_calls_without_usage}; what they cost is unknown and not "
-            "counted here (a budget keeps the most that they can have cost)",
-            **counts,
-        )
-
-
-def _cost(judging: Mapping[str, Any]) -> str:
-    """What judging has cost, and of how many tokens."""
-    is_estimated = judging.get("n_calls_estimated", 0)
-    tokens = phrase(
-        "about {prompt_tokens} + {completion_tokens} tokens, estimated for {n_calls_estimated} of "
-        "{n_calls} calls, as the server does not say"
-        if is_estimated
-        else "{prompt_tokens} + {completion_tokens} tokens",
-        **judging,
-    )
-    judges = judging.get("panel", {}).get("judges", ())
-    unpriced = [judge["name"] for judge in judges if judge["cost"] is None] or [judging["model"]]
-    return phrase(
-        "cost: unknown, no price of {models} is given; {tokens}"
-        if judging["cost"] is None
-        else "cost: about {cost:.4f} {currency} for {tokens}"
-        if is_estimated
-        else "cost: {cost:.4f} {currency} for {tokens}",
-        **{**judging, "models": ", ".join(map(repr, unpriced)), "tokens": tokens},
     )

@@ -18,8 +18,8 @@ from kragx.agreement import agree, probe
 from kragx.app.commands.main import main
 from kragx.app.pipeline import recompute
 from kragx.errors import JudgingError, UsageError
+from kragx.evaluation.judging_remarks import panel_remarks
 from kragx.evaluation.pools import pooled
-from kragx.evaluation.wording import panel_remarks
 from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, Tally, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.store.qrels import grades as grades_of

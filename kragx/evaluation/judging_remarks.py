@@ -1,0 +1,171 @@
+"""In words what a judge's grades took, and which of them are missing."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kragx.metrics import known_metric
+from kragx.printing import joined, listed, number, percent, phrase
+
+
+def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
+    """Which judgements are missing, why, and what to do; nothing where none is."""
+    from kragx.judging.remedies import failed_kinds, failure_lines  # loads all of judging
+
+    if judging["n_missing"]:
+        yield phrase(
+            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
+            "can become",
+            n=judging["n_missing"],
+            kinds=failed_kinds(judging),
+        )
+        yield from failure_lines(judging)
+
+
+def votes_on(
+    vote_bounds: Mapping[str, tuple[float, float]], judging: str
+) -> dict[str, tuple[float, float]]:
+    """The bounds by votes of the metrics that one of the counts ``judging...`` is of."""
+    metrics = {name: known_metric(name) for name in vote_bounds}
+    of_relevance = {
+        name for name, metric in metrics.items() if metric and metric.from_relevance is not None
+    }
+    names = of_relevance if judging == "judging_relevance" else vote_bounds.keys() - of_relevance
+    return {name: ends for name, ends in vote_bounds.items() if name in names}
+
+
+def panel_remarks(
+    judging: Mapping[str, Any], vote_bounds: Mapping[str, tuple[float, float]]
+) -> Iterator[str]:
+    """How far the judges of a panel agree, and how each of them votes; nothing of one judge."""
+    panel = judging.get("panel")
+    if not panel or not any(votes["n"] for votes in panel["votes"]):
+        return
+    alpha = phrase(
+        "no alpha, as nothing could disagree: there is one grade only"
+        if panel["alpha"] is None
+        else "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
+        judges=listed(panel["alpha_of"], limit=len(panel["alpha_of"])),
+        alpha=number(panel["alpha"]),
+    )
+    means = [
+        phrase("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
+        for name, (low, high) in vote_bounds.items()
+    ]
+    votes = [
+        phrase(
+            "{judge} {n} (mean {mean}; {n_failed} failed)"
+            if vote["n_failed"]
+            else "{judge} {n} (mean {mean})",
+            **{**vote, "mean": number(vote["mean"])},
+        )
+        for vote in panel["votes"]
+    ]
+    later = [vote["judge"] for vote in panel["votes"][len(panel["alpha_of"]) :]]
+    lines = (
+        phrase(
+            "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
+            **{**panel, "alpha": alpha},
+        ),
+        phrase(
+            "by the strictest and the most lenient vote on each pair: {means}",
+            means=joined(", ", means),
+        )
+        if means
+        else "",
+        phrase("votes by judge: {votes}", votes=joined(", ", votes)),
+        phrase(
+            "asked only where those before could be outvoted, so in no alpha: {judges}",
+            judges=", ".join(later),
+        )
+        if later
+        else "",
+        phrase(
+            "repeats at temperature 0 agree by themselves: their alpha does not say how sure or "
+            "how right the judge is"
+        )
+        if panel["temperature_0"]
+        else "",
+    )
+    yield from filter(None, lines)
+
+
+def judging_remarks(
+    judging: Mapping[str, Any] | None,
+    vote_bounds: Mapping[str, tuple[float, float]],
+    pool: Mapping[str, Any] | None = None,
+) -> Iterator[str]:
+    """What judging took and what is missing; nothing where nothing was judged."""
+    if not judging:
+        return
+    n_judged, n_of = judging["n_judgements"] - judging["n_missing"], judging["n_judgements"]
+    counts = {**judging, "n": n_judged, "coverage": percent(judging["coverage"])}
+    lines = (
+        # First, as a screen shows only the first remarks: what a number is of, before its price.
+        phrase(
+            "relative to pool {hash} of {documents} documents; relevant from grade {rel} on", **pool
+        )
+        if pool
+        else "",
+        phrase("judged: {n} of {n_judgements} (coverage {coverage})", **counts),
+        *missing_remarks(judging),
+        *panel_remarks(judging, vote_bounds),
+        phrase(
+            "requests while the server had no room (429) or was away: {n_refused}, waited for",
+            **counts,
+        )
+        if judging.get("n_refused")
+        else "",
+        phrase(
+            "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
+            "distinct questions",
+            **counts,
+        ),
+        *(
+            phrase(
+                "asked as its server takes it: {dialect} ({n})"
+                if "panel" in judging
+                else "asked as its server takes it: {dialect} ({n} of {of})",
+                dialect=dialect,
+                n=n,
+                of=n_of,
+            )
+            for dialect, n in judging.get("dialects", {}).items()
+        ),
+        phrase("human labels: {n_human}, instead of the judge's", **counts)
+        if judging["n_human"]
+        else "",
+        phrase("calls saved by cheaper matchers: {n_calls_saved}", **counts)
+        if "n_calls_saved" in judging
+        else "",
+        _cost(judging),
+        phrase(
+            "calls without an answer: {n_calls_without_usage}; what they cost is unknown and not "
+            "counted here (a budget keeps the most that they can have cost)",
+            **counts,
+        )
+        if judging["n_calls_without_usage"]
+        else "",
+    )
+    yield from filter(None, lines)
+
+
+def _cost(judging: Mapping[str, Any]) -> str:
+    """What judging has cost, and of how many tokens."""
+    is_estimated = judging.get("n_calls_estimated", 0)
+    tokens = phrase(
+        "about {prompt_tokens} + {completion_tokens} tokens, estimated for {n_calls_estimated} of "
+        "{n_calls} calls, as the server does not say"
+        if is_estimated
+        else "{prompt_tokens} + {completion_tokens} tokens",
+        **judging,
+    )
+    judges = judging.get("panel", {}).get("judges", ())
+    unpriced = [judge["name"] for judge in judges if judge["cost"] is None] or [judging["model"]]
+    return phrase(
+        "cost: unknown, no price of {models} is given; {tokens}"
+        if judging["cost"] is None
+        else "cost: about {cost:.4f} {currency} for {tokens}"
+        if is_estimated
+        else "cost: {cost:.4f} {currency} for {tokens}",
+        **{**judging, "models": ", ".join(map(repr, unpriced)), "tokens": tokens},
+    )
