@@ -19,7 +19,6 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -57,12 +56,13 @@ from kragx.data.formats.parquet import write_questions
 from kragx.data.formats.records import question_record
 from kragx.data.formats.trec import write_qrels
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
-from kragx.evaluation.parts import part
+from kragx.evaluation.parts import matched as part
 from kragx.judging import Answer, Request, Usage
 from kragx.krag.rag_evaluator import METHODS as RAG_METHODS
 from kragx.matchers import METHODS
 from tests.data.support import write_run
 from tests.local_cluster import two_workers
+from tests.one_thread import ONE_THREAD
 from tests.thoroughness import THOROUGH
 
 # -- what goes through the doors ------------------------------------------------------------------
@@ -699,10 +699,6 @@ def configured(cell: Cell, folder: Path) -> Values:
     (folder / "kragx.yaml").write_text(json.dumps(asked | cell.options), encoding="utf-8")
     (evaluation,) = run(config.load(folder / "kragx.yaml"), progress=False).evaluations
     return said(evaluation)
-
-
-ONE_THREAD = ThreadPoolExecutor(1)
-"""Works part by part in this process."""
 
 
 def in_parts_of(workers: Any) -> Callable[[Cell, Path], Values]:

@@ -142,9 +142,8 @@ def evaluate(
         corpus: where the texts of ids are found, for gold and documents that have none of their
             own: a path (`kragx.read_corpus`), texts by id, or documents with id and text. Matching
             by id needs none. Rules find there what metadata of documents lack.
-        workers: how many processes share the matching; or a `concurrent.futures.Executor`. None
-            for this process alone, where whatever asks an LLM judge stays in any case: it waits
-            for a server and not for the processor.
+        workers: how many processes share the matching. None for this process alone, where whatever
+            asks an LLM judge stays in any case: it waits for a server and not for the processor.
         name: names the retriever in results; None for its own name, or its file's. Those of a
             comparison are named by the mapping.
         timeout: of a retriever that is asked: seconds after which an attempt has failed; None

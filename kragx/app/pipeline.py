@@ -34,7 +34,7 @@ from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts, ids_alone
-from kragx.evaluation.parts.cluster import Ray, engine_of
+from kragx.evaluation.parts.workers import Ray, engine_of
 from kragx.evaluation.pools import pooled
 from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of

@@ -258,8 +258,8 @@ class Lacking:
 
     def add(self, later: Lacking) -> None:
         """Add those of questions that come behind."""
-        self.gold = later.gold | self.gold
-        self.retrieved = later.retrieved | self.retrieved
+        self.gold = self.gold | later.gold | self.gold  # in order, each with its first place
+        self.retrieved = self.retrieved | later.retrieved | self.retrieved
 
     def _named(self, ids: Mapping[str | None, str]) -> str:
         """How many they are, and the first few."""

@@ -68,7 +68,6 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.search_table import Basis, SearchTable
-from kragx.metrics.spans.reading import SpanOptions
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -246,14 +245,6 @@ class Criteria:
         return None if spec["of"] in (None, self.basis) else (spec["of"], spec["order"])
 
     @property
-    def _spans(self) -> tuple[SpanOptions, ...]:
-        """How texts are read for the metrics that are about the basis, or about no list."""
-        if "spans" not in self.reads:
-            return ()
-        specs = [spec for spec in self.specs if self._list_of(spec) is None]
-        return span_options(specs, self.passages)
-
-    @property
     def asks_of_searches(self) -> frozenset[Told]:
         """What it matters whether searches say: their tokens, what was read."""
         reads_tokens = self.are_usual or "tokens" in self.reads
@@ -335,7 +326,6 @@ class Criteria:
             self.matcher,
             self.profile,
             texts,
-            spans=self._spans,
             keep=keep,
             searching=self.searching,
         )

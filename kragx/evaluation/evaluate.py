@@ -25,13 +25,13 @@ from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import GatheredEvidence, judging_counts
-from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met, joined
+from kragx.evaluation.forbidden import Forbidding, ids_met
 from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
-from kragx.evaluation.parts.cluster import engine_of
-from kragx.evaluation.parts.matched import Matches, itself, match_all, watching
+from kragx.evaluation.parts.matched import Matches, itself, match_all, watched
+from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.searching import Searched, seen_in_runs
+from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, GoldSiblings, compares_gold
@@ -192,7 +192,6 @@ def _evaluated(
         concurrency = int(source.run.settings.get("concurrency", 1))
         told = hears, hears_relevance, forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *told)
-        evidence.know(matches.spans)
         counts |= _evidence_counts(evidence, criteria)
     relevance = None if evidence is None else evidence.relevance
     return replace(
@@ -260,11 +259,9 @@ def _judged(
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
     source.passed.kept = [] if criteria.looks else None
     searching = source.passed.searching = criteria.searching
-    batches, marks = source.batches(criteria.profile), list[PartMarks]()
-    searched: list[Searched] = []
     if searching is not None:
         check_whole_lists(criteria.matcher)
-    batches = watching(batches, forbidding, marks, searching, searched)
+    batches, matches = watched(source.batches(criteria.profile), forbidding, searching)
     items = [item for batch in batches for item in items_of(batch)]
     matcher = criteria.matcher
     if matcher.pool is None and matcher.needs_pool(items):
@@ -276,9 +273,4 @@ def _judged(
     else:
         criteria = within(criteria, matcher)
         table = match_in_pool(items, matcher, notes, on_match)
-    return criteria, Matches(
-        table,
-        {},
-        joined(marks) if marks else None,
-        Searched.joined(searched) if searched else None,
-    )
+    return criteria, matches(table)

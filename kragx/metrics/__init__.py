@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         RankedList,
         TextBudget,
     )
-    from kragx.metrics.functions import measure
     from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes as Votes
     from kragx.metrics.profiles import (
         KRAGX as KRAGX,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         MetricLike,
         known_metric as known_metric,
         listed as listed,
+        measure,
         metric,
         name_among as name_among,
         parse,
@@ -99,7 +99,6 @@ _MODULES = (
     "evidence",
     "table_view",
     "spec",
-    "functions",
     "scores",
     "registry",
     "engine",

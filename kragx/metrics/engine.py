@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -11,12 +11,18 @@ from kragx.data.searches import ListName, Order
 from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
-from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
-from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes, number_of
+from kragx.metrics.scores import (
+    MetricScores,
+    Unknown,
+    by_votes,
+    extremes,
+    number_of,
+    with_no_gold,
+)
 from kragx.metrics.search_scores import search_scores
-from kragx.metrics.spec import Metric, MetricSpec, Value
+from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
 from kragx.metrics.weights import counting, weighted_mean
@@ -47,34 +53,48 @@ def compute(
         UsageError: a metric needs evidence, and there is none.
         DataError: a query has no gold and the profile refuses it; or a gain is not finite.
     """
-    groups: dict[tuple[_List, TextBudget | None], list[MetricSpec]] = {}
-    for spec in specs:
-        if spec.needs_evidence and evidence is None:
+    # Metrics of one list that are computed in one way are computed together.
+    groups: dict[tuple[str, _List, TextBudget | None], list[int]] = {}
+    for place, spec in enumerate(specs):
+        budget, way = spec.budget, spec.metric.way
+        if evidence is None and (budget is not None or way != "from_matches"):
             raise UsageError(
                 f"metric {str(spec)!r} looks at documents, which a match table does not hold; "
                 "use evaluate"
             )
-        groups.setdefault((_list_of(spec, evidence), spec.budget), []).append(spec)
-    scores: dict[MetricSpec, MetricScores] = {}
-    for (named, budget), group in groups.items():
-        on_list, seen = table, evidence
-        if named is not None and evidence is not None:
-            seen = evidence.of(*named)
-            on_list = seen.table
-        is_unknown = _is_unknown(named, evidence)
-        if budget is None or seen is None:
-            computed = _computed(on_list, group, profile, seen, is_unknown)
+        groups.setdefault((way, _list_of(spec, evidence), budget), []).append(place)
+    scores: dict[int, MetricScores] = {}
+    for (way, named, budget), places in groups.items():
+        group = [*map(specs.__getitem__, places)]
+        if evidence is None:
+            nothing = np.zeros(1, bool)
+            questions = _Questions(profile, nothing, table.n_docs)
+            computed: Iterable[MetricScores] = _from_matches(table, group, questions)
         else:
-            uncut = [replace(spec, k=None) for spec in group]
-            within = seen.within(budget)
-            computed = _computed(within.table, uncut, profile, within, is_unknown)
-        scores |= {spec: replace(score, spec=spec) for spec, score in zip(group, computed)}
+            computed = _on_list(table, way, group, profile, evidence, named, budget)
+        scores.update(zip(places, computed))
     warn_above_1(scores.values())
-    return tuple(scores[spec] for spec in specs)
+    return tuple(map(scores.__getitem__, range(len(specs))))
 
 
 _List = tuple[ListName, Order] | None
 """A list that a metric is about; None for the basis."""
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """Which questions have values, and what becomes of those without gold.
+
+    Attributes:
+        profile: says what becomes of those, and of repeated documents.
+        left_out: (q) which have none, as nobody knows their list, or they only ask for what must
+            not be found; one False where all have some.
+        n_came: (q) how many documents came in the end.
+    """
+
+    profile: Profile
+    left_out: Bools
+    n_came: Ints
 
 
 def _list_of(spec: MetricSpec, evidence: Evidence | None) -> _List:
@@ -85,24 +105,52 @@ def _list_of(spec: MetricSpec, evidence: Evidence | None) -> _List:
     Raises:
         UsageError: nothing is known of searches.
     """
-    if spec.metric.reads_forbidden and evidence is not None and evidence.searches is not None:
+    searches = None if evidence is None else evidence.searches
+    if spec.metric.reads_forbidden and searches is not None:
         return "all", "turns"
     named = spec["of"]
     if named is None:
         return None
-    if evidence is None or evidence.searches is None:
+    if searches is None:
         raise UsageError(
             f"metric {str(spec)!r} is about a list of searches, and none were looked at",
             remedy="name it when you call evaluate",
         )
-    return None if named == evidence.searches.basis else (named, spec["order"] or "turns")
+    return None if named == searches.basis else (named, spec["order"] or "turns")
 
 
-def _is_unknown(named: _List, evidence: Evidence | None) -> Bools:
-    """(q) of which questions nobody knows the list; one False where all is known."""
-    if evidence is None or evidence.searches is None:
-        return np.zeros(1, bool)
-    return ~evidence.searches.places(*(named or ())).is_there
+def _on_list(
+    table: MatchTable,
+    way: str,
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+    evidence: Evidence,
+    named: _List,
+    budget: TextBudget | None,
+) -> Iterable[MetricScores]:
+    """Metrics that are computed in one way, of a list cut at a rank, at a budget or not at all."""
+    seen, uncut = evidence if named is None else evidence.of(*named), specs
+    if budget is not None:
+        seen, uncut = seen.within(budget), [replace(spec, k=None) for spec in specs]
+    if seen is not evidence:
+        table = seen.table
+    searches, probes = evidence.searches, probes_of(seen)
+    is_unknown = np.zeros(1, bool)  # of which questions nobody knows the list
+    if searches is not None:
+        is_unknown = ~searches.places(*(named or ())).is_there
+    n_came = table.n_docs if seen.searches is None else seen.searches.n_came
+    questions = _Questions(profile, probes | is_unknown, n_came)
+    computed: Iterable[MetricScores]
+    match way:
+        case "from_matches":
+            computed = _from_matches(table, uncut, questions)
+        case "from_relevance":
+            computed = _from_relevance(seen, uncut, questions)
+        case "from_searches":
+            computed = search_scores(seen, uncut, profile, probes)
+        case _:
+            computed = (_from_evidence(seen, spec, probes, is_unknown) for spec in uncut)
+    return (replace(score, spec=spec) for spec, score in zip(specs, computed))
 
 
 def warn_above_1(scores: Iterable[MetricScores]) -> None:
@@ -122,80 +170,41 @@ def warn_above_1(scores: Iterable[MetricScores]) -> None:
             )
 
 
-def _computed(
-    table: MatchTable,
-    specs: Sequence[MetricSpec],
-    profile: Profile,
-    evidence: Evidence | None,
-    is_unknown: Bools,
-) -> list[MetricScores]:
-    """Compute each metric of lists that are cut at a rank, or not at all.
-
-    `is_unknown` says of which questions nobody knows the list.
-    """
-    of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
-    left_out = probes_of(evidence) | is_unknown
-    searches = None if evidence is None else evidence.searches
-    n_came = table.n_docs if searches is None else searches.n_came
-    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, left_out, n_came)))
-    if evidence is not None:
-        judged = [spec for spec in specs if spec.metric.from_relevance is not None]
-        if judged:
-            scores |= dict(zip(judged, _from_relevance(evidence, judged, profile, left_out)))
-        of_searches = [spec for spec in specs if spec.metric.from_searches is not None]
-        if of_searches:
-            computed = search_scores(evidence, of_searches, profile, probes_of(evidence))
-            scores |= dict(zip(of_searches, computed))
-        remaining = (spec for spec in specs if spec not in scores)
-        scores |= {spec: _from_evidence(evidence, spec, is_unknown) for spec in remaining}
-    return [scores[spec] for spec in specs]
-
-
-def _from_evidence(evidence: Evidence, spec: MetricSpec, is_unknown: Bools) -> MetricScores:
-    metric = spec.metric
-    weights = evidence.table.weights
+def _from_evidence(
+    evidence: Evidence, spec: MetricSpec, probes: Bools, is_unknown: Bools
+) -> MetricScores:
+    metric, table = spec.metric, evidence.table
+    weights = table.weights
     if metric.from_run is not None:
-        nothing = np.full(evidence.table.n_queries, np.nan)
+        nothing = np.full(table.n_queries, np.nan)
         return MetricScores(spec, nothing, metric.from_run(evidence), weights=weights)
-    assert metric.from_evidence is not None  # one of the three is given
-    concerned = metric.concerns(evidence.table.unanswerable)
+    assert metric.from_evidence is not None  # one of the ways is given
+    concerned = metric.concerns(table.unanswerable)
     if not metric.reads_forbidden:
-        concerned = concerned & ~probes_of(evidence)
-        if not metric.of_answers:
-            concerned = concerned & ~is_unknown
-
-    def own(of_queries: Floats) -> Floats:
-        return of_queries if concerned.all() else np.where(concerned, of_queries, np.nan)
-
-    values = own(metric.from_evidence(evidence, spec))
-    maxima = None if metric.maximum is None else own(metric.maximum(evidence, spec))
-    if metric.extremes is None:
-        number = number_of(metric, values, weights=weights)
-        return MetricScores(spec, values, number, maxima=maxima, weights=weights)
-    low, high = metric.extremes(evidence, spec)
-    bounds = bounds_of(low, high, weights)
-    number = number_of(metric, values, bounds, weights=weights)
-    counts = {} if metric.counts is None else metric.counts(evidence, spec)
-    ends = (low, high) if metric.reads_forbidden else None
+        concerned = concerned & ~probes & (metric.of_answers | ~is_unknown)
+    values = np.where(concerned, metric.from_evidence(evidence, spec), np.nan)
+    most = None if metric.maximum is None else metric.maximum(evidence, spec)
+    ends = None if metric.extremes is None else metric.extremes(evidence, spec)
+    bounds = None if ends is None else bounds_of(*ends, weights)
     return MetricScores(
         spec,
         values,
-        number,
+        number_of(metric, values, bounds, weights=weights),
         bounds=bounds,
-        maxima=maxima,
-        extremes=ends,
-        counts=counts,
+        maxima=None if most is None else np.where(concerned, most, np.nan),
+        extremes=ends if metric.reads_forbidden else None,
+        counts={} if metric.counts is None else metric.counts(evidence, spec),
         weights=weights,
     )
 
 
-def probes_of(evidence: Evidence | None) -> Bools:
+def probes_of(evidence: Evidence) -> Bools:
     """(q) which queries only ask for what must not be found: no other metric is of them.
 
     Those without gold for which something could be found; whoever says that nothing answers one
-    means it for other metrics as well. Without evidence one False, for all.
+    means it for other metrics as well. One False, for all, where nothing is forbidden.
     """
-    if evidence is None or evidence.forbidden is None:
+    if evidence.forbidden is None:
         return np.zeros(1, bool)
     return evidence.forbidden.probes(evidence.table)
 
@@ -211,14 +220,14 @@ def bounds_of(
 
 
 def _from_relevance(
-    evidence: Evidence, specs: Sequence[MetricSpec], profile: Profile, left_out: Bools
+    evidence: Evidence, specs: Sequence[MetricSpec], questions: _Questions
 ) -> Iterator[MetricScores]:
     """Metrics of judged relevance, of the queries that were judged; of others there is no value.
 
     Raises:
         UsageError: nothing was judged, or not as far down as a metric looks.
     """
-    judged = evidence.relevance
+    judged, n_queries = evidence.relevance, evidence.table.n_queries
     for spec in specs:
         deep = judged is not None and judged.depth
         if judged is None or (deep and not (isinstance(spec.k, int) and spec.k <= deep)):
@@ -226,58 +235,45 @@ def _from_relevance(
             raise UsageError(f"metric {str(spec)!r}: relevance {reach}; name it for evaluate")
     assert judged is not None
     # A query in which nothing is relevant has no gold there, and 0 of it is what was asked.
-    rules = replace(profile, no_gold="zero", no_gold_hits=False, rel=judged.cut)
-    extreme_scores = [
+    rules = replace(questions.profile, no_gold="zero", no_gold_hits=False, rel=judged.cut)
+    at_cut = [
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
-    left_out = np.broadcast_to(left_out, evidence.table.n_queries)[judged.rows]
+    left_out = np.broadcast_to(questions.left_out, n_queries)[judged.rows]
     weights = evidence.table.weights
     table = replace(judged.table, weights=None if weights is None else weights[judged.rows])
-    for spec, score in zip(
-        specs, _from_matches(table, extreme_scores, rules, left_out, table.n_docs)
-    ):
-        values = np.full(evidence.table.n_queries, np.nan)
+    for score in _from_matches(table, at_cut, _Questions(rules, left_out, table.n_docs)):
+        values = np.full(n_queries, np.nan)
         values[judged.rows] = score.values
-        yield replace(score, spec=spec, values=values, no_gold=None, weights=weights)
+        yield replace(score, values=values, no_gold=None, weights=weights)
 
 
 def _from_matches(
-    table: MatchTable,
-    specs: Sequence[MetricSpec],
-    profile: Profile,
-    left_out: Bools,
-    n_came: Ints,
-) -> Sequence[MetricScores]:
+    table: MatchTable, specs: Sequence[MetricSpec], questions: _Questions
+) -> list[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        scores = _score_metrics(table, specs, profile, left_out, n_came)
+        scores = _score_metrics(table, specs, questions)
     else:
-        scores = _between(
-            Unknown.of(table, profile), extremes(table), specs, profile, left_out, n_came
-        )
+        unknown = Unknown.of(table, questions.profile)
+        scores = _between(unknown, extremes(table), specs, questions)
     if table.votes is None:
         return scores
     open_ = Unknown.of_votes(table, table.votes)
-    reach = _between(open_, by_votes(table, table.votes), specs, profile, left_out, n_came)
-    return [
-        replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach, strict=True)
-    ]
+    reach = _between(open_, by_votes(table, table.votes), specs, questions)
+    return [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach)]
 
 
 def _between(
     unknown: Unknown,
-    extreme: tuple[MatchTable, MatchTable],
+    ends: tuple[MatchTable, MatchTable],
     specs: Sequence[MetricSpec],
-    profile: Profile,
-    left_out: Bools,
-    n_came: Ints,
+    questions: _Questions,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (
-        _score_metrics(extremes, specs, profile, left_out, n_came) for extremes in extreme
-    )
-    scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
+    lows, highs = (_score_metrics(end, specs, questions) for end in ends)
+    scores = [unknown.between(low, high) for low, high in zip(lows, highs)]
     for low, score in zip(lows, scores):
         if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
             warnings.warn(
@@ -293,72 +289,69 @@ def _between(
 
 
 def _score_metrics(
-    table: MatchTable,
-    specs: Sequence[MetricSpec],
-    profile: Profile,
-    left_out: Bools,
-    n_came: Ints,
+    table: MatchTable, specs: Sequence[MetricSpec], questions: _Questions
 ) -> list[MetricScores]:
     """Metrics of a table that is known whole, at every cut-off at once.
 
     What several metrics need is made once: a view and the pooled counts for each `rel`, which
-    decides what is gold; a block, (c, q) values and (c) means, for each metric, as the same metric
-    at another k is another row of it.
+    decides what is gold; a block of (c, q) values for each metric, as the same metric at another k
+    is another row of it.
     """
-    cuts = sorted({_cut(spec) for spec in specs})
-
-    @cache
-    def view(rel: float | None) -> TableView:
-        return TableView(table, cuts, rel, count_repeats=profile.duplicates == "count")
-
-    @cache
-    def block(uncut: MetricSpec) -> tuple[Floats, list[float | None]]:
-        from_view = uncut.metric.from_matches or uncut.metric.from_relevance
-        assert from_view is not None  # only those come here
-        uncut_view = view(uncut["rel"])
-        values = from_view(uncut_view, uncut)
-        values = with_no_gold(values, uncut_view.empty & ~left_out, table, n_came, uncut, profile)
-        if left_out.any():
-            values = np.where(left_out, np.nan, values)
-        return values, means(values, table.weights)
-
-    @cache
-    def pooled(rel: float | None) -> list[PooledCounts]:
-        return _pooled(view(rel), left_out, skip_no_gold=profile.leaves_out_no_gold)
-
-    def score(spec: MetricSpec) -> MetricScores:
-        metric, rel, row = spec.metric, spec["rel"], cuts.index(_cut(spec))
+    # Lists are cut at budgets before; infinity stands for the whole list.
+    cut_of = [np.inf if spec.k is None else float(spec.k) for spec in specs]  # type: ignore[arg-type]
+    cuts, weights = sorted({*cut_of}), table.weights
+    repeats = questions.profile.duplicates == "count"
+    view = cache(lambda rel: TableView(table, cuts, rel, count_repeats=repeats))
+    pooled = cache(lambda rel: _pooled(view(rel), questions))
+    block = cache(lambda spec: _block(view(spec["rel"]), spec, questions))
+    scores = []
+    for spec, cut in zip(specs, cut_of):
+        metric, rel, row = spec.metric, spec["rel"], cuts.index(cut)
         uncut = replace(spec, k=None, label="")
-        values, means = block(uncut)
-        mean = means[row]
-        if spec["macro"] == "means":  # as K-RAG's F1
-            precision, recall = (
-                block(replace(uncut, metric=part, options=_shared(part, spec)))[1][row]
-                for part in (PRECISION, RECALL)
-            )
-            if precision is not None and recall is not None:
-                mean = harmonic(precision, recall)
-        no_gold = view(rel).empty & ~left_out
-        scores = MetricScores(spec, values[row], mean, no_gold, weights=table.weights)
-        if spec.label and spec.name not in BY_DOCUMENT:
-            scores = replace(scores, not_one_to_one=int(view(rel).not_one_to_one.sum()))
-        if metric.pooled is None:
-            return scores
-        counts = pooled(rel)[row]
-        micro = None if mean is None else metric.pooled(counts)  # nothing over nothing is not 0
-        return replace(scores, pooled=counts, micro=micro)
-
-    return [score(spec) for spec in specs]
-
-
-def _shared(metric: Metric, spec: MetricSpec) -> dict[str, Value]:
-    """The options of a metric with the values that the spec of another one has."""
-    return {name: spec[name] for name in metric.options}
+        values = block(uncut)[row]
+        mean = number_of(metric, values, weights=weights)
+        if spec["macro"] == "means" and mean is not None:  # as K-RAG's F1
+            parts = (block(_shared(part, uncut))[row] for part in (PRECISION, RECALL))
+            mean = harmonic(*(weighted_mean(of_part, weights) or 0.0 for of_part in parts))
+        counts = micro = None
+        if metric.pooled is not None:
+            counts = pooled(rel)[row]
+            micro = None if mean is None else metric.pooled(counts)  # nothing over nothing is not 0
+        is_others = spec.label and spec.name not in BY_DOCUMENT
+        score = MetricScores(
+            spec,
+            values,
+            mean,
+            view(rel).empty & ~questions.left_out,
+            counts,
+            micro,
+            not_one_to_one=int(view(rel).not_one_to_one.sum()) if is_others else 0,
+            weights=weights,
+        )
+        scores.append(score)
+    return scores
 
 
-def _pooled(view: TableView, left_out: Bools, *, skip_no_gold: bool) -> list[PooledCounts]:
+def _block(view: TableView, spec: MetricSpec, questions: _Questions) -> Floats:
+    """(c, q) the values of a metric; NaN where a query has none."""
+    from_view, left_out = spec.metric.from_matches or spec.metric.from_relevance, questions.left_out
+    assert from_view is not None  # only those come here
+    empty = view.empty & ~left_out
+    n_came, profile = questions.n_came, questions.profile
+    values = with_no_gold(from_view(view, spec), empty, view.table, n_came, spec, profile)
+    return np.where(left_out, np.nan, values) if left_out.any() else values
+
+
+def _shared(metric: Metric, spec: MetricSpec) -> MetricSpec:
+    """A metric with the options that the spec of another one has."""
+    return replace(spec, metric=metric, options={name: spec[name] for name in metric.options})
+
+
+def _pooled(view: TableView, questions: _Questions) -> list[PooledCounts]:
     """The four counts at each cut-off, over the queries that are scored."""
-    scored = ~left_out & (~view.empty if skip_no_gold else np.ones_like(view.empty))
+    scored = ~questions.left_out & np.ones_like(view.empty)
+    if questions.profile.leaves_out_no_gold:
+        scored &= ~view.empty
     weights = view.table.weights
     asks = 1 if weights is None else weights[scored]
     gold = (view.n_gold[scored] * asks).sum().item()
@@ -368,18 +361,5 @@ def _pooled(view: TableView, left_out: Bools, *, skip_no_gold: bool) -> list[Poo
     )
     return [
         PooledCounts(relevant, depth - relevant, n_found, gold - n_found)
-        for relevant, depth, n_found in zip(*sums, strict=True)
+        for relevant, depth, n_found in zip(*sums)
     ]
-
-
-def _cut(spec: MetricSpec) -> float:
-    """The cut-off as a rank; infinity for the whole list."""
-    assert not isinstance(spec.k, TextBudget)  # lists are cut there before
-    return np.inf if spec.k is None else float(spec.k)
-
-
-def means(values: Floats, weights: Floats | None = None) -> list[float | None]:
-    """The mean of each row of (c, q) values, of those that are defined; None without any."""
-    if weights is None and values.shape[1] and not np.isnan(values).any():
-        return [float(mean) for mean in values.mean(axis=1)]
-    return [weighted_mean(row, weights) for row in values]

@@ -79,12 +79,12 @@ class MatchTable:
 
     def __post_init__(self) -> None:
         if not self.unanswerable.size:
-            object.__setattr__(self, "unanswerable", np.zeros(self.n_queries, bool))
+            object.__setattr__(self, "unanswerable", np.zeros_like(self.answered))
 
     @property
     def n_queries(self) -> int:
         """How many queries there are (q)."""
-        return len(self.doc_start) - 1
+        return len(self.answered)
 
     @property
     def n_docs(self) -> Ints:
@@ -104,7 +104,7 @@ class MatchTable:
     @property
     def gold_query(self) -> Ints:
         """(g) the query of each gold item, by position."""
-        return np.repeat(np.arange(self.n_queries), self.n_gold)
+        return np.repeat(np.arange(len(self.answered)), np.diff(self.gold_start))
 
     @property
     def matched(self) -> Bools:
@@ -141,40 +141,32 @@ class MatchTable:
         """
         if len(tables) == 1:
             return tables[0]
-        first = tables[0]
         # Where each table's documents and gold items come to stand, and where all end.
-        docs = np.cumsum([0, *(len(table.repeated) for table in tables)])
-        golds = np.cumsum([0, *(len(table.grade) for table in tables)])
+        docs = np.cumsum([0, *(len(table.repeated) for table in tables)]).tolist()
+        golds = np.cumsum([0, *(len(table.grade) for table in tables)]).tolist()
         if max(docs[-1], golds[-1]) >= 2**31:
             raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
-
-        def column(name: str) -> NDArray[Any]:
-            return np.concatenate([getattr(table, name) for table in tables])
-
-        def moved(name: str, offsets: Ints) -> list[NDArray[Any]]:
-            return [getattr(table, name) + start for table, start in zip(tables, offsets)]
-
+        offsets = {"doc_start": docs, "pair_doc": docs, "gold_start": golds, "pair_gold": golds}
+        columns: dict[str, Any] = {}
+        for name in _COLUMNS:
+            parts = [getattr(table, name) for table in tables]
+            if name in offsets:
+                parts = [part + start for part, start in zip(parts, offsets[name])]
+            if name.endswith("_start"):  # where one ends the next begins
+                parts[1:] = [part[1:] for part in parts[1:]]
+            columns[name] = np.concatenate(parts)
         votes = [table.votes for table in tables if table.votes is not None]
-        weights = [(table.weights, table.n_queries) for table in tables]
-        return cls(
-            doc_start=np.concatenate(
-                (*(starts[:-1] for starts in moved("doc_start", docs)), docs[-1:])
-            ),
-            gold_start=np.concatenate(
-                (*(starts[:-1] for starts in moved("gold_start", golds)), golds[-1:])
-            ),
-            grade=column("grade"),
-            answered=column("answered"),
-            repeated=column("repeated"),
-            pair_doc=np.concatenate(moved("pair_doc", docs)).astype(np.int32),
-            pair_gold=np.concatenate(moved("pair_gold", golds)).astype(np.int32),
-            pair_score=column("pair_score"),
-            threshold=first.threshold,
-            top=first.top,
-            unanswerable=column("unanswerable"),
-            votes=_joined_votes(votes) if votes else None,
-            weights=joined_weights(weights),
-        )
+        if votes:
+            names = [entry.name for entry in fields(Votes)]
+            of_all = (np.concatenate([getattr(vote, name) for vote in votes]) for name in names)
+            columns["votes"] = Votes(*of_all)
+        if any(table.weights is not None for table in tables):
+            weights = [
+                np.ones(table.n_queries) if table.weights is None else table.weights
+                for table in tables
+            ]
+            columns["weights"] = np.concatenate(weights)
+        return replace(tables[0], **columns)
 
     def at_threshold(self, threshold: float) -> MatchTable:
         """The same scores, decided at another threshold; nothing is scored again.
@@ -224,13 +216,8 @@ class MatchTable:
         return scores
 
 
-def joined_weights(parts: Sequence[tuple[Floats | None, int]]) -> Floats | None:
-    """(q) the weights of parts of so many queries each; 1 where a part has none."""
-    if all(weights is None for weights, _ in parts):
-        return None
-    return np.concatenate([np.ones(n) if weights is None else weights for weights, n in parts])
-
-
-def _joined_votes(votes: Sequence[Votes]) -> Votes:
-    names = [entry.name for entry in fields(Votes)]
-    return Votes(*(np.concatenate([getattr(vote, name) for vote in votes]) for name in names))
+_COLUMNS = (
+    *("doc_start", "gold_start", "grade", "answered", "repeated", "pair_doc", "pair_gold"),
+    *("pair_score", "unanswerable"),
+)
+"""The arrays of a match table that stand one after the other where tables are joined."""

@@ -129,6 +129,7 @@ def profile(spec: str | Profile) -> Profile:
     if isinstance(spec, Profile):
         return spec
     if not isinstance(spec, str) or spec not in PROFILES:
-        problem = f"unknown name {spec!r}"
-        raise UsageError(problem, field="profile", remedy=nearest(str(spec), PROFILES))
+        raise UsageError(
+            f"unknown name {spec!r}", field="profile", remedy=nearest(str(spec), PROFILES)
+        )
     return PROFILES[spec]

@@ -1,10 +1,21 @@
-"""Every metric, by name; and metric strings, ``name@k(option=value)``, as specs."""
+"""Every metric, by name; metric strings, ``name@k(option=value)``, as specs; plain functions.
+
+A function ``def mine(relevances, gold_grades)`` is a metric, too: it is called once a question.
+``relevances[i]`` is the largest grade of what rank i + 1 matches first, 0 if that is nothing new,
+for the whole list; ``gold_grades`` are those of all gold, descending. None is no value.
+"""
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from itertools import chain
+from math import inf, isfinite
+from numbers import Real
+from typing import Any, Literal, TypeVar
+
+import numpy as np
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest, shorten
@@ -19,11 +30,11 @@ from kragx.metrics import (
     tool_names,
 )
 from kragx.metrics.evidence import Cut, TextBudget
-from kragx.metrics.functions import function_metric
-from kragx.metrics.of_ragas import remedy_for
+from kragx.metrics.match_table import Floats
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.tool_names import in_kragx_words
+from kragx.metrics.table_view import TableView
+from kragx.metrics.tool_names import in_kragx_words, remedy_for
 from kragx.printing import phrase
 
 MetricLike = str | MetricSpec | Callable[..., Any]
@@ -55,8 +66,9 @@ and how much of the gold there is; a hit rate is soon 1 for every retriever."""
 
 _ALIASES = {alias: metric.name for metric in METRICS.values() for alias in metric.aliases}
 
-_GIVEN: dict[str, Metric] = {}
-"""Functions and metrics that were given as such, by name: of a result only their names are read."""
+_KNOWN = {tool_names.GRADED_RBP.name: tool_names.GRADED_RBP, **METRICS}
+"""What names stand for; with functions and metrics that were given as such, as of a result only
+their names are read."""
 
 _PATTERN = re.compile(
     r"""\s* (?P<name> [^\W\d][\w.]*:[^\W\d][\w.]* | [A-Za-z_][\w-]*) \s*
@@ -64,7 +76,7 @@ _PATTERN = re.compile(
         (?: \( (?P<options> [^()]*) \) \s* )?""",
     re.VERBOSE,
 )
-_NUMBER_AND_UNIT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>[A-Za-z]*)")
+_CUT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>tokens|chars|)", re.IGNORECASE)
 
 
 def metric(text: str) -> Metric:
@@ -83,11 +95,10 @@ def _named(name: str) -> Metric:
             raise UsageError(f"{name!r} is no kragx.metrics.Metric, and no function of two")
         return metric
     name = _ALIASES.get(name, name)
-    there = {tool_names.GRADED_RBP.name: tool_names.GRADED_RBP, **_GIVEN, **METRICS}
-    if name not in there:
-        problem = phrase("unknown name {name!r}", name=name)
-        raise UsageError(problem, remedy=tool_names.meant_by(name, [*METRICS, *_ALIASES]))
-    return there[name]
+    if name not in _KNOWN:
+        remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES])
+        raise UsageError(phrase("unknown name {name!r}", name=name), remedy=remedy)
+    return _KNOWN[name]
 
 
 def _by_path(value: object, path: str) -> Metric | None:
@@ -110,7 +121,7 @@ def _given(metric: Metric) -> Metric:
     if metric.function and is_taken:
         raise UsageError(f"metric {metric.name!r}: a metric has that name; call the function other")
     if name not in METRICS and ":" not in name:
-        _GIVEN[name] = metric
+        _KNOWN[name] = metric
     return metric
 
 
@@ -155,7 +166,7 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
         raise UsageError(
             "a string such as 'ndcg@10' is expected",
             field=label,
-            remedy=remedy_for(type(text).__name__.lower()) or "",  # of an object of ragas
+            remedy=remedy_for(type(text).__name__) or "",  # of an object of ragas
         )
     words = in_kragx_words(text)
     try:
@@ -193,23 +204,22 @@ def parse_all(
     """
     if texts is None:
         texts = within.metrics or DEFAULT_METRICS
-    specs = [parse(text, within) for text in listed(texts)]
+    specs = [*map(partial(parse, within=within), listed(texts))]
     if not specs:
         raise UsageError("metrics: the list is empty; name at least one, for example 'ndcg@10'")
-    return tuple(dict.fromkeys(spec for named in specs for spec in _with_beside(named)))
-
-
-def _with_beside(spec: MetricSpec) -> Iterator[MetricSpec]:
-    yield spec
-    if spec.metric.beside:
-        yield replace(spec, metric=METRICS[spec.metric.beside], label="")
+    with_beside: dict[MetricSpec, None] = {}
+    for spec in specs:
+        with_beside[spec] = None
+        if spec.metric.beside:
+            with_beside[replace(spec, metric=METRICS[spec.metric.beside], label="")] = None
+    return tuple(with_beside)
 
 
 def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
     """Metrics as a list, whether it is one or several."""
     if isinstance(metrics, (str, MetricSpec)) or callable(metrics):
         metrics = [metrics]
-    return [name for metric in metrics for name in tool_names.expanded(metric)]
+    return [*chain.from_iterable(map(tool_names.expanded, metrics))]
 
 
 def profile_for(
@@ -260,28 +270,120 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
         if key in options:
             raise UsageError(f"the option {key!r} stands twice")
         options[key] = value
-    name = match["name"]
+    name, k = match["name"], match["k"]
     if ":" not in name:
         name = name.lower().replace("-", "_")
-    return name, _cut(match["k"]), options
-
-
-def _cut(k: str | None) -> Cut:
     if k is None:
-        return None
-    number = _NUMBER_AND_UNIT.fullmatch(k)
-    if number is None:
+        return name, None, options
+    cut = _CUT.fullmatch(k)
+    if cut is None:
         raise UsageError(
             "k must be a whole number from 1 to 999999999, or a budget such as 500tokens or "
             f"2000chars, not {shorten(k)}",
             remedy="leave '@k' out for the whole list",
         )
-    match number["unit"].lower():
-        case "":
-            return int(number["n"])
-        case "tokens" | "chars" as unit:
-            return TextBudget(int(number["n"]), unit)
-    raise UsageError(
-        f"a budget counts tokens or chars, not {number['unit']!r}",
-        remedy=nearest(number["unit"], ("tokens", "chars")),
+    n, unit = int(cut["n"]), cut["unit"].lower()
+    return name, TextBudget(n, unit) if unit else n, options  # type: ignore[arg-type]
+
+
+# -- plain functions ------------------------------------------------------------------------------
+
+_ROUNDING = 1e-9
+
+Measured = TypeVar("Measured", bound=Callable[..., float | None])
+
+
+def measure(
+    *,
+    range: tuple[float, float | None] | None = None,  # noqa: A002  # as of `Metric`
+    better: Literal["higher", "lower", "neither"] = "higher",
+    rises_with_matches: bool = False,
+) -> Callable[[Measured], Measured]:
+    """Say of a function that is a metric what it can give, and what is good; it stays as it is.
+
+    Without it a higher value is better, and nothing is known to bound it: where judgements are
+    missing there is then no mean.
+
+    Args:
+        range: its least and greatest value; None for the latter where nothing bounds it.
+        better: its direction; ``neither`` where it depends on the purpose.
+        rises_with_matches: whether it never falls when more pairs match; bounds rest on it.
+
+    Raises:
+        UsageError: the range is none, or there is no such direction.
+    """
+    if better not in ("higher", "lower", "neither"):
+        raise UsageError(f"better: {better!r} is none of higher, lower, neither")
+    least, greatest = range or (-inf, None)
+    if greatest is not None and not least < greatest:
+        raise UsageError(f"range: {range!r} has no least value below a greatest one")
+    claims: dict[str, Any] = {"better": better, "rises_with_matches": rises_with_matches}
+
+    def described(function: Measured) -> Measured:
+        metric = replace(function_metric(function), range=(float(least), greatest), **claims)
+        function.metric = metric  # type: ignore[attr-defined]
+        return function
+
+    return described
+
+
+def function_metric(function: Callable[..., Any]) -> Metric:
+    """The metric that a function is, as `measure` describes it.
+
+    Raises:
+        UsageError: it has no name that could stand in a table.
+    """
+    if isinstance(described := getattr(function, "metric", None), Metric):
+        return described
+    name = getattr(function, "__name__", "")
+    if not name.isidentifier():
+        raise UsageError(
+            f"metric {shorten(function)}: a function without a name",
+            remedy="write def mine(relevances, gold_grades): ...",
+        )
+    about = (function.__doc__ or "").strip().partition("\n")[0]
+    return Metric(
+        name=name,
+        question=about or f"What does {name} say?",
+        formula=f"{name}(relevances, gold_grades)",
+        from_matches=_values,
+        range=(-inf, None),
+        cuts=False,
+        function=function,
     )
+
+
+def _values(view: TableView, spec: MetricSpec) -> Floats:
+    table, values = view.table, np.zeros(view.table.n_queries)
+    queries, ranks, found = view.new_grades
+    starts = np.searchsorted(queries, np.arange(table.n_queries + 1))
+    for query in np.flatnonzero(~view.empty).tolist():
+        relevances = np.zeros(table.n_docs[query])
+        part = slice(starts[query], starts[query + 1])
+        relevances[ranks[part] - 1] = found[part]
+        items = slice(table.gold_start[query], table.gold_start[query + 1])
+        grades = np.sort(table.grade[items][view.is_gold[items]])[::-1]
+        place = f"metric {spec.name!r}, query number {query + 1}"
+        values[query] = _value(spec.metric, relevances.tolist(), grades.tolist(), place)
+    return np.broadcast_to(values, (len(view.cuts), len(values)))
+
+
+def _value(metric: Metric, relevances: list[float], gold_grades: list[float], place: str) -> float:
+    """What a metric's function gives, NaN for None.
+
+    Raises:
+        UsageError: it raises an error, or gives no number, or one beyond its range.
+    """
+    assert metric.function is not None
+    try:
+        value = metric.function(relevances, gold_grades)
+    except Exception as error:  # whatever it raises, one must learn where
+        raise UsageError(f"{type(error).__name__}: {error}", field=place) from error
+    if value is None:
+        return float("nan")
+    if not isinstance(value, (Real, np.bool_)) or not isfinite(number := float(value)):
+        raise UsageError(f"{shorten(value)} is neither a number nor None", field=place)
+    least, greatest = metric.range[0], inf if metric.range[1] is None else metric.range[1]
+    if not least - _ROUNDING <= number <= greatest + _ROUNDING:
+        raise UsageError(f"{number} is beyond its range, {least:g} to {greatest:g}", field=place)
+    return min(max(number, least), greatest)

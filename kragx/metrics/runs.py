@@ -7,8 +7,9 @@ take the runs of one question for as many questions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,32 +35,29 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
     Returns:
         The scores, which have the number of each run under `MetricScores.runs`.
     """
-    first, ratio = several[0], _ratio(several)
-    values = _of_questions(several)
-    n_partly = int(
-        (np.isnan([score.values for score in several]).any(axis=0) & ~np.isnan(values)).sum()
-    )
-    averaged = replace(
+    first, metric = several[0], several[0].spec.metric
+    ratio, values = _ratio(several), _of_questions(several)
+    pooled = _pooled(several)
+    micro = mean_of([score.micro for score in several])
+    micro_bounds = _ends(((score.micro_bounds, score.micro) for score in several), mean_of)
+    if pooled and metric.pooled and micro is not None and micro_bounds is None:
+        micro = metric.pooled(pooled)
+    return replace(
         first,
         values=values,
         mean=_number(several, values) if ratio is None else ratio.value,
         ratio=ratio,
         runs=tuple(score.mean for score in several),
-        pooled=_pooled(several),
-        micro=mean_of([score.micro for score in several]),
-        bounds=_ends([(score.bounds, score.mean) for score in several]),
-        micro_bounds=_ends([(score.micro_bounds, score.micro) for score in several]),
-        vote_bounds=_ends([(score.vote_bounds, score.mean) for score in several]),
+        pooled=pooled,
+        micro=micro,
+        bounds=_ends(((score.bounds, score.mean) for score in several), mean_of),
+        micro_bounds=micro_bounds,
+        vote_bounds=_ends(((score.vote_bounds, score.mean) for score in several), mean_of),
         maxima=mean_values([score.maxima for score in several]),
-        extremes=_extremes(several),
+        extremes=_ends(((score.extremes, score.values) for score in several), mean_values),
         not_one_to_one=max(score.not_one_to_one for score in several),
-        counts=_greatest(several) | _exactly(values, n_partly, several),
+        counts=_counts(several, values),
     )
-    pooled = averaged.pooled
-    if pooled is None or first.spec.metric.pooled is None or averaged.micro_bounds is not None:
-        return averaged
-    has_micro = averaged.micro is not None
-    return replace(averaged, micro=first.spec.metric.pooled(pooled) if has_micro else None)
 
 
 def _of_questions(several: Sequence[MetricScores]) -> Floats:
@@ -83,10 +81,8 @@ def _number(several: Sequence[MetricScores], values: Floats) -> float | None:
     metric, numbers = several[0].spec.metric, [score.mean for score in several]
     if metric.reads_forbidden and None in numbers:  # what is not known is no better for what is
         return None
-    is_of_values = metric.from_run is None and (
-        not metric.is_mean or all(score.is_mean for score in several)
-    )
-    if is_of_values:
+    are_means = not metric.is_mean or all(score.is_mean for score in several)
+    if metric.from_run is None and are_means:
         return number_of(metric, values, weights=several[0].weights)
     return mean_of(numbers)
 
@@ -101,62 +97,50 @@ def _ratio(several: Sequence[MetricScores]) -> Ratio | None:
         np.where(counts, [getattr(ratio, side) for ratio in ratios], 0.0).sum(axis=0)
         for side in ("numerator", "denominator")
     )
-    ratio = Ratio(above, below, ratios[0].weights)
-    return ratio.of(np.asarray(counts.any(axis=0)))
+    return Ratio(above, below, ratios[0].weights).of(np.asarray(counts.any(axis=0)))
 
 
-def mean_of(numbers: Sequence[float | None]) -> float | None:
+def mean_of(numbers: Iterable[float | None]) -> float | None:
     """The mean of those that are known; None without any."""
     known = [number for number in numbers if number is not None]
     return float(np.mean(known)) if known else None
 
 
-def mean_values(several: Sequence[Floats | None]) -> Floats | None:
+def mean_values(several: Iterable[Floats | None]) -> Floats | None:
     """(q) the mean of what there is of each question; NaN without. None if all of them are."""
     there = [values for values in several if values is not None]
     if not there:
         return None
-    values = np.stack(there)
-    n = (~np.isnan(values)).sum(axis=0)
-    return np.where(n > 0, np.nansum(values, axis=0) / np.maximum(n, 1), np.nan)
+    n = (~np.isnan(there)).sum(axis=0)
+    return np.where(n > 0, np.nansum(there, axis=0) / np.maximum(n, 1), np.nan)
 
 
 def _pooled(several: Sequence[MetricScores]) -> PooledCounts | None:
-    counts = [score.pooled for score in several if score.pooled is not None]
-    if not counts:
-        return None
-    names = [field.name for field in fields(PooledCounts)]
-    return PooledCounts(*(sum(getattr(count, name) for count in counts) for name in names))
+    counts = [astuple(score.pooled) for score in several if score.pooled is not None]
+    return PooledCounts(*map(sum, zip(*counts))) if counts else None
+
+
+_End = TypeVar("_End", float, Floats)
 
 
 def _ends(
-    ends: Sequence[tuple[tuple[float, float] | None, float | None]],
-) -> tuple[float, float] | None:
-    """The mean of the ends of those runs that have any, and of the numbers of the others."""
-    if all(bounds is None for bounds, _ in ends):
+    runs: Iterable[tuple[tuple[_End, _End] | None, _End | None]],
+    mean: Callable[[Iterable[_End | None]], _End | None],
+) -> tuple[_End, _End] | None:
+    """The mean of the ends of those runs that have any, and of what the others have instead."""
+    of_runs = list(runs)
+    if all(ends is None for ends, _ in of_runs):
         return None
-    spans = [bounds or (number, number) for bounds, number in ends]
-    low, high = (mean_of([span[side] for span in spans]) for side in (0, 1))
+    low, high = map(mean, zip(*(ends or (value, value) for ends, value in of_runs)))
     return None if low is None or high is None else (low, high)
 
 
-def _extremes(several: Sequence[MetricScores]) -> tuple[Floats, Floats] | None:
-    """(q) the means of the least and of the greatest values, of runs that all have them."""
-    pairs = [score.extremes or (score.values, score.values) for score in several]
-    if all(score.extremes is None for score in several):
-        return None
-    low, high = (mean_values([pair[side] for pair in pairs]) for side in (0, 1))
-    return None if low is None or high is None else (low, high)
-
-
-def _exactly(values: Floats, n_partly: int, several: Sequence[MetricScores]) -> dict[str, int]:
-    """The counts that the questions' values tell."""
-    counts = {PARTLY: n_partly} if n_partly else {}
-    never = any("n_never" in score.counts for score in several)
-    return counts | ({"n_never": int(np.isinf(values).sum())} if never else {})
-
-
-def _greatest(several: Sequence[MetricScores]) -> dict[str, int]:
-    """Each count of the run in which it is the greatest."""
+def _counts(several: Sequence[MetricScores], values: Floats) -> dict[str, int]:
+    """Each count of the run in which it is the greatest, and those that the values tell."""
     names = dict.fromkeys(name for score in several for name in score.counts)
-    return {name: max(score.counts.get(name, 0) for score in several) for name in names}
+    counts = {name: max(score.counts.get(name, 0) for score in several) for name in names}
+    if "n_never" in counts:
+        counts["n_never"] = int(np.isinf(values).sum())
+    is_absent = np.isnan([score.values for score in several]).any(axis=0)
+    n_partly = int((is_absent & ~np.isnan(values)).sum())
+    return counts | ({PARTLY: n_partly} if n_partly else {})

@@ -15,17 +15,18 @@ in precision and recall.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isclose, isnan
 from typing import Any
 
 import numpy as np
 
+from kragx.errors import DataError
 from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
-from kragx.metrics.match_table import Bools, Floats, MatchTable, Votes
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes
 from kragx.metrics.profiles import Profile
-from kragx.metrics.spec import Metric, MetricSpec, defined
+from kragx.metrics.spec import Metric, MetricSpec, holds
 from kragx.metrics.table_view import PooledCounts
 from kragx.metrics.weights import counting, weighted_mean
 
@@ -91,7 +92,8 @@ class MetricScores:
     @property
     def n_scored(self) -> int:
         """How many queries have a value, and so are in the mean, or a part in the ratio."""
-        return len(defined(self.values)) if self.ratio is None else int(self.ratio.counts.sum())
+        counts = ~np.isnan(self.values) if self.ratio is None else self.ratio.counts
+        return int(counts.sum())
 
     @property
     def is_mean(self) -> bool:
@@ -225,6 +227,50 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     return whole | {name: count for name, count in options.items() if count}
 
 
+# -- where there is no gold ------------------------------------------------------------------------
+
+
+def with_no_gold(
+    values: Floats,
+    empty: Bools,
+    table: MatchTable,
+    n_came: Ints,
+    spec: MetricSpec,
+    profile: Profile,
+) -> Floats:
+    """(c, q) what becomes of queries without gold; what a view keeps is not written into.
+
+    Args:
+        values: of all queries; 0 or undefined without gold.
+        empty: (q) which have no gold.
+        table: of all queries.
+        n_came: (q) how many documents came in the end, as they abstain where none did.
+        spec: the metric.
+        profile: has the rule.
+
+    Raises:
+        DataError: the profile refuses such a query.
+    """
+    if not empty.any():
+        return values
+    forgotten = np.flatnonzero(empty & ~table.unanswerable).tolist()
+    if profile.no_gold == "error" and forgotten:
+        queries = "query has" if len(forgotten) == 1 else "queries have"
+        raise DataError(
+            f"{spec}: {len(forgotten)} {queries} no gold (the first is number {forgotten[0] + 1}); "
+            "add gold, mark those that nothing answers with answerable: false, or choose "
+            "no_gold: skip"
+        )
+    if profile.leaves_out_no_gold:
+        return np.where(empty, np.nan, values)
+    if profile.no_gold == "abstain":
+        abstained = table.answered & (n_came == 0)
+        return np.where(empty & ~np.isnan(values), abstained, values)
+    # Every metric is 0 without gold, or undefined without a relevant document.
+    all_of_nothing = profile.no_gold_hits and spec["need"] == "all"
+    return np.where(empty, 1.0, values) if all_of_nothing else values
+
+
 # -- where some scores are not known --------------------------------------------------------------
 
 
@@ -274,29 +320,28 @@ class Unknown:
 
     def between(self, low: MetricScores, high: MetricScores) -> MetricScores:
         """The estimate of a metric with its bounds, from its scores at both extremes."""
-        metric, spec = low.spec.metric, low.spec
-        free = self.unsure
-        if _holds(metric.rises_with_matches, spec):
-            free = self.open_gold & (not _holds(metric.rises_with_gold, spec))
+        metric, weights = low.spec.metric, low.weights
+        free = self.unsure  # what may be anything
+        if holds(metric.rises_with_matches, low.spec):
+            free = self.open_gold & low.spec.needs_all_gold
         # Sums in another order: rounding may put what is equal the wrong way round.
-        lowest = low.values.copy()
-        highest = np.where(high.values < low.values, low.values, high.values)
+        lowest = low.values
+        highest = np.where(high.values < lowest, lowest, high.values)
+        no_low, no_high = np.isnan(lowest), np.isnan(highest)
         # A query that may or may not have a value: in the mean or not, whichever is worse.
-        perhaps: Bools = np.isnan(lowest) != np.isnan(highest)
-        if metric.may_be_undefined:
-            perhaps = perhaps | (free & ~np.isnan(highest))
-        if metric.undefined_by_gold:
-            perhaps = perhaps | self.open_gold
+        perhaps: Bools = (
+            (no_low != no_high)
+            | (metric.may_be_undefined & free & ~no_high)
+            | (metric.undefined_by_gold & self.open_gold)
+        )
+        in_mean = perhaps | ~no_high
         least, greatest = metric.range[0], np.inf if metric.range[1] is None else metric.range[1]
-        lowest[perhaps & np.isnan(lowest)] = least
-        highest[perhaps & np.isnan(highest)] = greatest
-        in_mean = ~np.isnan(highest)
-        lowest[free & in_mean], highest[free & in_mean] = least, greatest
+        lowest = np.where((free & in_mean) | (perhaps & no_low), least, lowest)
+        highest = np.where((free & in_mean) | (perhaps & no_high), greatest, highest)
         # Without a single document of which all is known, what is unsure has no estimate.
         rate = np.nan if self.rate is None else self.rate
         values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
         bounds = mean = micro_bounds = None
-        weights = low.weights
         if weights is not None:
             in_mean &= weights > 0
         if in_mean.any():
@@ -322,10 +367,6 @@ class Unknown:
             micro=micro,
             micro_bounds=micro_bounds,
         )
-
-
-def _holds(rule: bool | Callable[[MetricSpec], bool], spec: MetricSpec) -> bool:
-    return rule if isinstance(rule, bool) else rule(spec)
 
 
 def _extreme(

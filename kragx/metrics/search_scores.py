@@ -18,9 +18,15 @@ from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Bools, Floats, MatchTable
-from kragx.metrics.no_gold import with_no_gold
 from kragx.metrics.profiles import Profile
-from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes, number_of
+from kragx.metrics.scores import (
+    MetricScores,
+    Unknown,
+    by_votes,
+    extremes,
+    number_of,
+    with_no_gold,
+)
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.spec import MetricSpec

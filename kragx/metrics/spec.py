@@ -57,14 +57,13 @@ class Option:
         return "|".join(self.choices) or shown(self.default, "x")
 
 
-def _mean(values: Floats, weights: Floats | None = None) -> float:
-    mean = weighted_mean(values, weights)
-    return float("nan") if mean is None else mean
-
-
 def of_sums(values: Floats, weights: Floats | None = None) -> float:
     """Of a metric that is a sum over a sum: no query has a value of its own, so none makes it."""
     return float("nan")
+
+
+_WAYS = ("from_matches", "from_relevance", "from_evidence", "from_searches", "from_run")
+"""How a metric may be computed: by which of its functions."""
 
 
 # Compared by name: an import path or a name of the registry stands for one metric.
@@ -128,6 +127,7 @@ class Metric:
         beside: the name of a metric that is computed with it, as it says how far to trust it; it
             has the same options.
         function: the plain function that it is made of.
+        way: which of the five is given, by its name.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Metric:
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     apart: bool | Callable[[MetricSpec], bool] = True
-    number: Callable[..., float] = _mean
+    number: Callable[..., float] = weighted_mean  # type: ignore[assignment]  # of some values
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"
@@ -166,10 +166,12 @@ class Metric:
     search_counts: Callable[[SearchView, MetricSpec], Mapping[str, int]] | None = None
     reads_tokens: bool = False
 
+    way: str = field(init=False)
+
     def __post_init__(self) -> None:
-        ways = (self.from_matches, self.from_relevance, self.from_evidence)
-        ways_of_runs = (self.from_searches, self.from_run)
-        if sum(way is not None for way in (*ways, *ways_of_runs)) != 1:
+        ways = [way for way in _WAYS if getattr(self, way) is not None]
+        object.__setattr__(self, "way", ways[0] if ways else "")
+        if len(ways) != 1:
             raise UsageError(
                 f"metric {self.name!r}: give one of from_matches, from_relevance, "
                 "from_evidence, from_searches and from_run"
@@ -194,12 +196,12 @@ class Metric:
     @property
     def is_mean(self) -> bool:
         """Whether its queries' values, where they have any, make its number by their mean."""
-        return self.number is _mean
+        return self.number is weighted_mean
 
     @property
     def has_interval(self) -> bool:
         """Whether its number can have an interval over queries: a mean, or a sum over a sum."""
-        return self.from_run is None and self.number in (_mean, of_sums)
+        return self.from_run is None and self.number in (weighted_mean, of_sums)
 
     def concerns(self, unanswerable: Bools) -> Bools:
         """(q) of which queries it is, by whether they cannot be answered."""
@@ -227,8 +229,10 @@ class Metric:
         if k is not None and not self.cuts:
             raise UsageError(f"{self.name} concerns whole answers; leave '@{k}' out")
         if self.from_searches is not None and isinstance(k, TextBudget):
-            problem = f"{self.name} is cut after steps, not at a budget"
-            raise UsageError(problem, remedy=f"write {self.name}@3, or recall@{k}(of=all)")
+            raise UsageError(
+                f"{self.name} is cut after steps, not at a budget",
+                remedy=f"write {self.name}@3, or recall@{k}(of=all)",
+            )
         values: dict[str, Value] = {
             name: getattr(within, name) if option.by_profile else option.default
             for name, option in self.options.items()
@@ -238,15 +242,19 @@ class Metric:
                 continue  # what the profile says anyway, as a canonical name repeats it
             settable = [name for name, option in self.options.items() if option.settable]
             if name not in settable:
-                problem = phrase("{metric} has no option {name!r}", metric=self.name, name=name)
-                raise UsageError(problem, remedy=nearest(name, settable))
+                raise UsageError(
+                    phrase("{metric} has no option {name!r}", metric=self.name, name=name),
+                    remedy=nearest(name, settable),
+                )
             try:
                 values[name] = self.options[name].value(text)
             except UsageError as error:
                 raise UsageError(f"{name} {error.problem}", remedy=error.remedy) from None
         if values.get("order", "turns") != "turns" and values["of"] != "all":
-            problem = "order says how all searches make one list"
-            raise UsageError(problem, remedy="write of=all with it, or leave it out")
+            raise UsageError(
+                "order says how all searches make one list",
+                remedy="write of=all with it, or leave it out",
+            )
         return MetricSpec(self, k, values)
 
 
@@ -278,7 +286,7 @@ class MetricSpec:
     @property
     def needs_evidence(self) -> bool:
         """Whether documents or times are looked at, and not the match table alone."""
-        return self.metric.from_matches is None or isinstance(self.k, TextBudget)
+        return self.metric.way != "from_matches" or self.budget is not None
 
     @property
     def looks(self) -> bool:
@@ -286,9 +294,8 @@ class MetricSpec:
 
         Marks of leaks are none of these, nor is what each search brought.
         """
-        metric = self.metric
-        knows = metric.reads_forbidden or metric.from_searches is not None
-        return self.needs_evidence and (self.budget is not None or not knows)
+        knows = self.metric.reads_forbidden or self.metric.way in ("from_matches", "from_searches")
+        return self.budget is not None or not knows
 
     @property
     def reads_searches(self) -> bool:
@@ -298,22 +305,19 @@ class MetricSpec:
     @property
     def apart(self) -> bool:
         """Whether each query's value depends on that query alone, and these make the number."""
-        metric = self.metric
-        if metric.from_run is not None or self["macro"] == "means":
-            return False
-        return metric.apart if isinstance(metric.apart, bool) else metric.apart(self)
+        is_of_run = self.metric.from_run is not None or self["macro"] == "means"
+        return not is_of_run and holds(self.metric.apart, self)
 
     @property
     def needs_all_gold(self) -> bool:
         """Whether gold that was not found may lower it, so that it is relative to what is known."""
-        rises = self.metric.rises_with_gold
-        return not (rises if isinstance(rises, bool) else rises(self))
+        return not holds(self.metric.rises_with_gold, self)
 
     @property
     def budget(self) -> TextBudget | None:
         """The budget at which lists are cut before the metric sees them."""
-        cuts = isinstance(self.k, TextBudget) and not self.metric.cuts_budgets
-        return self.k if cuts else None  # type: ignore[return-value]
+        is_cut = isinstance(self.k, TextBudget) and not self.metric.cuts_budgets
+        return self.k if is_cut else None  # type: ignore[return-value]
 
     def __getitem__(self, option: str) -> Any:
         """The value of an option; None if the metric does not have it."""
@@ -332,10 +336,15 @@ class MetricSpec:
             for name, value in self.options.items()
             if value != self.metric.options[name].default
         )
-        return f"{self.name}{cut}" + (f"({options})" if options else "")
+        return f"{self.metric.name}{cut}" + (f"({options})" if options else "")
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+def holds(rule: bool | Callable[[MetricSpec], bool], spec: MetricSpec) -> bool:
+    """Whether a rule of a metric holds, which may depend on the options."""
+    return rule if isinstance(rule, bool) else rule(spec)
 
 
 def shown(value: Value, nothing: str = "") -> str:
@@ -347,5 +356,4 @@ def shown(value: Value, nothing: str = "") -> str:
 
 def defined(values: Floats) -> Floats:
     """The values that there are."""
-    judged: Floats = values[~np.isnan(values)]
-    return judged
+    return values[~np.isnan(values)]

@@ -31,6 +31,13 @@ class TableView:
         table, cuts: as given.
         is_gold: (g) whether each gold item's grade is high enough.
         gold_query: (g) its query.
+        n_gold: (q) m, the gold items of each query.
+        empty: (q) whether there is no gold.
+        countable: (p) pairs of a gold item with a document that is not a repeated one.
+        pairs: matches that count, by query and rank: document, gold item, rank.
+        finds: of these those in which a gold item is found: at its c_j.
+        found_items: found gold items by query, then c: their query, their c, their flat position.
+        found_cells: the cells of these; most metrics add something up in them.
     """
 
     def __init__(
@@ -46,18 +53,32 @@ class TableView:
         self.cuts: Floats = np.array(cuts, np.float64)
         self.is_gold: Bools = table.grade > 0 if rel is None else table.grade >= rel
         self.gold_query: Ints = table.gold_query
+        self.n_gold: Ints = np.bincount(
+            self.gold_query[self.is_gold], minlength=len(table.answered)
+        )
+        self.empty: Bools = np.equal(self.n_gold, 0)
+        self.countable: Bools = self.is_gold[table.pair_gold]
+        if not count_repeats:
+            self.countable &= ~table.repeated[table.pair_doc]
+        counts = table.matched & self.countable
+        docs, golds = (
+            column[counts].astype(np.int64) for column in (table.pair_doc, table.pair_gold)
+        )
+        ranks = docs - table.doc_start[self.gold_query[golds]] + 1
+        self.pairs: tuple[Ints, Ints, Ints] = docs, golds, ranks
+        self.finds: Bools = np.equal(self.first_rank(golds, ranks)[golds], ranks)
+        found = golds[self.finds]  # of each gold item's pairs one has its first rank
+        self.found_items: tuple[Ints, Ints, Ints] = (
+            self.gold_query[found],
+            ranks[self.finds],
+            found,
+        )
+        # For each rank at which anything can be credited the first cut-off that reaches it.
+        last_rank = int(max(table.longest, self.n_gold.max(initial=0)))
+        self._cut_of_rank: Ints = np.searchsorted(self.cuts, np.arange(last_rank + 1))
+        self.found_cells: Ints = self.cells(*self.found_items[:2])
 
     # -- sizes -------------------------------------------------------------------------------
-
-    @cached_property
-    def n_gold(self) -> Ints:
-        """(q) m, the gold items of each query."""
-        return np.bincount(self.gold_query[self.is_gold], minlength=self.table.n_queries)
-
-    @cached_property
-    def empty(self) -> Bools:
-        """(q) whether there is no gold."""
-        return np.equal(self.n_gold, 0)
 
     @cached_property
     def depth(self) -> Floats:
@@ -71,43 +92,12 @@ class TableView:
 
     # -- gold items, in the order in which they are found ------------------------------------
 
-    @cached_property
-    def countable(self) -> Bools:
-        """(p) pairs of a gold item with a document that is not a repeated one."""
-        is_gold = self.is_gold[self.table.pair_gold]
-        if self._count_repeats:
-            return is_gold
-        return is_gold & ~self.table.repeated[self.table.pair_doc]
-
-    @cached_property
-    def pairs(self) -> tuple[Ints, Ints, Ints]:
-        """Matches that count: document, gold item, rank."""
-        table = self.table
-        counts = table.matched & self.countable
-        docs = table.pair_doc[counts].astype(np.int64)
-        golds = table.pair_gold[counts].astype(np.int64)
-        return docs, golds, docs - table.doc_start[self.gold_query[golds]] + 1
-
     def first_rank(self, golds: Ints, ranks: Ints) -> Ints:
         """(g) the first rank of each gold item in matches that go by rank, 0 without any."""
         first = np.zeros(len(self.is_gold), np.int64)
         # Written backwards, the first match of each gold item is written last.
         first[golds[::-1]] = ranks[::-1]
         return first
-
-    @cached_property
-    def finds(self) -> Bools:
-        """Of the matches that count, those in which a gold item is found: at its c_j."""
-        _, golds, ranks = self.pairs
-        return np.equal(self.first_rank(golds, ranks)[golds], ranks)
-
-    @cached_property
-    def found_items(self) -> tuple[Ints, Ints, Ints]:
-        """Found gold items by query, then c: their query, their c, their flat position."""
-        # Pairs go by query and rank, and of each gold item's pairs one has its first rank.
-        _, golds, ranks = self.pairs
-        golds = golds[self.finds]
-        return self.gold_query[golds], ranks[self.finds], golds
 
     @cached_property
     def new_grades(self) -> tuple[Ints, Ints, Floats]:
@@ -140,12 +130,6 @@ class TableView:
         grade = (~self.is_gold & (table.grade >= 0)).astype(np.float64)
         repeats = self._count_repeats
         return TableView(replace(others, grade=grade), [np.inf], None, count_repeats=repeats)
-
-    @cached_property
-    def found_cells(self) -> Ints:
-        """The cells of the found gold items; most metrics add something up in them."""
-        queries, ranks, _ = self.found_items
-        return self.cells(queries, ranks)
 
     @cached_property
     def found(self) -> Floats:
@@ -181,43 +165,28 @@ class TableView:
         """Relevant documents: their query, their rank, whether they find a gold item first."""
         docs, golds, ranks = self.pairs
         starts = np.flatnonzero(np.diff(docs, prepend=-1))
-        if len(starts) == len(docs):  # each matches one gold item, as ids do
-            return self.gold_query[golds], ranks, self.finds
         new = np.logical_or.reduceat(self.finds, starts) if starts.size else np.empty(0, bool)
         return self.gold_query[golds[starts]], ranks[starts], new
 
     @cached_property
-    def _relevant_cells(self) -> Ints:
-        queries, ranks, _ = self.relevant_docs
-        return self.cells(queries, ranks)
-
-    @cached_property
     def relevant(self) -> Floats:
         """(c, q) documents within k that match a gold item."""
-        return self.sums(self._relevant_cells)
+        queries, ranks, _ = self.relevant_docs
+        return self.sums(self.cells(queries, ranks))
 
     @cached_property
     def redundant(self) -> Floats:
         """(c, q) documents within k that match only gold items found before them."""
-        return self.sums(self._relevant_cells[~self.relevant_docs[2]])
+        queries, ranks, is_new = self.relevant_docs
+        return self.sums(self.cells(queries[~is_new], ranks[~is_new]))
 
     # -- events ------------------------------------------------------------------------------
-
-    @cached_property
-    def _last_rank(self) -> int:
-        """The greatest rank at which anything can be credited in any query."""
-        return int(max(self.table.longest, self.table.n_gold.max(initial=0)))
-
-    @cached_property
-    def _cut_of_rank(self) -> Ints:
-        """For each rank from 0, the first cut-off that reaches it."""
-        return np.searchsorted(self.cuts, np.arange(self._last_rank + 1))
 
     @cached_property
     def discount(self) -> Floats:
         """For each rank from 0, 1 / log2(1 + rank); infinity, and never used, for 0."""
         with np.errstate(divide="ignore"):
-            discount: Floats = 1.0 / np.log2(1.0 + np.arange(self._last_rank + 1))
+            discount: Floats = 1.0 / np.log2(1.0 + np.arange(len(self._cut_of_rank)))
         return discount
 
     def cells(self, queries: Ints, ranks: Ints) -> Ints:
@@ -248,11 +217,8 @@ class TableView:
 
 def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
     """`numerator / denominator`, and `empty` where the denominator is 0."""
-    zero = denominator == 0
-    if not zero.any():
-        return numerator / denominator
     result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
-    np.divide(numerator, denominator, out=result, where=~zero)
+    np.divide(numerator, denominator, out=result, where=denominator != 0)
     return result
 
 
@@ -263,12 +229,10 @@ def order_within(queries: NDArray[np.integer[Any]]) -> Ints:
 
 def count_within(queries: NDArray[np.integer[Any]], flags: Bools) -> Ints:
     """The running count of flags within each stretch of equal queries."""
-    if not queries.size:
-        return np.empty(0, np.int64)
-    starts = np.concatenate(([0], np.flatnonzero(queries[1:] != queries[:-1]) + 1))
-    lengths = np.diff(np.append(starts, len(queries)))
-    counts: Ints = np.cumsum(flags, dtype=np.int64)
-    return counts - np.repeat(counts[starts] - flags[starts], lengths)
+    is_first = np.ones(len(queries), bool)
+    is_first[1:] = queries[1:] != queries[:-1]
+    starts, counts = np.flatnonzero(is_first), np.cumsum(flags, dtype=np.int64)
+    return counts - np.repeat(counts[starts] - flags[starts], np.diff(starts, append=len(queries)))
 
 
 # -- micro averages: counts that are pooled over queries before anything is divided ---------------
@@ -295,11 +259,13 @@ class PooledCounts:
 
     def precision(self) -> float:
         """Relevant documents over all; 0 without any."""
-        return _share(self.settled.relevant, self.settled.other)
+        counts = self.settled
+        return counts.relevant / (counts.relevant + counts.other or 1)
 
     def recall(self) -> float:
         """Found gold over all; 0 without any."""
-        return _share(self.settled.found, self.settled.missed)
+        counts = self.settled
+        return counts.found / (counts.found + counts.missed or 1)
 
     def f1(self) -> float:
         """The harmonic mean of the two."""
@@ -312,11 +278,6 @@ def settled(total: float) -> float:
     return int(n) if n.is_integer() else n
 
 
-def _share(part: float, rest: float) -> float:
-    return part / (part + rest) if part + rest else 0.0
-
-
 def harmonic(precision: float, recall: float) -> float:
     """The harmonic mean; 0 where both are."""
-    total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
+    return 2 * precision * recall / (precision + recall or 1.0)

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kragx.errors import nearest
 from kragx.metrics.match_table import Floats
-from kragx.metrics.of_ragas import remedy_for
 from kragx.metrics.retrieval_metrics import RBP, chances
 from kragx.metrics.spec import MetricSpec
 from kragx.metrics.table_view import TableView
+from kragx.phrase import Phrase
 from kragx.printing import phrase
 
 _IR_MEASURES = {
@@ -129,20 +128,16 @@ def _of_ir_measures(text: str) -> str | None:
 
 def _of_ranx(text: str) -> str | None:
     if rbp := _RANX_RBP.fullmatch(text):
-        return _words(GRADED_RBP.name, None, f"p=0.{rbp['p']}", _level(rbp["rel"]))
+        return _words(GRADED_RBP.name, None, f"p=0.{rbp['p']}", rel=rbp["rel"])
     metric = _RANX_METRIC.fullmatch(text)
     if metric is None or (metric["name"] not in _RANX and metric["rel"] is None):
         return None
     name, option = _RANX.get(metric["name"], (metric["name"], ""))
-    return _words(name, metric["k"], option, _level(metric["rel"]))
+    return _words(name, metric["k"], option, rel=metric["rel"])
 
 
-def _level(rel: str | None) -> str:
-    return "" if rel is None else f"rel={rel}"
-
-
-def _words(name: str, k: str | None, *options: str) -> str:
-    given = ", ".join(filter(None, options))
+def _words(name: str, k: str | None, *options: str, rel: str | None = None) -> str:
+    given = ", ".join(filter(None, (*options, rel and f"rel={rel}")))
     return f"{name}{'' if k is None else f'@{k}'}" + (f"({given})" if given else "")
 
 
@@ -162,17 +157,44 @@ _MEANINGS = {
     "r_precision": "rprecision rprecmult precisionatr",
     "context_completeness": "nuggetrecall contextentitiesrecall factrecall",
 }
-_MEANT = {name: meant for meant, names in _MEANINGS.items() for name in names.split()}
+# -- metrics of ragas: what to write in kragx, and what kragx does not measure --------------------
+
+_BY_HITS = phrase(
+    "for ragas' metric write 'map(norm=hits)', or 'map', in which gold that is missed counts; "
+    "match: llm has a model judge"
+)
+_RECALL = phrase(
+    "for ragas' metric write 'recall', with match: llm to have a model judge, or "
+    "'context_completeness' with facts_match: nuggets"
+)
+_ANSWERS = phrase("it judges answers, and kragx evaluates retrieval alone; stay with ragas for it")
+
+_REMEDIES = {
+    "context_precision context_utilization llm_context_precision_with_reference "
+    "llm_context_precision_without_reference non_llm_context_precision_with_reference": _BY_HITS,
+    "context_recall llm_context_recall context_entity_recall": _RECALL,
+    "non_llm_context_recall": phrase("for ragas' metric write 'recall'"),
+    "id_based_context_precision": phrase("for ragas' metric write 'precision', with match: id"),
+    "id_based_context_recall": phrase("for ragas' metric write 'recall', with match: id"),
+    "faithfulness faithfulness_with_hhem answer_relevancy answer_relevance response_relevancy "
+    "answer_correctness answer_similarity semantic_similarity factual_correctness "
+    "noise_sensitivity response_groundedness answer_accuracy groundedness hallucination bleu rouge "
+    "bert_score": _ANSWERS,
+}
+_HINTS = {
+    **{
+        name: phrase("perhaps you meant {name!r}?", name=meant)
+        for meant, names in _MEANINGS.items()
+        for name in names.split()
+    },
+    **{
+        name.replace("_", ""): remedy
+        for names, remedy in _REMEDIES.items()
+        for name in names.split()
+    },
+}
 
 
-def meant_by(name: str, valid: list[str]) -> str:
-    """A hint of what is meant by a name that is not known: by meaning, else by spelling.
-
-    Args:
-        name: as `split` has it.
-        valid: the names that there are.
-    """
-    letters = re.sub(r"[^a-z0-9]", "", name)
-    if letters in _MEANT:
-        return phrase("perhaps you meant {name!r}?", name=_MEANT[letters])
-    return remedy_for(letters) or nearest(name, valid)
+def remedy_for(name: str) -> Phrase | None:
+    """A hint of what is meant by a metric's or class's name of other tools; None for any other."""
+    return _HINTS.get(re.sub(r"[^a-z0-9]", "", name.lower()))

@@ -29,12 +29,13 @@ def counting(values: Floats, weights: Floats | None) -> tuple[Floats, Floats | N
         weights: (q); None where all are alike.
     """
     if weights is None:
-        return values[~np.isnan(values)], None
+        absent = np.isnan(values)
+        return (values[~absent] if absent.any() else values), None
     counts = ~np.isnan(values) & (weights > 0)
     return values[counts], weights[counts]
 
 
-def weighted_mean(values: Floats, weights: Floats | None) -> float | None:
+def weighted_mean(values: Floats, weights: Floats | None = None) -> float | None:
     """The mean of the values that there are: sum of w y over the sum of w.
 
     Args:

@@ -24,7 +24,7 @@ from kragx import (
     explain,
     sweep,
 )
-from kragx.evaluation.parts.engine import sendable, work_on
+from kragx.evaluation.parts.workers import sendable, work_on
 from kragx.printing import in_language, joined, language, listed, phrase, speaking
 from kragx.printing.phrases import catalogue
 from kragx.warned import warn

@@ -1,4 +1,7 @@
-"""From a part to its table of values per question, which is computed unless it stands there."""
+"""From a part to its table of values per question, which is computed unless it stands there.
+
+A table is a Parquet file: columns, and what else is known of its part as JSON.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +10,52 @@ import inspect
 import json
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from pydantic import TypeAdapter
 
-from kragx.data import Query
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.formats.jsonl import to_json
-from kragx.errors import KragxError
+from kragx.data.formats.jsonl import replacing, to_json
+from kragx.data.formats.parquet import OPTIONS, TABLE_KEY
+from kragx.data.weights import WEIGHT
+from kragx.errors import KragxError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.forbidden import Beyond, Forbidding, widened
-from kragx.evaluation.inputs import Texts, table_counts
-from kragx.evaluation.part_tables.stored import VERSION, read_table, write_table
-from kragx.evaluation.parts.matched import Matches, PartResult, itself, match_part
-from kragx.evaluation.parts.part import Part
+from kragx.evaluation.inputs import Passed, Texts, table_counts
+from kragx.evaluation.parts.matched import Matches, Part, PartResult, itself, match_part
 from kragx.evaluation.searching import SEARCHES
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
-from kragx.metrics import Floats, ForbiddenMarks, Metric, MetricScores, compute
-from kragx.metrics.engine import MetricWarning
+from kragx.metrics import Floats, MetricScores, MetricSpec, compute
+from kragx.metrics.engine import MetricWarning, bounds_of
+from kragx.metrics.intervals import Ratio
+from kragx.metrics.scores import number_of
 from kragx.metrics.spans.reading import SpanOptions
+from kragx.metrics.table_view import PooledCounts
 
 FACTS = "facts "
 """Before the names of counts of facts."""
 
 _LONGEST = 200  # characters of a value to slice by
+
+VERSION = 8
+"""Of the form of tables; a table of another one is not taken."""
+
+_PASSED = ("lines", "statuses", "orders")
+"""What is kept of `Passed` as it is."""
+
+_NOT_OURS = (ImportError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading a table raises that kragx has not written, or not so."""
 
 
 @dataclass(kw_only=True)
@@ -48,15 +65,12 @@ class ScoredPart(PartResult):
     Attributes:
         facts: what the matcher of facts noted.
         readers: who has read texts for spans, in each way that was asked for.
-        values: for each column the (q) values of each part: of a metric by its name, `most` of it.
+        values: for each column the (q) values of each part: of metrics, and weights.
         sums: counts that are added up: of metrics under their names.
         longest: the most documents of a question.
+        beyond: what all questions together can tell of what is forbidden.
         paths: of the table of each part.
         n_kept: how many parts have one that stood there before.
-        n_open: how many have none, as judgements are missing.
-        beyond: what all questions together can tell of what is forbidden; None where nothing is.
-        weights: of each part (q) how many asks its questions stand for, None where nobody says, and
-            how many they are.
     """
 
     facts: Notes = field(default_factory=Notes)
@@ -64,32 +78,23 @@ class ScoredPart(PartResult):
     values: dict[str, list[Floats]] = field(default_factory=dict)
     sums: Counter[str] = field(default_factory=Counter)
     longest: int = 0
+    beyond: Beyond = field(default_factory=Beyond)
     paths: list[Path] = field(default_factory=list)
     n_kept: int = 0
-    n_open: int = 0
-    beyond: Beyond | None = None
-    weights: list[tuple[Floats | None, int]] = field(default_factory=list)
 
     def add(self, later: Self) -> None:
         """Add the scores of the questions behind these."""
         self.notes.merge(later.notes)
         self.facts.merge(later.facts)
+        self.beyond.merge(later.beyond)
         for options, reader in later.readers.items():
-            if options in self.readers:
-                self.readers[options].add(reader)
-            else:
-                self.readers[options] = reader
+            self.readers.setdefault(options, Reader(options)).add(reader)
         for name, values in later.values.items():
             self.values.setdefault(name, []).extend(values)
         self.sums.update(later.sums)
         self.longest = max(self.longest, later.longest)
-        self.weights += later.weights
         self.paths += later.paths
         self.n_kept += later.n_kept
-        self.n_open += later.n_open
-        if later.beyond is not None:
-            self.beyond = self.beyond or Beyond()
-            self.beyond.merge(later.beyond)
 
     def column(self, name: str) -> Floats | None:
         """(q) the values of a column; None where there is none."""
@@ -107,68 +112,42 @@ def settings_hash(criteria: Criteria, texts: Texts, forbidding: Forbidding | Non
     Settings, the code of what is not kragx's, the texts of a corpus, and versions; where something
     is forbidden the rules, and the corpus's metadata.
     """
-    foreign = [matcher for matcher in criteria.members if not is_built_in(matcher)]
+    foreign = [m if m.inner is None else m.inner for m in criteria.members if not is_built_in(m)]
     metrics = [spec.metric for spec in criteria.specs if ":" in spec.name or spec.metric.function]
-    of_corpus = hashlib.sha256()
-    if texts.corpus.source is not None:
-        for doc_id, doc in sorted(texts.corpus.docs.items()):
-            of_corpus.update(json.dumps([doc_id, doc.text]).encode())
+    ways = (m.function or m.from_matches or m.from_evidence or m.from_searches for m in metrics)
+    told = [m.vocabulary for m in criteria.members if m.vocabulary and m.tells_siblings]
+    docs = texts.corpus.docs.items() if texts.corpus.source is not None else ()
     settings = {
         "version": VERSION,
         "match": criteria.matcher.settings,
         "facts": None if criteria.facts_by is None else criteria.facts_by.settings,
-        "vocabulary": [
-            matcher.vocabulary.key
-            for matcher in criteria.members
-            if matcher.vocabulary and matcher.tells_siblings
-        ],
+        "vocabulary": [vocabulary.key for vocabulary in told],
         "passages": criteria.passages,
-        "judges": [judge.decides_by for judge in criteria.judges],
-        "code": [
-            *(_code(type(m if m.inner is None else m.inner)) for m in foreign),
-            *(
-                _code(m.function or m.from_matches or m.from_evidence or m.from_searches)
-                for m in metrics
-            ),
-        ],
+        "code": [*map(_code, map(type, foreign)), *map(_code, ways)],
         "tokens": criteria.token_settings,
         "profile": asdict(criteria.profile),
         "metrics": criteria.metrics,
-        "corpus": of_corpus.hexdigest(),
+        "corpus": _hashed([doc_id, doc.text] for doc_id, doc in sorted(docs)),
         "texts": [texts.needed_by, *texts.sides],
         "versions": dict(versions()),
         **({} if forbidding is None else {FORBIDDEN: _of_forbidding(forbidding)}),
         **({} if criteria.searching is None else {SEARCHES: criteria.searches_settings}),
         "says_read": criteria.searching is None or criteria.searching.says_read,
     }
-    return hashlib.sha256(to_json(settings).encode()).hexdigest()
-
-
-def _way(metric: Metric) -> object:
-    return metric.from_matches or metric.from_evidence or metric.from_searches
+    return _hashed([settings])
 
 
 def _of_forbidding(forbidding: Forbidding) -> list[Any]:
-    of_corpus = hashlib.sha256()
-    if forbidding.corpus.source is not None:
-        for doc_id, doc in sorted(forbidding.corpus.docs.items()):
-            of_corpus.update(to_json([doc_id, dict(doc.metadata)]).encode())
-    return [forbidding.settings, forbidding.id_key, forbidding.is_asked, of_corpus.hexdigest()]
+    docs = forbidding.corpus.docs.items() if forbidding.corpus.source is not None else ()
+    metadata = _hashed([doc_id, dict(doc.metadata)] for doc_id, doc in sorted(docs))
+    return [forbidding.settings, forbidding.id_key, forbidding.is_asked, metadata]
 
 
-def ends(metric: str) -> tuple[str, str]:
-    """The columns of what a metric's values can become, where not all is known."""
-    return f"{metric} at least", f"{metric} at best"
-
-
-def parts_of_ratio(metric: str) -> tuple[str, str]:
-    """The columns of what each question adds to a sum over a sum."""
-    return f"{metric} above", f"{metric} below"
-
-
-def most(metric: str) -> str:
-    """The column that says what is the most a metric could have reached."""
-    return f"{metric} at most"
+def _hashed(values: Iterable[object]) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(to_json(value).encode())
+    return digest.hexdigest()
 
 
 def _code(kind: Any) -> str:
@@ -198,81 +177,62 @@ def scored(
     name = hashlib.sha256(f"{part.key} {settings}".encode()).hexdigest()[:32]
     path = folder / f"{name}.parquet"
     if (stored := read_table(path, criteria.metrics)) is not None:
-        return ScoredPart(file=part.file, paths=[path], n_kept=1, **stored)
+        return replace(stored, file=part.file)
     plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
-    plan = replace(plan, hashes=True, golds=golds, spans=(), forbidding=forbidding)
-    matched = match_part(part, plan)
+    matched = match_part(part, replace(plan, hashes=True, golds=golds, forbidding=forbidding))
+    passed, matches = matched.passed, matched.matches
+    items, passed.kept = passed.kept or [], None
     result = ScoredPart(
         file=part.file,
-        paths=[path],
-        passed=matched.passed,
+        passed=passed,
         notes=matched.notes,
-        error=matched.error,
-        beyond=None if matched.forbidden is None else matched.forbidden.beyond,
+        lacking=matched.lacking,
+        paths=[path],
     )
-    marks = None if matched.forbidden is None else matched.forbidden.marks
-    items, result.passed.kept = result.passed.kept or [], None
-    if matched.table is None:
+    if matches is None:
         return result
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            computed = _compute(result, matched.matches, items, criteria, marks)
+            _compute(result, matches, items, criteria)
     except KragxError as error:
-        result.error = error.within(path=part.name)
-        return result
-    open_scores = (score for score in computed if score.bounds and score.extremes is None)
-    if matched.table.has_unknown or any(open_scores):
-        result.n_open = 1
-    else:
-        groups = list(map(_groups, items)) if criteria.looks else items
-        write_table(path, criteria.metrics, vars(result), groups)
+        raise error.within(path=part.name) from error
+    write_table(path, criteria.metrics, result, [*map(_groups, items)] if criteria.looks else items)
     return result
 
 
 def _compute(
-    result: ScoredPart,
-    matches: Matches,
-    lists: Sequence[MatchItem],
-    criteria: Criteria,
-    forbidden: ForbiddenMarks | None,
-) -> Sequence[MetricScores]:
+    result: ScoredPart, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
+) -> None:
     """The metrics of a part, noted with what all parts together may show."""
-    evidence, table, searches = None, matches.on_basis, matches.searches
-    if forbidden is not None:
-        forbidden = widened(forbidden, kinds_of(criteria))
-    if forbidden is not None or searches is not None:
-        evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
+    evidence, table, searches, forbidden = None, matches.on_basis, matches.searches, None
+    if matches.forbidden is not None:
+        result.beyond = matches.forbidden.beyond
+        forbidden = widened(matches.forbidden.marks, kinds_of(criteria))
     if criteria.looks:
         seen = forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, 1, None, None, *seen)
+    elif forbidden is not None or searches is not None:
+        evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
     scores = compute(table, criteria.specs, criteria.profile, evidence)
+    if any(score.bounds and score.extremes is None for score in scores):
+        raise UsageError(
+            "--out: what unknown scores leave open is estimated from all questions together",
+            remedy="score without --out",
+        )
     result.sums.update(table_counts(table, forbidden, searches))
-    result.weights = [(table.weights, table.n_queries)]
     result.longest = table.longest
+    result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
     for score in scores:
-        name = str(score.spec)
-        result.values[name] = [score.values]
-        if score.maxima is not None:
-            result.values[most(name)] = [score.maxima]
-        if score.extremes is not None:
-            for column, values in zip(ends(name), score.extremes):
-                result.values[column] = [values]
-        if score.ratio is not None:
-            columns = (score.ratio.numerator, score.ratio.denominator)
-            result.values |= dict(zip(parts_of_ratio(name), ([column] for column in columns)))
-        counts = {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
-        counts |= asdict(score.pooled) if score.pooled else dict(score.counts)
-        counts |= {"not one to one": score.not_one_to_one} if score.not_one_to_one else {}
-        result.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
+        result.values |= columns_of(score)
+        result.sums.update(counts_of(score))
     if evidence is not None:
         result.readers = evidence.readers
         if (facts := evidence.matched_facts) is not None:
             result.facts = facts.notes
             result.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
-    return scores
 
 
 def kinds_of(criteria: Criteria) -> set[str]:
@@ -281,16 +241,85 @@ def kinds_of(criteria: Criteria) -> set[str]:
     return {spec["kind"] or FORBIDDEN for spec in specs}
 
 
+# -- scores as columns and counts, and back --------------------------------------------------------
+
+_COLUMNS = ("", " at most", " at least", " at best", " above", " below")
+"""Behind a metric's name: its values, the most they could have reached, what they can become where
+not all is known, and what each question adds to a sum over a sum."""
+
+
+def columns_of(score: MetricScores) -> dict[str, list[Floats]]:
+    """The columns of a metric's scores by name."""
+    low, high = score.extremes or (None, None)
+    ratio = score.ratio
+    above, below = (None, None) if ratio is None else (ratio.numerator, ratio.denominator)
+    columns = zip(_COLUMNS, (score.values, score.maxima, low, high, above, below))
+    return {f"{score.spec}{name}": [column] for name, column in columns if column is not None}
+
+
+def counts_of(score: MetricScores) -> dict[str, float]:
+    """The counts of a metric's scores by name, which add up."""
+    counts: dict[str, float] = {**score.counts, "not one to one": score.not_one_to_one}
+    counts |= {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
+    counts |= {} if score.pooled is None else asdict(score.pooled)
+    return {f"{score.spec} {name}": n for name, n in counts.items()}
+
+
+def joined_scores(spec: MetricSpec, total: ScoredPart, weights: Floats | None) -> MetricScores:
+    """The scores of a metric from the columns and counts of all parts.
+
+    Args:
+        spec: the metric.
+        total: what is known of all questions.
+        weights: (q) of these; None where all are alike.
+    """
+    metric, counts = spec.metric, total.counts(f"{spec} ")
+    columns = (total.column(f"{spec}{name}") for name in _COLUMNS)
+    values, maxima, low, high, above, below = columns
+    assert values is not None
+    n_many, n_no_gold = counts.pop("not one to one", 0), counts.pop("no gold", None)
+    pooled = micro = None
+    if metric.pooled is not None:
+        # Each part has them by weights, which count nothing where all are alike.
+        unit = 1.0 if weights is not None else next(chain(*total.values[WEIGHT]), 1.0)
+        names = [field.name for field in fields(PooledCounts)]
+        pooled = PooledCounts(*(counts.pop(name) / unit for name in names))
+    ratio = None if above is None or below is None else Ratio(above, below, weights)
+    ends = None if low is None or high is None else (low, high)
+    bounds = None if ends is None else bounds_of(*ends, weights)
+    mean = number_of(metric, values, bounds, weights=weights) if ratio is None else ratio.value
+    if metric.pooled is not None and pooled is not None and mean is not None:
+        micro = metric.pooled(pooled)
+    return MetricScores(
+        spec,
+        values,
+        mean,
+        None if n_no_gold is None else np.arange(len(values)) < n_no_gold,  # which nobody asks
+        pooled,
+        micro,
+        bounds,
+        maxima=maxima,
+        not_one_to_one=n_many,
+        extremes=ends,
+        counts=counts,
+        ratio=ratio,
+        weights=weights,
+    )
+
+
+# -- what a table says of questions ----------------------------------------------------------------
+
+
 def _groups(item: MatchItem) -> dict[str, Any]:
     """What a question can be put into a slice by: plain values, and lists of them."""
-    query: Query = item.query
-    fields: dict[str, Any] = {"query_type": query.query_type, "n_gold": len(query.gold)}
-    fields |= {"status": item.status, "n_retrieved": len(item.docs), "error": item.error}
+    query = item.query
+    groups: dict[str, Any] = {"query_type": query.query_type, "n_gold": len(query.gold)}
+    groups |= {"status": item.status, "n_retrieved": len(item.docs), "error": item.error}
     for name, value in query.metadata.items():
         values = value if isinstance(value, list) else [value]
         if name != "facts" and all(map(_is_plain, values)):
-            fields[f"metadata.{name}"] = [_text(entry) for entry in values if entry is not None]
-    return fields
+            groups[f"metadata.{name}"] = [_text(entry) for entry in values if entry is not None]
+    return groups
 
 
 def _text(value: str | float) -> str:
@@ -301,3 +330,118 @@ def _text(value: str | float) -> str:
 def _is_plain(value: object) -> bool:
     is_plain = value is None or isinstance(value, (str, int, float, bool))
     return is_plain and len(str(value)) <= _LONGEST
+
+
+# -- a table as a file ---------------------------------------------------------------------------
+
+
+def write_table(
+    path: Path, metrics: Sequence[str], part: ScoredPart, groups: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the table of a part beside where it belongs, then put it there.
+
+    Args:
+        path: its place, which is named by what its values depend on.
+        metrics: by canonical name.
+        part: what is known of the part.
+        groups: of each question what slices are made of, and what became of it.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    passed = part.passed
+    kinds = dict.fromkeys(("status", "query_type", "error"), pa.string())
+    kinds |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
+    fields = [name for group in groups for name in group if name.startswith("metadata.")]
+    kinds |= dict.fromkeys(fields, pa.list_(pa.string()))
+    columns = {
+        "query_id": pa.array(passed.query_ids, pa.string()),
+        "query_hash": pa.array(passed.hashes, pa.binary(32)),
+        **{name: pa.array([group.get(name) for group in groups], kinds[name]) for name in kinds},
+        **{name: pa.array(values) for name, (values,) in part.values.items()},
+    }
+    about = {
+        "version": VERSION,
+        "key": path.stem,
+        "metrics": metrics,
+        "values": list(part.values),
+        "counts": part.sums,
+        "longest": part.longest,
+        "passed": {name: getattr(passed, name) for name in _PASSED},
+        "surrogates": passed.mender.surrogates,
+        "golds": passed.golds and _record(passed.golds),
+        "notes": _notes_record(part.notes),
+        "facts": _notes_record(part.facts),
+        "readers": [*map(_record, part.readers.values())],
+        "beyond": _record(part.beyond),
+    }
+    table = pa.table(columns).replace_schema_metadata({TABLE_KEY: to_json(about)})
+    with replacing(path) as place:
+        parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
+
+
+def read_table(path: Path, metrics: Sequence[str]) -> ScoredPart | None:
+    """What `write_table` was given; None where there is no table of ours that is whole.
+
+    Nothing in it is run: a folder may be anybody's.
+    """
+    from pyarrow import ArrowException, parquet
+
+    try:
+        table = parquet.read_table(path)
+        about = json.loads((table.schema.metadata or {})[TABLE_KEY])
+        if (about["version"], about["key"], about["metrics"]) != (VERSION, path.stem, [*metrics]):
+            return None
+        ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
+        passed = Passed(
+            query_ids=ids,
+            failures={name: error for name, error in zip(ids, errors) if error is not None},
+            hashes=table["query_hash"].to_pylist(),
+            golds=about["golds"] and _made(about["golds"]),
+            **about["passed"],
+        )
+        passed.mender.surrogates = about["surrogates"]
+        return ScoredPart(
+            passed=passed,
+            notes=_notes_made(about["notes"]),
+            facts=_notes_made(about["facts"]),
+            readers={reader.options: reader for reader in map(_made, about["readers"])},
+            values={name: [table[name].to_numpy()] for name in about["values"]},
+            sums=Counter(about["counts"]),
+            longest=about["longest"],
+            beyond=_made(about["beyond"]),
+            paths=[path],
+            n_kept=1,
+        )
+    except (OSError, ArrowException, *_NOT_OURS):
+        return None
+
+
+def _record(value: Any) -> dict[str, Any]:
+    """A dataclass of kragx as JSON; of anybody else's the name alone, so that it is not read."""
+    kind, values = type(value), None
+    if kind.__module__.startswith("kragx."):
+        values = TypeAdapter(kind).dump_python(value, mode="json")
+    return {"module": kind.__module__, "class": kind.__qualname__, "fields": values}
+
+
+def _made(record: Mapping[str, Any]) -> Any:
+    """The dataclass of kragx that a record is of."""
+    if not record["module"].startswith("kragx."):
+        raise ValueError(record["module"])
+    kind = getattr(import_module(record["module"]), record["class"])
+    if not is_dataclass(kind):
+        raise TypeError(kind)
+    return TypeAdapter(kind).validate_python(record["fields"])
+
+
+def _notes_record(notes: Notes) -> dict[str, Any]:
+    findings = [[*key, _record(finding)] for key, finding in notes.findings.items()]
+    return {"counts": dict(notes), "findings": findings}
+
+
+def _notes_made(record: Mapping[str, Any]) -> Notes:
+    notes = Notes(record["counts"])
+    for kind, settings, finding in record["findings"]:
+        notes.findings[kind, settings] = _made(finding)
+    return notes

@@ -1,32 +1,190 @@
-"""From a part to its matches, and from those of all parts to the table of an evaluation."""
+"""Parts of a source, stretches of questions that can be worked on alone; and their matches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+import hashlib
+import io
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from kragx.data import NO_CORPUS, LackingError, stands_twice
-from kragx.data.batch import Batch
+from kragx.data import NO_CORPUS, LackingError, Mender, Reading, stands_twice
+from kragx.data.batch import Batch, Row, batches_of
+from kragx.data.formats.located import files_of, shown
+from kragx.data.formats.parquet import Table
 from kragx.data.problems import Problem
 from kragx.data.weights import unequal
-from kragx.errors import DataError, KragxError
-from kragx.evaluation.evidence import read_spans
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
-from kragx.evaluation.parts.engine import Engine
-from kragx.evaluation.parts.part import Part, Rows, parts_of
+from kragx.evaluation.parts.workers import Engine
 from kragx.evaluation.searching import Searched, Searching
-from kragx.evaluation.spans import Reader
 from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, Profile
 from kragx.metrics.search_table import SearchTable
-from kragx.metrics.spans.cover import Spread
-from kragx.metrics.spans.reading import SpanOptions
 from kragx.printing import phrase, progress_bar
+
+PART_BYTES = 8 << 20
+"""Bytes of a file that are a part, of its beginning."""
+
+PART_ROWS = 512
+"""Questions in memory that are a part."""
+
+
+@dataclass(frozen=True)
+class Part(ABC):
+    """A stretch of questions.
+
+    Attributes:
+        name: what messages call it.
+        file: that it is of, as messages have it.
+        place: that file as every process finds it; empty where all of it is sent.
+    """
+
+    name: str
+    file: str = field(default="", kw_only=True)
+    place: str = field(default="", kw_only=True)
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The SHA-256 of its content."""
+
+    @abstractmethod
+    def batches(self, mender: Mender) -> Iterator[Batch]:
+        """Its questions, many at once; what is wrong is said with the line of the whole file."""
+
+
+@dataclass(frozen=True)
+class Rows(Part):
+    """Questions as they are; whoever has read them has counted surrogates."""
+
+    content: Sequence[Row]
+
+    @property
+    def key(self) -> str:
+        """Of what they are pickled to."""
+        return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
+
+    def batches(self, mender: Mender) -> Iterator[Batch]:
+        """They, many at once."""
+        return batches_of(self.content)
+
+
+@dataclass(frozen=True)
+class Lines(Part):
+    """Whole lines of a JSON Lines file.
+
+    Attributes:
+        first: the number of the first line, from 1.
+        start, stop: the bytes.
+        format: the format of the file's records.
+    """
+
+    first: int
+    start: int
+    stop: int
+    format: str
+
+    @property
+    def key(self) -> str:
+        """Of the bytes."""
+        return hashlib.sha256(self.lines()).hexdigest()
+
+    def lines(self) -> bytes:
+        """The lines."""
+        with Path(self.place).open("rb") as file:
+            file.seek(self.start)
+            return file.read(self.stop - self.start)
+
+    def batches(self, mender: Mender) -> Iterator[Batch]:
+        """The questions on these lines."""
+        lines = enumerate(io.BytesIO(self.lines()), start=self.first)
+        return _read(Reading(self.file, self.format, strict=True, lines=lines), mender)
+
+
+@dataclass(frozen=True)
+class Groups(Part):
+    """Row groups of a Parquet file that has a row a question."""
+
+    table: Table
+
+    @property
+    def key(self) -> str:
+        """Of the bytes, and of what they mean."""
+        return self.table.content_hash()
+
+    def batches(self, mender: Mender) -> Iterator[Batch]:
+        """The questions in these rows."""
+        return _read(Reading(self.table, "gold", strict=True), mender)
+
+
+def _read(reading: Reading, mender: Mender) -> Iterator[Batch]:
+    reading.problems.mender = mender
+    return reading.batches()
+
+
+def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
+    """Cut questions into parts; of a JSON Lines file that is not packed only line ends are read.
+
+    Args:
+        rows: the questions; those of a `Reading` of a file are named by where they stand, if each
+            process can read them there.
+
+    Raises:
+        DataError: as `Reading`, as far as it has to be read.
+    """
+    if not isinstance(rows, Reading):
+        return _in_rows(rows)
+    if rows.is_located:
+        files = files_of(rows.source)
+        if all(rows.is_nested(Table(file)) for file in files):
+            return chain.from_iterable(map(_groups_of, files))
+        return _in_rows(rows, rows.problems.file)
+    stream = iter(rows)
+    first = next(stream, None)  # its format is known now
+    if first is None:
+        raise rows.empty
+    if not rows.by_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
+        return _in_rows(chain([first], stream), rows.problems.file)
+    rows.problems.mender.surrogates = 0  # as these lines are read again
+    assert rows.format is not None
+    return _lines_of(str(rows.path), rows.format.name)
+
+
+def _in_rows(rows: Iterable[Row], file: str = "") -> Iterator[Part]:
+    stream, n = iter(rows), 0
+    while content := list(islice(stream, PART_ROWS)):
+        yield Rows(f"questions {n + 1:,} to {n + len(content):,}", content, file=file)
+        n += len(content)
+
+
+def _groups_of(file: str) -> Iterator[Part]:
+    for table in Table(file).stretches(PART_BYTES):
+        groups = table.groups or (0,)
+        name = f"{shown(file)}, row groups {groups[0] + 1} to {groups[-1] + 1}"
+        yield Groups(name, table, file=shown(file), place=table.place)
+
+
+def _lines_of(path: str, format_: str) -> Iterator[Part]:
+    first, start, place = 1, 0, str(Path.cwd() / path)
+    with Path(path).open("rb") as file:
+        # Parts grow: each begins anew to look at texts, and too few leave workers idle at the end.
+        while raw := file.read(min(max(PART_BYTES, start // 8), 4 * PART_BYTES)):
+            raw += file.readline()
+            stop = start + len(raw)
+            name = f"{path} from line {first} on"
+            yield Lines(name, first, start, stop, format_, file=path, place=place)
+            first, start = first + raw.count(b"\n"), stop
+
+
+# -- from a part to its matches -------------------------------------------------------------------
 
 
 def itself(item: MatchItem) -> MatchItem:
@@ -42,7 +200,6 @@ class Plan:
         matcher: scores the pairs.
         profile: says what is done with lists before.
         texts: fills in those of ids.
-        spans: how texts are read for spans; the questions are kept as they are then (`itself`).
         hashes: whether each query's gold is hashed, as the whole gold set is not at hand.
         golds: whether gold is kept that is compared with gold, for the same reason.
         keep: what is kept of each question; None for nothing. A function of a module.
@@ -54,7 +211,6 @@ class Plan:
     matcher: BaseMatcher
     profile: Profile
     texts: Texts = NO_TEXTS
-    spans: tuple[SpanOptions, ...] = ()
     hashes: bool = False
     golds: bool = False
     keep: Callable[[MatchItem], Any] | None = None
@@ -62,51 +218,19 @@ class Plan:
     forbidding: Forbidding | None = None
     searching: Searching | None = None
 
-    def passed(self) -> Passed:
-        """What is going to be known of questions, before the first of them."""
-        return Passed(
-            hashes=[] if self.hashes else None,
-            kept=None if self.keep is None else [],
-            golds=GoldSample() if self.golds else None,
-            searching=self.searching,
-        )
-
-
-@dataclass(kw_only=True)
-class PartResult:
-    """What came of a part.
-
-    Attributes:
-        file: that it is of, where a source has several.
-        passed: what is known of its questions; after an error of those before it.
-        notes: what the matcher noted.
-        error: what is wrong with it.
-    """
-
-    file: str = ""
-    passed: Passed = field(default_factory=Passed)
-    notes: Notes = field(default_factory=Notes)
-    error: KragxError | None = None
-
-
-Spans = Mapping[SpanOptions, tuple[Spread, Reader]]
-"""Where the gold stands in what was retrieved, and who has read it."""
-
 
 class Matches(NamedTuple):
-    """What matching a whole source came to.
+    """What matching some questions came to.
 
     Attributes:
         table: the matches; where there are searches of all distinct documents.
-        spans: if others than this process have read them.
         forbidden: the marks of what must not come; None where nothing is forbidden.
         searched: what was searched for; None where nobody looks at any.
     """
 
     table: MatchTable
-    spans: Spans
-    forbidden: PartMarks | None
-    searched: Searched | None
+    forbidden: PartMarks | None = None
+    searched: Searched | None = None
 
     def weighed(self, place: str) -> Matches:
         """The same without the questions' weights where all are alike.
@@ -125,7 +249,56 @@ class Matches(NamedTuple):
     @property
     def on_basis(self) -> MatchTable:
         """The table of the list that metrics are about which name none."""
-        return self.table if self.searches is None else self.searches.of()
+        searches = self.searches
+        return self.table if searches is None else searches.of()
+
+
+def matches_of(
+    tables: Sequence[MatchTable],
+    marks: Iterable[PartMarks | None],
+    searched: Iterable[Searched | None],
+) -> Matches:
+    """The matches of all questions of some parts, in order; at least one of them."""
+    all_marks, searches = [*filter(None, marks)], [*filter(None, searched)]
+    return Matches(
+        MatchTable.joined(tables),
+        joined(all_marks) if all_marks else None,
+        Searched.joined(searches) if searches else None,
+    )
+
+
+def watched(
+    batches: Iterable[Batch], forbidding: Forbidding | None, searching: Searching | None
+) -> tuple[Iterable[Batch], Callable[[MatchTable], Matches]]:
+    """Batches, as they are matched, and what makes their matches of their table once all passed.
+
+    What must not come is looked for in what any search of a question brought.
+    """
+    marks: list[PartMarks] = []
+    searched: list[Searched] = []
+    if searching is not None:
+        note = None if forbidding is None else lambda batch: marks.append(forbidding.marks(batch))
+        batches = searching.watching(batches, searched, note)
+    elif forbidding is not None:
+        batches = forbidding.watching(batches, marks)
+    return batches, lambda table: matches_of([table], marks, searched)
+
+
+@dataclass(kw_only=True)
+class PartResult:
+    """What came of a part.
+
+    Attributes:
+        file: that it is of, where a source has several.
+        passed: what is known of its questions.
+        notes: what the matcher noted.
+        lacking: the error that says which ids have no text; None where none lacks one.
+    """
+
+    file: str = ""
+    passed: Passed = field(default_factory=Passed)
+    notes: Notes = field(default_factory=Notes)
+    lacking: LackingError | None = None
 
 
 @dataclass(kw_only=True)
@@ -133,82 +306,57 @@ class MatchedPart(PartResult):
     """What matching a part came to.
 
     Attributes:
-        table: its matches; None after an error.
+        matches: its matches; None where texts are lacking.
         traces: of each question what the matcher was asked, and said.
-        spans: none where they cannot be read.
-        forbidden: the marks of what must not come; None where nothing is forbidden.
-        searched: what was searched for, over the documents of the table; None where nobody looks.
     """
 
-    table: MatchTable | None = None
+    matches: Matches | None = None
     traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
-    spans: Spans = field(default_factory=dict)
-    forbidden: PartMarks | None = None
-    searched: Searched | None = None
-
-    @property
-    def matches(self) -> Matches:
-        """The same as of a whole source; there was no error."""
-        assert self.table is not None
-        return Matches(self.table, self.spans, self.forbidden, self.searched)
 
 
-def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> MatchedPart:
-    """Match a part: the one function that does, in whichever process.
+def matched(
+    batches: Iterable[Batch],
+    passed: Passed,
+    plan: Plan,
+    notes: Notes,
+    on_match: OnMatch | None = None,
+) -> Matches:
+    """The matches of batches, which pass then: the one function that matches any.
 
     Args:
-        part: some questions.
+        batches: as they are read.
+        passed: takes note of them.
         plan: what is done with them.
-        on_match: is told what the matcher was asked, and said; else what the plan says is kept.
+        notes: the matcher adds its counts here.
+        on_match: is told of each query what the matcher, and of a combination each member, said.
+
+    Raises:
+        LackingError: ids have no text, and something compares texts.
     """
-    result = MatchedPart(file=part.file, passed=plan.passed())
-    passed = result.passed
-    if plan.keeps_traces and on_match is None:
-        on_match = lambda item, trace: result.traces.append((item, trace))  # noqa: E731
-    batches = passed.batches(
-        part.batches(passed.mender),
-        plan.texts,
-        plan.profile,
-        keep=plan.keep or itself,
+    arranged = passed.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
+    seen, matches = watched(arranged, plan.forbidding, plan.searching)
+    return matches(matching.match_batches(seen, plan.matcher, notes, on_match))
+
+
+def match_part(part: Part, plan: Plan) -> MatchedPart:
+    """Match a part, in whichever process."""
+    passed = Passed(
+        hashes=[] if plan.hashes else None,
+        kept=None if plan.keep is None else [],
+        golds=GoldSample() if plan.golds else None,
+        searching=plan.searching,
     )
-    marks: list[PartMarks] = []
-    searched: list[Searched] = []
-    batches = watching(batches, plan.forbidding, marks, plan.searching, searched)
+    result = MatchedPart(file=part.file, passed=passed)
+    on_match: OnMatch | None = None
+    if plan.keeps_traces:
+        on_match = lambda item, trace: result.traces.append((item, trace))  # noqa: E731
     try:
-        result.table = matching.match_batches(batches, plan.matcher, result.notes, on_match)
-        result.forbidden = joined(marks) if marks else None
-        result.searched = Searched.joined(searched) if searched else None
+        batches = part.batches(passed.mender)
+        result.matches = matched(batches, passed, plan, result.notes, on_match)
     except LackingError as error:
         error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
-        result.error = error
-    except KragxError as error:
-        result.error = error
-    else:
-        with suppress(DataError):  # whoever computes the metric reads them again, and says it
-            on_basis = result.matches.on_basis
-            result.spans = {
-                span: read_spans(passed.kept or (), on_basis, span) for span in plan.spans
-            }
+        result.lacking = error
     return result
-
-
-def watching(
-    batches: Iterable[Batch],
-    forbidding: Forbidding | None,
-    marks: list[PartMarks],
-    searching: Searching | None,
-    searched: list[Searched],
-) -> Iterator[Batch]:
-    """Batches as they are matched, whose marks and searches are added to some.
-
-    What must not come is looked for in what any search of a question brought.
-    """
-    if searching is None:
-        return iter(batches) if forbidding is None else forbidding.watching(batches, marks)
-    hears_all = None
-    if forbidding is not None:
-        hears_all = lambda batch: marks.append(forbidding.marks(batch))  # noqa: E731
-    return searching.watching(batches, searched, hears_all)
 
 
 def match_all(
@@ -218,7 +366,7 @@ def match_all(
     engine: Engine | None = None,
     on_match: OnMatch | None = None,
 ) -> Matches:
-    """The matches of a whole source, which has passed then, and its spans if others read them.
+    """The matches of a whole source, which has passed then.
 
     Args:
         source: what is evaluated.
@@ -231,103 +379,58 @@ def match_all(
         DataError: the first that would be found reading all of it; ids without texts are counted.
         WorkerError: a process died.
     """
-    passed = source.passed
-    plan = replace(
-        plan,
-        texts=source.texts,
-        spans=() if engine is None else plan.spans,
-        hashes=passed.hashes is not None,
-        golds=passed.golds is not None,
-        keeps_traces=on_match is not None,
-    )
-    passed.kept = plan.passed().kept
+    passed, plan = source.passed, replace(plan, texts=source.texts)
+    passed.kept, passed.searching = None if plan.keep is None else [], plan.searching
     if engine is None:
-        whole = Rows("everything", source.rows)
-        results = passing(source, [match_part(whole, plan, on_match)])
+        parts = [matched(batches_of(source.rows), passed, plan, notes, on_match)]
+        source.ended()
     else:
-        parts = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
-        results = shown_passing(source, parts, phrase("matched parts"))
-    tables, spans, marks = list[MatchTable](), list[Spans](), list[PartMarks]()
-    searched = list[Searched]()
-    for result in results:
-        notes.merge(result.notes)
-        for item, trace in result.traces:
-            if on_match is not None:
-                on_match(item, trace)
-        if result.table is not None:
-            tables.append(result.table)
-            spans.append(result.spans)
-            marks += [] if result.forbidden is None else [result.forbidden]
-            searched += [] if result.searched is None else [result.searched]
+        hashes, golds = passed.hashes is not None, passed.golds is not None
+        plan = replace(plan, hashes=hashes, golds=golds, keeps_traces=on_match is not None)
+        parts = []
+        work = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
+        for result in passing(source, work, phrase("matched parts")):
+            notes.merge(result.notes)
+            parts += [] if result.matches is None else [result.matches]
+            for item, trace in result.traces:
+                if on_match is not None:
+                    on_match(item, trace)
     matching.conclude(plan.matcher, notes)
-    read = [options for options in plan.spans if all(options in part for part in spans)]
-    joined_spans = {options: _joined([part[options] for part in spans]) for options in read}
-    return Matches(
-        MatchTable.joined(tables),
-        joined_spans,
-        joined(marks) if marks else None,
-        Searched.joined(searched) if searched else None,
-    )
-
-
-def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
-    spreads, (reader, *rest) = zip(*spans)
-    for later in rest:
-        reader.add(later)
-    return Spread.joined(spreads), reader
+    return parts[0] if len(parts) == 1 else matches_of(*zip(*parts))
 
 
 _Part = TypeVar("_Part", bound=PartResult)
 
 
-def shown_passing(
-    source: Source,
-    parts: Generator[_Part, None, None],
-    title: str,
-    is_shown: bool | None = None,
-) -> Iterator[_Part]:
-    """The same as `passing` with a progress bar, for parts that take their time.
+def passing(source: Source, parts: Generator[_Part, None, None], title: str) -> Iterator[_Part]:
+    """What comes of the parts of a source, in order, which passes then.
 
     Args:
         source: what is evaluated.
         parts: what came of each, as it is done.
         title: of the progress bar.
-        is_shown: whether there is one; None for only on a terminal.
-    """
-    # Closed at once, also after a mistake, as others may be at work.
-    with closing(parts), progress_bar(title, None, is_shown) as advance:
-        for result in passing(source, parts):
-            advance()
-            yield result
-
-
-def passing(source: Source, parts: Iterable[_Part]) -> Iterator[_Part]:
-    """What comes of the parts of a source, in order, which passes then.
 
     Raises:
-        DataError: what reading all of it in one go would find first.
+        DataError: a question stands in two parts, or ids lack texts, all of which are counted.
     """
     lacking: LackingError | None = None
     first: dict[str, tuple[str, int | None]] = {}
-    for result in parts:
-        file = result.file or ("" if source.reading is None else source.reading.problems.file)
-        for query_id, line in result.passed.lines.items():
-            place = file, line
-            if query_id in first:
-                message = stands_twice(query_id, place, first[query_id])
-                raise Problem(*place, "query_id", message).error()
-            first[query_id] = place
-        error = result.error
-        if isinstance(error, LackingError):  # all of them are counted
-            if lacking is None:
-                error.lacking.corpus = source.texts.corpus
-                lacking = error
-            else:
-                lacking.lacking.add(error.lacking)
-        elif error is not None:
-            raise error
-        source.passed.add(result.passed)
-        yield result
+    # Closed at once, also after a mistake, as others may be at work.
+    with closing(parts), progress_bar(title, None, None) as advance:
+        for result in parts:
+            places = {name: (result.file, line) for name, line in result.passed.lines.items()}
+            twice = next((query_id for query_id in places if query_id in first), None)
+            if twice is not None:
+                message = stands_twice(twice, places[twice], first[twice])
+                raise Problem(*places[twice], "query_id", message).error()
+            first |= places
+            if lacking is not None and result.lacking is not None:
+                lacking.lacking.add(result.lacking.lacking)
+            lacking = lacking or result.lacking
+            source.passed.add(result.passed)
+            advance()
+            yield result
     source.ended()
     if lacking is not None:
+        lacking.lacking.corpus = source.texts.corpus
         raise lacking.lacking.error(lacking.needed_by)

@@ -16,8 +16,8 @@ from kragx import evaluate
 from kragx.data import read_results
 from kragx.data.formats.gold import write_results
 from kragx.errors import UsageError, WorkerError
-from kragx.evaluation.parts import cluster as cluster_module, part as parts
-from kragx.evaluation.parts.cluster import Ray, engine_of
+from kragx.evaluation.parts import matched as parts, workers as cluster_module
+from kragx.evaluation.parts.workers import Ray, engine_of
 from kragx.matchers import BaseMatcher
 from tests.local_cluster import two_workers
 

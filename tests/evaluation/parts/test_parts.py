@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,17 +22,15 @@ from kragx import evaluate, match_pairs, read_rows
 from kragx.data import Mender, Reading
 from kragx.data.batch import in_rows
 from kragx.errors import DataError, KragxError, UsageError, WorkerError
-from kragx.evaluation.parts import part as parts
-from kragx.evaluation.parts.engine import Pool
+from kragx.evaluation.parts import matched as parts
+from kragx.evaluation.parts.workers import Pool
 from kragx.judging import Judge
 from kragx.matchers import JudgeMatcher, MatchWarning
 from kragx.testing import ScriptedClient
 from tests.children import heeding
+from tests.one_thread import ONE_THREAD
 from tests.thoroughness import some
 from tests.waiting import PATIENCE, wait_until
-
-ONE_THREAD = ThreadPoolExecutor(1)
-"""Works part by part in this process."""
 
 
 def _row(number, **more):
@@ -158,14 +155,6 @@ def test_processes_give_the_same(tmp_path, monkeypatch, n):
     assert one == two
 
 
-def test_an_executor_gives_the_same(tmp_path, size):
-    """Threads have a matcher each."""
-    file = _written(tmp_path / "results.jsonl", map(_row, range(20)))
-    with ThreadPoolExecutor(3) as threads:
-        own = evaluate(file, workers=threads)
-    assert own.to_dict(queries=True) == evaluate(file).to_dict(queries=True)
-
-
 def test_packed_and_whole_files_are_shared_as_well(tmp_path, size):
     """Of a .gz and of a JSON list the questions are sent."""
     rows = [*map(_row, range(20))]
@@ -228,7 +217,7 @@ def test_what_others_cannot_import_is_said(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("workers", [0, -1, True, 1.5, "two"])
 def test_what_is_no_number_of_workers_is_refused(workers):
-    """Nor is it an executor."""
+    """Nor is it an engine."""
     with pytest.raises(UsageError, match=r"workers: .* is no number of processes"):
         evaluate([["a"]], [["a"]], workers=workers)
 
@@ -326,7 +315,7 @@ def test_a_worker_takes_one_core():
 _SCRIPT = """
 import sys
 from kragx import evaluate
-from kragx.evaluation.parts import part
+from kragx.evaluation.parts import matched as part
 
 print("once")
 part.PART_BYTES = 2_000
@@ -350,7 +339,7 @@ def test_a_script_needs_no_guard(tmp_path):
 _SHARED = """
 import sys
 from kragx import evaluate
-from kragx.evaluation.parts import part
+from kragx.evaluation.parts import matched as part
 
 part.PART_BYTES = 2_000
 evaluate(sys.argv[1], workers=2, match="tests.evaluation.parts.slow:Slow")

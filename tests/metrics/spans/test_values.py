@@ -576,7 +576,7 @@ def test_the_tokenizer_of_budgets():
 @pytest.mark.parametrize(
     ("metric", "hint"),
     [
-        ("ndcg@500token", "counts tokens or chars, not 'token'; perhaps you meant 'tokens'"),
+        ("ndcg@500token", "such as 500tokens or 2000chars, not '500token'"),
         ("ndcg@0tokens", "a budget such as 500tokens"),
         ("ndcg@500 tokens (gain=exp2)", "such as 500tokens or 2000chars, not '500 tokens'"),
         ("ndcg@-5chars", "a budget such as 500tokens"),
