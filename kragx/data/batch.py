@@ -243,7 +243,7 @@ class BatchBuilder:
             return None
         golds = Columns.of_records(record.get("gold", []), "grade", mended=mended)
         docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
-        metadata = record.get("metadata") or {}
+        metadata = record.get("metadata")
         query_id, text, query_type = (record.get(name) for name in _TEXTS)
         if type(query_id) is int:
             query_id = str(query_id)
@@ -254,7 +254,7 @@ class BatchBuilder:
             and query_id.strip()
             and {type(text), type(query_type)} <= {str, NoneType}
             and (mended or are_whole((query_id, text, query_type)))
-            and type(metadata) is dict
+            and type(metadata) in (dict, NoneType)
             and _agree(golds)
         ):
             return None

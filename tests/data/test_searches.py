@@ -369,7 +369,7 @@ def test_fast_and_careful(
     records = [{"query_id": f"q{i}", **GOLD, **line} for i, line in enumerate(lines)]
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     fast = all_read(path)
-    with patch.object(Columns, "of_records", lambda *_: None):
+    with patch.object(Columns, "of_records", lambda *_, **__: None):
         assert fast == all_read(path)
 
 

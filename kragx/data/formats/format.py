@@ -234,24 +234,24 @@ class Fields:
         record, error = self.record, self.text("error")
         seconds = self._cleaned("", clean_seconds, record.get("seconds"))
         lists = [name for name in ("retrieved", "retrieved_chunk_ids") if record.get(name)]
+        if error is not None and not error.strip() and (lists or record.get(SEARCHES)):
+            error = None  # some write "" for none
         docs: tuple[Doc, ...] | None = None  # where no list was handed on
-        if error is not None and (error.strip() or not (lists or record.get(SEARCHES))):
+        if error is not None:
             docs = ()
             if lists:
                 self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
         elif "retrieved" in record:
-            error, docs = None, self._docs()
+            docs = self._docs()
             has_ids = docs is not None and "retrieved_chunk_ids" in lists
             docs = docs or ()
             if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs]:
                 message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
                 self.report("retrieved", message)
         elif record.get("retrieved_chunk_ids") is not None:
-            error, docs = None, tuple(map(Doc, self.ids("retrieved_chunk_ids")))
+            docs = tuple(map(Doc, self.ids("retrieved_chunk_ids")))
         elif record.get(SEARCHES) is None:
             return None
-        else:
-            error = None
         searches, stages = self._within(docs or ())
         answer = partial(Retrieved, docs or (), seconds, error, stages, searches, docs is not None)
         return self._cleaned("", answer) or Retrieved(docs or (), seconds, error, stages)

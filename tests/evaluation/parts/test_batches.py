@@ -114,7 +114,7 @@ def of_size(size: int) -> Iterator[None]:
 def one_by_one() -> Iterator[None]:
     """Every record is read by itself, and every question is a batch."""
     with (
-        patch.object(Columns, "of_records", lambda *_: None),
+        patch.object(Columns, "of_records", lambda *_, **__: None),
         of_size(1),
     ):
         yield
