@@ -81,12 +81,13 @@ class Format:
     marks: tuple[str, ...]
     read: Callable[[Fields], Read]
     key: str = "query_id"
-    looks: Callable[[Mapping[str, Any]], bool] = lambda record: False
+    looks: Callable[[Mapping[str, Any]], bool] | None = None
     common: tuple[str, ...] = ()
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Whether a record is of this format, and of no other."""
-        return any(mark in record for mark in self.marks) or self.looks(record)
+        is_marked = not record.keys().isdisjoint(self.marks)
+        return is_marked or (self.looks is not None and self.looks(record))
 
 
 @dataclass
