@@ -258,8 +258,9 @@ class Lacking:
 
     def add(self, later: Lacking) -> None:
         """Add those of questions that come behind."""
-        self.gold = later.gold | self.gold
-        self.retrieved = later.retrieved | self.retrieved
+        # Those that are known come first, and keep their places.
+        self.gold = self.gold | later.gold | self.gold
+        self.retrieved = self.retrieved | later.retrieved | self.retrieved
 
     def _named(self, ids: Mapping[str | None, str]) -> str:
         """How many they are, and the first few."""
