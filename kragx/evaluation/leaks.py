@@ -171,8 +171,8 @@ def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[P
     yield from leak_parts(evaluations, most=0)
     leaks = _in_turn(evaluations)
     several = len(evaluations) > 1
-    heads = [*[phrase("retriever")] * several, phrase("question"), phrase("document")]
-    heads += [phrase("rank"), phrase("kind")]
+    heads = [phrase("question"), phrase("document"), phrase("rank"), phrase("kind")]
+    heads = [phrase("retriever"), *heads] if several else heads
     rows = [
         [
             *[visible(name)] * several,
