@@ -214,29 +214,23 @@ class Lacking:
     def note(self, rows: Iterable[Row], sides: Collection[str]) -> None:
         """Note what of some questions, and of what was retrieved for them, has no text."""
         for _, query, retrieved in rows:
-            if "gold" in sides:
-                self.note_gold(query)
-            if "retrieved" in sides and retrieved is not None:
-                for docs in (retrieved.documents, *(s.measured for s in retrieved.searches)):
-                    self.note_retrieved(query, docs)
+            for number, gold in enumerate(query.gold if "gold" in sides else (), start=1):
+                self._note_gold(gold, f"query {query.id!r}, gold {number}")
+            searches = retrieved.searches if retrieved is not None else ()
+            documents = retrieved.documents if retrieved is not None else ()
+            for docs in (documents, *(search.measured for search in searches)):
+                for rank, doc in enumerate(docs if "retrieved" in sides else (), start=1):
+                    if doc.text is None:
+                        self.retrieved.setdefault(doc.id, f"query {query.id!r}, rank {rank}")
 
-    def note_gold(self, query: Query) -> None:
-        """Note the gold items of a query that have no text."""
-        for number, gold in enumerate(query.gold, start=1):
-            items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-            have_text = any(item.text is not None for item in items)
-            # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
-            for item in items if not have_text or self.corpus.source is not None else ():
-                # A gold item without id is its alternatives, if these have texts.
-                is_named = item.id is not None or (item is gold and not have_text)
-                if item.text is None and is_named:
-                    self.gold.setdefault(item.id, f"query {query.id!r}, gold {number}")
-
-    def note_retrieved(self, query: Query, docs: Iterable[Doc]) -> None:
-        """Note the documents of a query, best first, that have no text."""
-        for rank, doc in enumerate(docs, start=1):
-            if doc.text is None:
-                self.retrieved.setdefault(doc.id, f"query {query.id!r}, rank {rank}")
+    def _note_gold(self, gold: Gold, place: str) -> None:
+        items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+        have_text = any(item.text is not None for item in items)
+        # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
+        for item in items if not have_text or self.corpus.source is not None else ():
+            # A gold item without id is its alternatives, if these have texts.
+            if item.text is None and (item.id is not None or (item is gold and not have_text)):
+                self.gold.setdefault(item.id, place)
 
     def error(self, needed_by: str) -> LackingError:
         """The error that counts them and names a few."""
@@ -258,7 +252,8 @@ class Lacking:
 
     def add(self, later: Lacking) -> None:
         """Add those of questions that come behind."""
-        self.gold = self.gold | later.gold | self.gold  # in order, each with its first place
+        # Those that are known come first, and keep their places.
+        self.gold = self.gold | later.gold | self.gold
         self.retrieved = self.retrieved | later.retrieved | self.retrieved
 
     def _named(self, ids: Mapping[str | None, str]) -> str:

@@ -133,9 +133,6 @@ class RuleSet:
         made = tuple(_rule(name, rules[name], zone) for name in sorted(rules))
         return cls(made, zone, _stated(value))
 
-    def __bool__(self) -> bool:
-        return bool(self.rules)
-
 
 def check_questions(rules: RuleSet, questions: Collection[Mapping[str, Any]]) -> None:
     """Refuse a rule that asks for what no question has, as a path that is misspelt.

@@ -171,8 +171,8 @@ def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[P
     yield from leak_parts(evaluations, most=0)
     leaks = _in_turn(evaluations)
     several = len(evaluations) > 1
-    heads = [*[phrase("retriever")] * several, phrase("question"), phrase("document")]
-    heads += [phrase("rank"), phrase("kind")]
+    heads = [phrase("question"), phrase("document"), phrase("rank"), phrase("kind")]
+    heads = [phrase("retriever"), *heads] if several else heads
     rows = [
         [
             *[visible(name)] * several,
@@ -211,9 +211,9 @@ def _summaries(evaluations: Sequence[HasLeaks], metric: Metric) -> list[Line]:
             score
             for score in evaluation.scores
             if score.spec.metric == metric and score.spec["kind"] is None and score.counts
+            # Of whoever met no two versions nothing is said of them.
+            if metric != STALE_FIRST or score.counts["n_could"]
         ]
-        if metric == STALE_FIRST:  # of whoever met no two versions it says nothing
-            scores = [score for score in scores if score.counts["n_could"]]
         scores.sort(key=lambda score: _depth([score.spec], metric.name))
         lines += [_summary(evaluation, score) for score in scores[-1:]]
     return sorted(lines, key=lambda line: line.style != LEAKING)

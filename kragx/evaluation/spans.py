@@ -53,10 +53,6 @@ class Reader:
     doc_sources: dict[str, None] = field(default_factory=dict)
 
     @property
-    def _by_letters(self) -> bool:
-        return self.options.tokenizer == "auto" and self.options.passages == "characters"
-
-    @property
     def _tokenizer(self) -> Tokenizer:
         options = self.options
         return (
@@ -125,7 +121,8 @@ class Reader:
     def _spreads(self, lists: Sequence[RankedList], table: MatchTable) -> Iterator[Spread]:
         """One for each batch of queries with text, and for each query with offsets."""
         words = TokenCorpus(self._tokenizer)
-        letters = TokenCorpus(LETTERS, in_letters=True) if self._by_letters else None
+        by_letters = (self.options.tokenizer, self.options.passages) == ("auto", "characters")
+        letters = TokenCorpus(LETTERS, in_letters=True) if by_letters else None
         # A batch holds consecutive queries, so that rows keep their order.
         batch: list[tuple[GoldTexts, list[str]]] = []
         for ranked, (first, last) in zip(lists, pairwise(table.doc_start)):

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from kragx.data import NO_CORPUS, Lacking
+from kragx.data import NO_CORPUS, Lacking, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs, pairs_at
 from kragx.data.stretches import starts
@@ -121,10 +121,8 @@ def missing_ids_error(
 ) -> DataError:
     """The error that counts the ids without text of all queries, for that of the first one."""
     ids = Lacking(NO_CORPUS)
-    for item in items:
-        if uses_gold:
-            ids.note_gold(item.query)
-        ids.note_retrieved(item.query, item.docs)
+    rows = ((None, item.query, Retrieved(item.docs)) for item in items)
+    ids.note(rows, ("gold", "retrieved") if uses_gold else ("retrieved",))
     return ids.error(error.method) if ids else error
 
 

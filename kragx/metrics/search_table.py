@@ -127,14 +127,11 @@ class SearchTable:
         is not measured says nothing.
         """
         within = np.ones(len(self.step), bool) if n is None else self.step <= n
-        is_open = ~self.measured & ~self.failed
-        n_queries = len(self.n_searches)
-        n_measured, n_open = (
-            np.bincount(self.query[within & those], minlength=n_queries)
-            for those in (self.measured, is_open)
+        queries, is_open = np.arange(len(self.n_searches)), ~self.measured & ~self.failed
+        have_measured, are_open = (
+            np.isin(queries, self.query[within & those]) for those in (self.measured, is_open)
         )
-        is_known: Bools = (n_measured > 0) | (n_open == 0) | ~self.table.answered
-        return is_known
+        return have_measured | ~are_open | ~self.table.answered
 
     @property
     def entries(self) -> tuple[Ints, Ints]:

@@ -311,7 +311,10 @@ class Ruled:
             np.where(np.array(blank, bool), RANKS[UNKNOWN], np.minimum.reduce(ranks)),
             could,
             {
-                (rule.name, path, columns is of_queries): (_n_none(values), len(values))
+                (rule.name, path, columns is of_queries): (
+                    sum(value is None for _, value in values),
+                    len(values),
+                )
                 for columns in (of_queries, of_docs)
                 for path, values in columns.items()
             },
@@ -340,10 +343,6 @@ def _truths_of_rule(
 
 def _keyed(values: Iterable[Any]) -> _Values:
     return [(distinct_key(value), value) for value in map(compared, values)]
-
-
-def _n_none(values: _Values) -> int:
-    return sum(value is None for _, value in values)
 
 
 # -- old versions ----------------------------------------------------------------------------------

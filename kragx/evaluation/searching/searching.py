@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.data import Doc, Tokenizer
 from kragx.data.batch import Batch, Row
-from kragx.data.entries import Entries
+from kragx.data.entries import Columns, Entries
 from kragx.data.lists import Lists
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
@@ -118,7 +118,7 @@ class Searching:
             listing, by_entry = batch.listing, batch.listing.table
             distinct, place = listing.distinct
             n_docs = np.bincount(listing.query[distinct], minlength=len(batch))
-            docs = taken(listing.entries, distinct, n_docs)
+            docs = listing.entries.at(distinct, n_docs)
             same = first_same(docs)
             table = by_entry.over(unmatched(n_docs, by_entry.table.answered), same, place)
             if self.counts_by is not None:
@@ -131,7 +131,7 @@ class Searching:
             batch = replace(batch, searches=None)  # noqa: PLW2901
             if hears_all is not None:
                 places = table.places("all")
-                of_all = taken(docs, places.docs, places.lengths)
+                of_all = docs.at(places.docs, places.lengths)
                 hears_all(replace(batch, docs=of_all, is_there=places.is_there))
             yield replace(batch, docs=docs, is_there=np.ones(len(batch), bool))
 
@@ -227,7 +227,7 @@ class BasisBatch(Batch):
         places = listing.table.places()
         columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
         if batch.searches is not None:
-            docs = taken(listing.entries, places.docs, places.lengths)
+            docs = listing.entries.at(places.docs, places.lengths)
             columns |= {"docs": docs, "searches": None}
         return cls(**columns, listing=listing, is_there=places.is_there)
 
@@ -371,7 +371,7 @@ def _no_searches(batch: Batch) -> SearchLists:
     """What questions say that have lists alone."""
     n, has_list = np.zeros(len(batch), np.int64), np.ones(len(batch), bool)
     ints, floats, bools = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
-    docs = taken(batch.docs, ints, ints)
+    docs = batch.docs.at(ints, ints)
     reads = [None] * len(batch)
     return SearchLists(n, ints, ints, docs, bools, bools, floats, floats, reads, has_list, ())
 
@@ -382,33 +382,21 @@ def _those(entries: Entries, is_meant: Bools) -> Entries:
     if not texts.n_texts[~is_meant].any():
         return entries
     lengths = np.where(is_meant, texts.n_texts, 0)
-    return taken(entries, np.flatnonzero(is_meant[texts.of_text]), lengths)
+    return entries.at(np.flatnonzero(is_meant[texts.of_text]), lengths)
 
 
 def _joined(final: Entries, docs: Entries) -> Entries:
     """The entries of two parts of one batch as those of one list."""
-    parts = [part for part in (final, docs) if len(part.texts.numbers)] or [final]
-    numbers = np.concatenate([part.texts.numbers for part in parts])
-    columns: list[Any] = []
-    for name in ("ids", "numbers", "metadata"):
-        values = [getattr(part, name) for part in parts]
-        is_said = any(value is not None for value in values)
-        filled = (
-            repeat(None, len(part.texts.numbers)) if value is None else value
-            for value, part in zip(values, parts)
-        )
-        columns.append([*chain.from_iterable(filled)] if is_said else None)
-    return Entries(Lists(final.texts.known, numbers, np.array([len(numbers)], np.int64)), *columns)
+    entries = Entries.of_lists([_columns(final), _columns(docs)])
+    numbers = entries.texts.numbers
+    texts = Lists(final.texts.known, numbers, np.array([len(numbers)], np.int64))
+    return replace(entries, texts=texts)
 
 
-def taken(entries: Entries, places: Ints, n: Ints) -> Entries:
-    """Some entries as lists, n of each question."""
-    rows = places.tolist()
-    columns: list[Any] = [
-        None if values is None else [values[row] for row in rows]
-        for values in (entries.ids, entries.numbers, entries.metadata)
-    ]
-    return Entries(Lists(entries.texts.known, entries.texts.numbers[places], n), *columns)
+def _columns(part: Entries) -> Columns:
+    texts = part.texts.numbers.tolist()
+    numbers = None if part.numbers is None else [*part.numbers]
+    return Columns(len(texts), texts, part.ids, numbers, part.metadata)
 
 
 def unmatched(n_docs: Ints, answered: Bools) -> MatchTable:
