@@ -203,7 +203,11 @@ def clean_fields(
     """
     if not value.keys() <= names:
         raise unknown_field(next(str(name) for name in value if name not in names), names)
-    text = next((value[name] for name in TEXT_FIELDS if name in value), None)
+    text = None
+    for name in TEXT_FIELDS:
+        if name in value:
+            text = value[name]
+            break
     return (
         clean_id(value.get("id"), mender),
         None if text is None else clean_text(text, mender),
@@ -316,6 +320,8 @@ def _as_number(value: object) -> float | None:
         return None
     try:
         # numpy's numbers are numbers too; strings, booleans and arrays, even of one, are not.
+        if type(value) is float:
+            return value
         is_other = isinstance(value, (str, bool)) or hasattr(value, "__len__")
         return nan if is_other else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

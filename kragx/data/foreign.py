@@ -58,9 +58,6 @@ class DocumentShape:
 
 DOCUMENTS = (
     DocumentShape(
-        ("page_content",), text="page_content", score="", metadata="metadata"
-    ),  # LangChain
-    DocumentShape(
         ("node.node_id", "node.get_content"),  # LlamaIndex, with a score
         id="node.node_id",
         text="node.get_content",
@@ -97,11 +94,13 @@ _ABSENT = object()
 
 def at(value: Any, path: str, absent: Any = None) -> Any:
     """What stands at names separated by dots, keys or attributes; `absent` where nothing does."""
+    if not path:  # lest a pydantic model look for an attribute "", which takes long
+        return absent
     for name in path.split("."):
-        if isinstance(value, Mapping):
-            value = value.get(name, absent)
-        else:
+        if type(value) is not dict and not isinstance(value, Mapping):
             value = getattr(value, name, absent)
+        else:
+            value = value.get(name, absent)
     return value
 
 
@@ -112,8 +111,13 @@ def foreign_fields(value: object) -> dict[str, Any] | None:
     """
     if type(value) in (str, list):
         return None
-    for shape in DOCUMENTS if not isinstance(value, Mapping) else _STORED:
-        if _ABSENT not in [at(value, mark, _ABSENT) for mark in shape.marks]:
+    if not isinstance(value, Mapping) and hasattr(value, "page_content"):
+        # LangChain's, as most documents in Python are: read without a look at the table.
+        about = getattr(value, "metadata", None)
+        doc_id = getattr(value, "id", None)
+        return {"id": doc_id, "text": value.page_content, "metadata": about}
+    for shape in _STORED if isinstance(value, Mapping) else DOCUMENTS:
+        if all(at(value, mark, _ABSENT) is not _ABSENT for mark in shape.marks):
             return shape.fields(value)
     return None
 

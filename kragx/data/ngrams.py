@@ -61,24 +61,21 @@ def _shared(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Ints:
     (doc_ends, doc_grams), (gold_ends, gold_grams) = (
         _grams(lists, n, corpus) for lists in (docs, golds)
     )
-    n_pairs, n_golds = int((docs.n_texts * golds.n_texts).sum()), len(gold_ends)
-    grams, gram_of_gold = np.unique(gold_grams, return_inverse=True)
-    if not grams.size:
+    n_pairs, n_golds, v = int((docs.n_texts * golds.n_texts).sum()), len(gold_ends), len(gold_grams)
+    if not v:
         return np.zeros(n_pairs, np.int64)
-    # Nearly all n-grams of documents are in no gold of their query: a table of slots says so.
-    is_taken = np.zeros(1 << _SLOT_BITS, bool)
-    is_taken[_slots(grams)] = True
-    place = is_taken.take(_slots(doc_grams)).nonzero()[0]  # `take` is twice as fast as an index
-    gram = np.searchsorted(grams[:-1], doc_grams[place])
-    is_met = grams[gram] == doc_grams[place]
-    doc = np.searchsorted(doc_ends, place[is_met], side="right")
+    gram_of_gold, place, gram = _met(gold_grams, doc_grams)
+    doc = np.searchsorted(doc_ends, place, side="right")
     gold = np.repeat(np.arange(n_golds), np.diff(gold_ends, prepend=0))
     # Each distinct n-gram of a document meets every gold text of its query that has it.
-    of_docs, _, n_in_doc = counted(doc * len(grams) + gram[is_met])
-    doc, gram = np.divmod(of_docs, len(grams))
-    of_golds, _, n_in_gold = counted(gram_of_gold * n_golds + gold)
+    of_docs, _, n_in_doc = counted(doc * v + gram)
+    doc, gram = np.divmod(of_docs, v)
+    is_met = np.zeros(v, bool)
+    is_met[gram] = True
+    is_met = is_met[gram_of_gold]
+    of_golds, _, n_in_gold = counted(gram_of_gold[is_met] * n_golds + gold[is_met])
     gram_of_gold, gold = np.divmod(of_golds, n_golds)
-    n_having = np.bincount(gram_of_gold, minlength=len(grams))
+    n_having = np.bincount(gram_of_gold, minlength=v)
     first, n_meetings = starts(n_having)[gram], n_having[gram]
     pair_of_first = starts(golds.n_texts[docs.of_text]) - golds.starts[docs.of_text]
     shared = np.zeros(n_pairs)
@@ -103,6 +100,33 @@ def _grams(texts: Lists, n: int, corpus: TokenCorpus) -> tuple[Ints, Grams]:
     grams = np.concatenate([every[:0], *(every[begin:end] for begin, end in pieces)])
     grams += np.repeat(texts.of_text.astype(np.uint64) * _OF_QUERY, sizes)
     return np.cumsum(sizes), grams
+
+
+def _met(gold_grams: Grams, doc_grams: Grams) -> tuple[Ints, Ints, Ints]:
+    """The n-grams of documents that gold has.
+
+    Returns:
+        For each n-gram of gold the place of one that is the same, which is its number; the places
+        of those of documents that gold has, and their numbers.
+    """
+    # Nearly all n-grams of documents are in no gold of their query: a table of slots says so. Of
+    # several n-grams of gold in a slot the last has it; the few others are looked up in order.
+    slots = _slots(gold_grams)
+    is_taken, table = np.zeros(1 << _SLOT_BITS, bool), np.zeros(1 << _SLOT_BITS, np.int32)
+    is_taken[slots] = True
+    table[slots] = np.arange(len(slots))
+    number = table.take(slots).astype(np.int64)
+    beside = np.flatnonzero(gold_grams[number] != gold_grams)
+    others, first, other = np.unique(gold_grams[beside], return_index=True, return_inverse=True)
+    number[beside] = beside[first][other]
+    doc_slots = _slots(doc_grams)
+    place = is_taken.take(doc_slots).nonzero()[0]  # `take` is twice as fast as an index
+    met = table.take(doc_slots[place]).astype(np.int64)
+    if others.size:
+        unmet = np.flatnonzero(gold_grams[met] != doc_grams[place])
+        met[unmet] = beside[first][np.searchsorted(others[:-1], doc_grams[place[unmet]])]
+    is_met = gold_grams[met] == doc_grams[place]
+    return number, place[is_met], met[is_met]
 
 
 def _slots(grams: Grams) -> Ints:
