@@ -342,7 +342,13 @@ def _truths_of_rule(
 
 
 def _keyed(values: Iterable[Any]) -> _Values:
-    return [(distinct_key(value), value) for value in map(compared, values)]
+    of_text = cache(_comparable)  # one text stands beside many documents
+    return [of_text(value) if type(value) is str else _comparable(value) for value in values]
+
+
+def _comparable(value: Any) -> tuple[Any, Any]:
+    value = compared(value)
+    return distinct_key(value), value
 
 
 # -- old versions ----------------------------------------------------------------------------------
