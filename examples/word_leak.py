@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kragx import GoldDataset, evaluate, read_dataset
-from kragx.printing import Table, number, percent, show
+from kragx.ground.printing import Table, number, percent, show
 from kragx.retrievers import BM25Retriever
 from kragx.workshop.questions import word_leak
 

@@ -12,6 +12,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.adapters.krag.document import KragDocument as KragDocument
+    from kragx.adapters.krag.embedding_evaluator import (
+        EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
+    )
+    from kragx.adapters.krag.evaluators import (
+        AveragingMethod as AveragingMethod,
+        MatchingCriteria as MatchingCriteria,
+        OfflineRetrievalEvaluators as OfflineRetrievalEvaluators,
+        RougeOfflineRetrievalEvaluators as RougeOfflineRetrievalEvaluators,
+        TokenizerType as TokenizerType,
+    )
+    from kragx.adapters.krag.rag_evaluator import RAGEvaluator as RAGEvaluator
     from kragx.agreement import Agreement as Agreement, agree as agree, read_labels as read_labels
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
     from kragx.api.diff import diff as diff
@@ -21,6 +33,7 @@ if TYPE_CHECKING:
     from kragx.comparison import Comparison as Comparison, compare as compare
     from kragx.comparison.lists import ListDiff as ListDiff
     from kragx.comparison.thresholds import Sweep as Sweep, sweep as sweep
+    from kragx.comparison.tuning import Tuning as Tuning, tune as tune
     from kragx.data import (
         Doc as Doc,
         Forbidden as Forbidden,
@@ -46,15 +59,6 @@ if TYPE_CHECKING:
         write_results as write_results,
     )
     from kragx.data.validation import Validation as Validation, validate as validate
-    from kragx.errors import (
-        ConfigError as ConfigError,
-        DataError as DataError,
-        KragxError as KragxError,
-        MissingExtraError as MissingExtraError,
-        RetrieverError as RetrieverError,
-        UntrustedError as UntrustedError,
-        UsageError as UsageError,
-    )
     from kragx.evaluation.calls.recorder import (
         record_searches as record_searches,
         searched as searched,
@@ -68,24 +72,20 @@ if TYPE_CHECKING:
         StageLosses as StageLosses,
         stage_losses as stage_losses,
     )
-    from kragx.krag.document import KragDocument as KragDocument
-    from kragx.krag.embedding_evaluator import (
-        EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
+    from kragx.ground.errors import (
+        ConfigError as ConfigError,
+        DataError as DataError,
+        KragxError as KragxError,
+        MissingExtraError as MissingExtraError,
+        RetrieverError as RetrieverError,
+        UntrustedError as UntrustedError,
+        UsageError as UsageError,
     )
-    from kragx.krag.evaluators import (
-        AveragingMethod as AveragingMethod,
-        MatchingCriteria as MatchingCriteria,
-        OfflineRetrievalEvaluators as OfflineRetrievalEvaluators,
-        RougeOfflineRetrievalEvaluators as RougeOfflineRetrievalEvaluators,
-        TokenizerType as TokenizerType,
-    )
-    from kragx.krag.rag_evaluator import RAGEvaluator as RAGEvaluator
     from kragx.matchers import Matcher as Matcher, matcher as matcher
     from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.figures.sweep import sweep_figure as sweep_figure
     from kragx.report.html_page.diff import write_diff_html as write_diff_html
     from kragx.report.html_page.page import write_html as write_html
-    from kragx.tuning import Tuning as Tuning, tune as tune
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
@@ -118,7 +118,7 @@ _PUBLIC = {
     ),
     "data.formats.gold": ("write_gold", "write_goldset", "write_results"),
     "data.validation": ("Validation", "validate"),
-    "errors": (
+    "ground.errors": (
         "ConfigError",
         "DataError",
         "KragxError",
@@ -134,22 +134,22 @@ _PUBLIC = {
     "evaluation.pools": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.stage_losses": ("StageLosses", "stage_losses"),
-    "krag.document": ("KragDocument",),
-    "krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
-    "krag.evaluators": (
+    "adapters.krag.document": ("KragDocument",),
+    "adapters.krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
+    "adapters.krag.evaluators": (
         "AveragingMethod",
         "MatchingCriteria",
         "OfflineRetrievalEvaluators",
         "RougeOfflineRetrievalEvaluators",
         "TokenizerType",
     ),
-    "krag.rag_evaluator": ("RAGEvaluator",),
+    "adapters.krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
     "report.figures.comparison": ("write_figures",),
     "report.figures.sweep": ("sweep_figure",),
     "report.html_page.diff": ("write_diff_html",),
     "report.html_page.page": ("write_html",),
-    "tuning": ("Tuning", "tune"),
+    "comparison.tuning": ("Tuning", "tune"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -1,14 +1,14 @@
 """K-RAG's module of evaluators."""
 
-from kragx.krag.embedding_evaluator import EmbeddingRougeOfflineRetrievalEvaluators
-from kragx.krag.evaluators import (
+from kragx.adapters.krag.embedding_evaluator import EmbeddingRougeOfflineRetrievalEvaluators
+from kragx.adapters.krag.evaluators import (
     AveragingMethod,
     MatchingCriteria,
     OfflineRetrievalEvaluators,
     RougeOfflineRetrievalEvaluators,
     TokenizerType,
 )
-from kragx.krag.rag_evaluator import RAGEvaluator
+from kragx.adapters.krag.rag_evaluator import RAGEvaluator
 
 __all__ = ["AveragingMethod", "EmbeddingRougeOfflineRetrievalEvaluators", "MatchingCriteria"]
 __all__ += ["OfflineRetrievalEvaluators", "RAGEvaluator", "RougeOfflineRetrievalEvaluators"]

@@ -48,6 +48,7 @@ from kragx import (
     write_gold,
     write_results,
 )
+from kragx.adapters.krag.rag_evaluator import METHODS as RAG_METHODS
 from kragx.app import config
 from kragx.app.commands.main import main
 from kragx.app.pipeline import run
@@ -58,7 +59,6 @@ from kragx.data.formats.trec import write_qrels
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 from kragx.evaluation.parts import matched as part
 from kragx.judging import Answer, Request, Usage
-from kragx.krag.rag_evaluator import METHODS as RAG_METHODS
 from kragx.matchers import METHODS
 from tests.data.support import write_run
 from tests.local_cluster import two_workers

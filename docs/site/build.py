@@ -37,20 +37,24 @@ LANGUAGES = {"mkdocs.yml": "", "mkdocs.ko.yml": "ko"}
 BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Further pages from the top of the project."""
 
-ADAPTERS = tuple(f"adapters.{found.name}" for found in iter_modules(kragx.adapters.__path__))
+ADAPTERS = tuple(
+    f"adapters.{found.name}"
+    for found in iter_modules(kragx.adapters.__path__)
+    if found.name != "krag"  # whose doors have a page of their own
+)
 
 API = {
     "evaluating": ("Evaluating", ("api", "evaluation"), ()),
-    "comparing": ("Comparing and tuning", ("comparison", "tuning"), ("comparison", "tuning")),
+    "comparing": ("Comparing and tuning", ("comparison",), ("comparison", "comparison.tuning")),
     "data": ("Gold sets, runs and files", ("data",), ("data",)),
     "retrievers": ("Retrievers and tokenizers", (), ("retrievers", "tokenizers")),
     "matchers": ("Matchers", ("matchers",), ("matchers",)),
     "metrics": ("Metrics", (), ("metrics",)),
     "judging": ("The judge", ("agreement",), ("judging", "agreement")),
-    "reports": ("Reports", ("report",), ("printing", *ADAPTERS)),
-    "krag": ("K-RAG's names", ("krag",), ("document", "evaluators", "utils")),
+    "reports": ("Reports", ("report",), ("ground.printing", *ADAPTERS)),
+    "krag": ("K-RAG's names", ("adapters",), ("document", "evaluators", "utils")),
     "testing": ("For your tests", (), ("testing", "pytest")),
-    "errors": ("Errors", ("errors",), ("errors",)),
+    "errors": ("Errors", ("ground",), ("errors",)),
 }
 """Each page of the reference: its title, the rooms whose names `kragx` itself has, and modules that
 are named as such: doors, and rooms for a matcher, metric or judge client of one's own."""

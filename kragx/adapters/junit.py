@@ -14,7 +14,7 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from kragx.comparison import Failures, GateResult
-from kragx.printing import visible
+from kragx.ground.printing import visible
 
 __all__ = ["gates_xml"]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.data import GoldDataset, Run
 from kragx.data.objects import examples_gold
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb
 from kragx.evaluation.calls.tool_answers import as_json
 from kragx.evaluation.evaluation import Evaluation
-from kragx.plain import plain
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.json_values import plain
 
 if TYPE_CHECKING:
     from langsmith import Client

@@ -15,13 +15,13 @@ from typing import Any
 
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call, searches_made
 from kragx.evaluation.calls.logged import moment
 from kragx.evaluation.calls.logs import LogReader, records, warn_of
 from kragx.evaluation.calls.messages import why_failed
 from kragx.evaluation.calls.tool_answers import plain, words_of
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, UsageError, inside, shorten
+from kragx.ground.printing import phrase
 
 __all__ = ["read_mcp"]
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data import GoldDataset, Retrieved, Run
-from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.evaluation.calls.call import Call, searches_made
 from kragx.evaluation.calls.logs import KnownQuestions, LogReader, records, warn_of
 from kragx.evaluation.calls.messages import (
@@ -25,7 +24,8 @@ from kragx.evaluation.calls.messages import (
     events_of,
 )
 from kragx.evaluation.calls.tool_answers import compact, plain
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, UsageError, inside, shorten
+from kragx.ground.printing import phrase
 
 __all__ = ["read_messages"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from kragx.api.evaluations import Evaluations
 from kragx.comparison import Comparison, compare
-from kragx.errors import UsageError, needing
 from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import UsageError, needing
 from kragx.report.figures.comparison import write_figures
 from kragx.report.markdown import report_markdown
 

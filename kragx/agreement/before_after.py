@@ -8,8 +8,8 @@ import numpy as np
 from kragx.agreement.coefficients import defined, statistics, title
 from kragx.agreement.scoring import ends, level
 from kragx.comparison.statistics import Interval, expanded_intervals
+from kragx.ground.printing import Line, Part, Table, number, phrase, signed
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Table, number, phrase, signed
 
 HEADLINE = "kappa_quadratic"
 """The one statistic that decides whether a judge got better: of many, one always did by chance."""

@@ -14,11 +14,11 @@ from kragx.agreement.labels import read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
-from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.inputs import Texts, source_of
+from kragx.ground.errors import DataError, UsageError, check_whole, nearest
+from kragx.ground.printing import Cell, Line, Part, Result, Table, phrase, warning
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.metrics.intervals import TOO_FEW
-from kragx.printing import Cell, Line, Part, Result, Table, phrase, warning
 
 FOLDS = 5
 TOKENIZERS = ("unicode", "char")

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.ground.printing import phrase
 from kragx.judging import votes
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
-from kragx.printing import phrase
 
 Weights = Literal["nominal", "linear", "quadratic"]
 

@@ -18,12 +18,22 @@ from kragx.agreement.labels import Labels, Scale, Sides, other_forms, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Run
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    number,
+    percent,
+    phrase,
+    warning,
+)
 from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""

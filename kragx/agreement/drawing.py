@@ -10,10 +10,10 @@ import numpy as np
 from kragx.agreement.label_files import label_format
 from kragx.agreement.sample import drawing_of
 from kragx.data import GoldDataset, read_dataset
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
+from kragx.ground.printing import phrase
 from kragx.judging.store import is_url
 from kragx.metrics import Bools, Floats
-from kragx.printing import phrase
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,8 @@ from typing import Any, ClassVar, Literal
 
 from kragx.agreement.scoring import ends, level
 from kragx.evaluation.judging_remarks import panel_remarks
-from kragx.judging import Tally
-from kragx.judging.remedies import failed_kinds, failure_lines
-from kragx.metrics.intervals import Interval
-from kragx.plain import plain
-from kragx.printing import (
+from kragx.ground.json_values import plain
+from kragx.ground.printing import (
     Line,
     Part,
     Result,
@@ -26,6 +23,9 @@ from kragx.printing import (
     signed,
     warning,
 )
+from kragx.judging import Tally
+from kragx.judging.remedies import failed_kinds, failure_lines
+from kragx.metrics.intervals import Interval
 
 Verdict = Literal[
     "nothing graded", "one grade", "too few", "guessing", "all a match", "fooled", "not fooled"

@@ -28,10 +28,8 @@ from kragx.comparison.statistics import (
     check_confidence,
 )
 from kragx.data import Run
-from kragx.errors import DataError, check_whole
-from kragx.judging.store.qrels import NO_EXAMPLES, Choice
-from kragx.metrics import Floats
-from kragx.printing import (
+from kragx.ground.errors import DataError, check_whole
+from kragx.ground.printing import (
     Line,
     Part,
     Result,
@@ -43,6 +41,8 @@ from kragx.printing import (
     phrase,
     warning,
 )
+from kragx.judging.store.qrels import NO_EXAMPLES, Choice
+from kragx.metrics import Floats
 
 _LISTED = 10
 

@@ -26,7 +26,7 @@ from kragx.data.formats.jsonl import open_bytes, read_records
 from kragx.data.formats.tabular import filled, read_csv
 from kragx.data.formats.trec import iter_qrels
 from kragx.data.text import Mender, read_number
-from kragx.errors import DataError, UsageError, inside, nearest, shorten
+from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.keys import built_in_of, is_file, key_of, wording_of
 from kragx.judging.rubric import read_rubric

@@ -13,7 +13,7 @@ import numpy as np
 from kragx.agreement.label_files import Label, shares_half
 from kragx.agreement.labels import other_forms
 from kragx.data import Doc, Gold, normalise
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
 

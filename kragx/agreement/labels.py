@@ -25,12 +25,12 @@ from kragx.agreement.label_files import (
 )
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
-from kragx.errors import DataError, UsageError, shorten
+from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.printing import phrase
 from kragx.judging.examples import is_held_out
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.qrels import Choice
 from kragx.metrics import Floats
-from kragx.printing import phrase
 
 MOST_LABELS = 101
 """The most labels that a scale may have."""

@@ -17,7 +17,7 @@ from kragx.comparison.statistics import (
     score_interval,
     student_t,
 )
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.metrics import Floats
 from kragx.metrics.weights import effective_n
 

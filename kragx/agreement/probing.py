@@ -21,7 +21,7 @@ from kragx.comparison.statistics import (
     check_confidence,
 )
 from kragx.data import GoldDataset, Query, normalise
-from kragx.errors import DataError, check_whole
+from kragx.ground.errors import DataError, check_whole
 from kragx.judging import Grader, Question
 from kragx.judging.rubric import Asks
 from kragx.metrics import Floats, Ints

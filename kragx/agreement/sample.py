@@ -14,7 +14,7 @@ from kragx.agreement.labels import gold_texts
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import read_records, write_records
-from kragx.errors import DataError, check_whole
+from kragx.ground.errors import DataError, check_whole
 from kragx.judging import Store
 from kragx.judging.store import Address
 from kragx.judging.store.qrels import Choice

@@ -10,12 +10,22 @@ from kragx.agreement.label_files import document_name
 from kragx.agreement.labels import Labels, Scale, Sides
 from kragx.comparison.statistics import Interval
 from kragx.data import Gold, GoldDataset, Query, Run
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    interval,
+    number,
+    percent,
+    phrase,
+    warning,
+)
 from kragx.metrics import DEFAULT_METRICS, Floats
-from kragx.printing import Line, Part, Result, Table, interval, number, percent, phrase, warning
 
 
 def level(confidence: float) -> str:

@@ -26,8 +26,8 @@ from kragx.comparison.statistics import (
     score_interval,
 )
 from kragx.data import TokenCorpus, Tokenizer
-from kragx.errors import UsageError
 from kragx.evaluation.vocabulary import vocabulary_of_items
+from kragx.ground.errors import UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable

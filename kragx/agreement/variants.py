@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 from kragx.judging import Question
-from kragx.printing import phrase
 
 Change = Callable[[Question, str, random.Random], str]
 """From a question, its query's text and a source of randomness to the changed passage."""

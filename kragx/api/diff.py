@@ -21,9 +21,9 @@ from kragx.data.formats.format import STANDS_FOR
 from kragx.data.gold_diff import diff_gold
 from kragx.data.reading import read_run_rows
 from kragx.data.rules import RuleSet
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.ground.errors import DataError, UsageError
 
 Side = tuple[GoldDataset | None, Run]
 """What a version returned, with the questions where its source has them."""

@@ -15,15 +15,15 @@ from kragx.data.formats.tabular import is_frame
 from kragx.data.objects import gold_of, shape_of
 from kragx.data.reading import are_rows
 from kragx.data.scored import are_scores
-from kragx.errors import DataError, RetrieverError, UsageError, inside
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, for_all, ready
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.ground.caller_warnings import about
+from kragx.ground.errors import DataError, RetrieverError, UsageError, inside
+from kragx.ground.plugins import check_arguments
 from kragx.metrics import MetricLike, NoGold, Profile
-from kragx.plugins import check_arguments
-from kragx.warned import about
 
 if TYPE_CHECKING:
     # It loads the statistics, which one retriever does without

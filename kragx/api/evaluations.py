@@ -11,14 +11,13 @@ from typing import Any, Self
 from kragx.comparison import Comparison, compare
 from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, Run
-from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, heading, size
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
-from kragx.metrics import MetricLike, name_among
-from kragx.plain import HIDDEN, plain
-from kragx.printing import (
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.json_values import HIDDEN, plain
+from kragx.ground.printing import (
     Line,
     Part,
     Result,
@@ -28,6 +27,7 @@ from kragx.printing import (
     visible,
     warning,
 )
+from kragx.metrics import MetricLike, name_among
 from kragx.report.html_page.cells import Reasons
 from kragx.report.html_page.judged import judged
 from kragx.report.html_page.page import write_html

@@ -10,11 +10,11 @@ import numpy as np
 
 from kragx import matchers
 from kragx.data import Doc, Gold
-from kragx.errors import UsageError
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.parts.matched import Plan, match_all
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of
+from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.threshold import matches
 

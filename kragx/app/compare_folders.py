@@ -27,10 +27,10 @@ from kragx.comparison.best_first import best_first
 from kragx.comparison.changes import EARLIER, NOW, changes_parts
 from kragx.comparison.gate_conditions import conditions_by_metric
 from kragx.data import named_twice
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.plugins import data_alone
+from kragx.ground.printing import Heading, Line, Part, Result, phrase, say, visible
 from kragx.metrics import Profile, profile_for
-from kragx.plugins import data_alone
-from kragx.printing import Heading, Line, Part, Result, phrase, say, visible
 from kragx.report.record import Record, record_lines
 
 

@@ -15,7 +15,7 @@ from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.comparison.lists import ListDiff
 from kragx.data import Run, read_dataset
 from kragx.data.rules import RuleSet
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
 from kragx.matchers import METHODS, method_class
 from kragx.metrics import parse_all
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from dotenv.parser import parse_stream
 
 from kragx.data.formats.jsonl import read_text
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 
 def load_env(folder: Path) -> None:

@@ -13,8 +13,8 @@ from kragx.app.folder.sealed import MANIFEST, checked_file
 from kragx.app.folder.tables import is_scored
 from kragx.comparison.history import History, PastRun
 from kragx.data.formats.jsonl import read_object
-from kragx.errors import DataError, KragxError, UsageError
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, KragxError, UsageError
+from kragx.ground.printing import phrase
 from kragx.report.record import UNFINISHED
 
 REPORT = "report.json"

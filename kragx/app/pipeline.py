@@ -19,14 +19,6 @@ from kragx.app.retrieving.retrieve_all import Keeping
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run, read_dataset
-from kragx.errors import (
-    DataError,
-    JudgingError,
-    RetrieverError,
-    UntrustedError,
-    UsageError,
-    nearest,
-)
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
@@ -39,16 +31,24 @@ from kragx.evaluation.pools import pooled
 from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
+from kragx.ground.caller_warnings import about
+from kragx.ground.errors import (
+    DataError,
+    JudgingError,
+    RetrieverError,
+    UntrustedError,
+    UsageError,
+    nearest,
+)
+from kragx.ground.plugins import data_alone
+from kragx.ground.printing import Line, joined, phrase, visible
 from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, OnMatch, matcher
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import parse_all
-from kragx.plugins import data_alone
-from kragx.printing import Line, joined, phrase, visible
 from kragx.report.record import Clock, checkout
-from kragx.warned import about
 
 if TYPE_CHECKING:
     from kragx.judging.batches.submitting import Outbox

@@ -25,13 +25,13 @@ from kragx.data import GoldDataset, Query
 from kragx.data.gold_diff import GoldDiff
 from kragx.data.reading import nothing_to_find
 from kragx.data.rules import RuleSet, check_questions
-from kragx.errors import UsageError, nearest
 from kragx.evaluation.leaks import may_leak
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 from kragx.matchers import BaseMatcher
 from kragx.metrics import parse_all
 from kragx.metrics.leaks import check_kinds
 from kragx.metrics.weights import effective_n, question_weights
-from kragx.printing import phrase
 
 
 def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:

@@ -16,8 +16,8 @@ from kragx.app import config, pipeline
 from kragx.app.compare_folders import read_gates
 from kragx.app.run_report import RunReport
 from kragx.comparison import Comparison, Failures, GateResult, check_gates, compare, failed
-from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import UsageError
 from kragx.metrics import KRAGX
 
 

@@ -16,12 +16,12 @@ from typing import (
 )
 
 from kragx.comparison import Change, Comparison, GateResult
+from kragx.comparison.tuning import MatcherSettings, Tuning
 from kragx.evaluation.evaluation import Nearby
 from kragx.evaluation.leaks import Leak
 from kragx.evaluation.runs import SeveralRuns
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.report.record import Record
-from kragx.tuning import MatcherSettings, Tuning
 
 PerMetric = Mapping[str, float | None]
 Bounds = Mapping[str, tuple[float | None, float | None]]
@@ -94,7 +94,7 @@ _PRIMITIVES: Mapping[Any, Mapping[str, Any]] = {
 
 
 def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: PLR0911
-    """The schema of what `kragx.plain.plain` makes of a value of a type."""
+    """The schema of what `kragx.ground.json_values.plain` makes of a value of a type."""
     if kind in _PRIMITIVES:
         return dict(_PRIMITIVES[kind])
     origin, parts = get_origin(kind), get_args(kind)

@@ -30,14 +30,15 @@ from kragx.comparison import (
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.recommendations import beside_earlier
 from kragx.comparison.side_by_side import remarks_on
+from kragx.comparison.tuning import MatcherSettings, Tuning
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, heading, versions
 from kragx.evaluation.leaks import leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, Part, Result, phrase, speaking
 from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher
-from kragx.plain import plain
-from kragx.printing import Line, Part, Result, phrase, speaking
 from kragx.report.figures.comparison import write_figures
 from kragx.report.figures.tuning import tuning_figures
 from kragx.report.html_page.cells import Reasons
@@ -45,7 +46,6 @@ from kragx.report.html_page.judged import judged
 from kragx.report.html_page.page import write_html
 from kragx.report.markdown import report_markdown
 from kragx.report.record import Record, record_lines
-from kragx.tuning import MatcherSettings, Tuning
 
 
 def slices_of(config: RunConfig, dataset: GoldDataset) -> tuple[str, ...]:

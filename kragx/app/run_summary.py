@@ -8,15 +8,15 @@ from typing import Any
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.changes import gold_lines, unchanged
 from kragx.comparison.failures import marked
+from kragx.comparison.tuning import SHOWN, MatcherSettings, Tuning
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
+from kragx.ground.printing import Line, Part, Table, joined, phrase, visible, warning
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
-from kragx.printing import Line, Part, Table, joined, phrase, visible, warning
-from kragx.tuning import SHOWN, MatcherSettings, Tuning
 
 METRICS = 8
 """How many metrics the screen shows, the first ones; of many retrievers fewer."""

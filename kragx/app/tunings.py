@@ -10,10 +10,7 @@ from kragx.app.config import RunConfig
 from kragx.app.run_summary import by_matcher
 from kragx.comparison import Comparison, sliced
 from kragx.comparison.statistics import Rows
-from kragx.data import GoldDataset, Run
-from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import parse, parse_all
-from kragx.tuning import (
+from kragx.comparison.tuning import (
     MatcherSettings,
     Rules,
     Setting,
@@ -25,6 +22,9 @@ from kragx.tuning import (
     matcher_settings,
     tuned,
 )
+from kragx.data import GoldDataset, Run
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import parse, parse_all
 
 
 def tunings(

@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 
 
 def best_first(

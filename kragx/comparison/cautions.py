@@ -13,11 +13,11 @@ from kragx.comparison.orders import orders_warning
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.searching import counts_all, unequal_documents
 from kragx.comparison.verdict import leak_of
+from kragx.ground.printing import joined, listed, number, phrase
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import known_metric
-from kragx.printing import joined, listed, number, phrase
 
 _NAMED = 3
 """Of so many retrievers it is said how often they leak, the best one first."""

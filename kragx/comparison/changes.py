@@ -16,10 +16,9 @@ from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.view import Difference
 from kragx.data import GoldDataset
-from kragx.errors import UsageError
-from kragx.metrics import Bools, Floats, known_metric
-from kragx.plain import HIDDEN, plain
-from kragx.printing import (
+from kragx.ground.errors import UsageError
+from kragx.ground.json_values import HIDDEN, plain
+from kragx.ground.printing import (
     Heading,
     Line,
     Part,
@@ -32,6 +31,7 @@ from kragx.printing import (
     visible,
     warning,
 )
+from kragx.metrics import Bools, Floats, known_metric
 
 EARLIER: str = phrase("earlier")
 NOW: str = phrase("now")

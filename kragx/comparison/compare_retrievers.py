@@ -28,12 +28,12 @@ from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
-from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 from kragx.metrics import MetricLike, name_among, parse_all
 from kragx.metrics.registry import split
 from kragx.metrics.tool_names import in_kragx_words
-from kragx.printing import phrase
 
 
 def compare(

@@ -34,14 +34,11 @@ from kragx.comparison.view import (
     View,
     difference_cell,
 )
-from kragx.errors import UsageError, check_whole, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.runs import SeveralRuns
-from kragx.metrics import Floats
-from kragx.metrics.intervals import with_reasons
-from kragx.metrics.weights import effective_n
-from kragx.plain import HIDDEN, IF_KNOWN
-from kragx.printing import (
+from kragx.ground.errors import UsageError, check_whole, nearest
+from kragx.ground.json_values import HIDDEN, IF_KNOWN
+from kragx.ground.printing import (
     Cell,
     Heading,
     Line,
@@ -53,6 +50,9 @@ from kragx.printing import (
     visible,
     warning,
 )
+from kragx.metrics import Floats
+from kragx.metrics.intervals import with_reasons
+from kragx.metrics.weights import effective_n
 
 CORRECTIONS = ("family", "none")
 """How p is adjusted to the number of tests."""

@@ -7,8 +7,8 @@ from typing import ClassVar, Self
 from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.runs import RUNS
-from kragx.plain import HIDDEN
-from kragx.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
 
 _SLACK = 1e-9  # 0.07 * 100 is more than 7
 _QUOTED = 200

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kragx.comparison.statistics import NO_FAMILY, Family
+from kragx.ground.printing import joined, phrase
 from kragx.metrics import Floats, Ints, known_metric
-from kragx.printing import joined, phrase
 
 FIRST, OTHERS, TIMES = range(3)
 """The families, as `Families` counts them."""

@@ -27,9 +27,9 @@ from math import inf, isfinite
 from typing import Literal
 
 from kragx.data import normalise
-from kragx.errors import UsageError, nearest, shorten
+from kragx.ground.errors import UsageError, nearest, shorten
+from kragx.ground.printing import phrase
 from kragx.metrics import KRAGX, Profile, known_metric, name_among
-from kragx.printing import phrase
 
 FAILURES = ("n_failed", "max_failed")
 """What a gate may hold beside metrics: how many questions failed, and which share of them."""

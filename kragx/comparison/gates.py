@@ -11,9 +11,8 @@ from kragx.comparison.gate_conditions import FAILURES, Gate, Limit
 from kragx.comparison.power import limit_form, undecidable
 from kragx.comparison.scores import direction
 from kragx.comparison.view import Difference, Estimate, Slice, View
-from kragx.errors import UsageError, nearest
-from kragx.metrics import known_metric
-from kragx.printing import (
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import (
     Line,
     Part,
     Result,
@@ -25,6 +24,7 @@ from kragx.printing import (
     signed,
     visible,
 )
+from kragx.metrics import known_metric
 
 NEEDS_EARLIER = (
     "'no worse than earlier' needs earlier results: --earlier FOLDER, or earlier: FOLDER in the "

@@ -8,9 +8,9 @@ from typing import Any
 
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold, gold_name
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import Line, Result, joined, listed, phrase, visible, warning
 from kragx.matchers import METHODS, method_class
-from kragx.plain import HIDDEN
-from kragx.printing import Line, Result, joined, listed, phrase, visible, warning
 
 NAMED = 5
 """So many questions are named; JSON and ``kragx gold diff`` have all of them."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.view import Direction
+from kragx.ground.printing import Line, Result, joined, phrase
 from kragx.metrics import Bools, Floats
-from kragx.printing import Line, Result, joined, phrase
 
 Values = Mapping[str, Sequence[float | None]]
 """Of one retriever, for each metric its mean at each threshold."""

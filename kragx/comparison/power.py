@@ -8,8 +8,8 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gate_conditions import Gate, Limit
 from kragx.comparison.scores import interval_kind
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
+from kragx.ground.printing import at_most, number, phrase, probability, signed
 from kragx.metrics import known_metric
-from kragx.printing import at_most, number, phrase, probability, signed
 
 
 def undecidable(

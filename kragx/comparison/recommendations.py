@@ -21,8 +21,8 @@ from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, leak_of, verdict
 from kragx.comparison.view import FEW
+from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import Bools, known_metric
-from kragx.printing import joined, listed, number, phrase
 
 _NAMED = 10_000
 """So many queries are named at most."""

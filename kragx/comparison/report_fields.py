@@ -6,7 +6,7 @@ from typing import Any, Required
 
 from typing_extensions import TypedDict
 
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 
 _Numbers = dict[str, float | None]
 

@@ -15,10 +15,10 @@ from kragx.comparison.statistics.weighted import total
 from kragx.comparison.tables import Tables
 from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
-from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.evaluation.searching import SEARCHES
+from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.metrics import Floats, is_mean, known_metric
 from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.scores import doubt

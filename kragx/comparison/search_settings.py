@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from kragx.errors import shorten
 from kragx.evaluation.searching import SEARCHES
+from kragx.ground.errors import shorten
+from kragx.ground.printing import phrase
 from kragx.metrics import known_metric
-from kragx.printing import phrase
 
 Looks = Literal["basis", "tokens"]
 """What of searches two results may look at differently."""

@@ -10,11 +10,11 @@ from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.search_settings import search_alike
 from kragx.evaluation.runs import RUNS
+from kragx.ground.printing import listed, phrase
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.metrics.registry import split
 from kragx.metrics.tool_names import in_kragx_words
-from kragx.printing import listed, phrase
 
 COSTS = ("tokens_per_gold", "seconds_per_gold", "searches_per_gold")
 """What a found gold item costs; the first that is known of all is told."""

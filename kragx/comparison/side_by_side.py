@@ -11,10 +11,10 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.search_settings import Looks, first_that_searches, searches_that_differ
 from kragx.comparison.statistics import Rows
 from kragx.comparison.statistics.weighted import of_rows
-from kragx.errors import UsageError, shorten
 from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import UsageError, shorten
+from kragx.ground.printing import Line, joined, phrase, warning
 from kragx.metrics import Floats
-from kragx.printing import Line, joined, phrase, warning
 
 Result = Evaluation | RetrieverScores
 

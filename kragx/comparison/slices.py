@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kragx.data import GoldDataset, Query, normalise, value_at
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
 
 MOST = 100
 """A field with more values than this tells queries apart; it does not group them."""

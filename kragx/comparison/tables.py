@@ -16,7 +16,7 @@ from kragx.comparison.columns import rows_of
 from kragx.comparison.slices import grouped, no_value, ordered
 from kragx.comparison.statistics.weighted import of_rows
 from kragx.data import normalise
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.metrics import Floats
 
 

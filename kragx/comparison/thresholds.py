@@ -14,12 +14,12 @@ import numpy as np
 
 from kragx.comparison.orders import Order, orders_of
 from kragx.comparison.scores import direction
-from kragx.errors import UsageError, needing
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
+from kragx.ground.errors import UsageError, needing
+from kragx.ground.printing import Cell, Line, Part, Result, Table, number, phrase, warning
 from kragx.matchers.batches import SHORT_GOLD
 from kragx.metrics import MetricLike, listed
-from kragx.printing import Cell, Line, Part, Result, Table, number, phrase, warning
 
 if TYPE_CHECKING:
     import pandas

@@ -11,8 +11,8 @@ from kragx.comparison.scores import RetrieverScores, direction
 from kragx.comparison.statistics import deciding, queries_needed
 from kragx.comparison.view import Difference, Leader
 from kragx.evaluation.wording import silent_searches, silent_text
+from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import known_metric
-from kragx.printing import joined, listed, number, phrase
 
 MANY = 10
 """Beyond so many times the sample nobody can say how many queries would decide."""

@@ -38,7 +38,8 @@ from kragx.comparison.view import (
     Verdict,
     View,
 )
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.json_values import plain
 from kragx.metrics import Bools, Floats, Ints, known_metric
 from kragx.metrics.intervals import (
     Interval,
@@ -48,7 +49,6 @@ from kragx.metrics.intervals import (
 )
 from kragx.metrics.scores import number_of
 from kragx.metrics.weights import effective_n, weighted_mean
-from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
 """For each retriever each metric's number."""

@@ -7,10 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from kragx.evaluation.evaluation import Evaluation, bounds_note, mean_cell, micro_cell
 from kragx.evaluation.runs import SeveralRuns, runs_note
-from kragx.metrics import known_metric
-from kragx.metrics.intervals import Interval, ends_text, with_reasons
-from kragx.plain import HIDDEN, IF_KNOWN
-from kragx.printing import (
+from kragx.ground.json_values import HIDDEN, IF_KNOWN
+from kragx.ground.printing import (
     Cell,
     Part,
     Result,
@@ -23,6 +21,8 @@ from kragx.printing import (
     probability,
     signed,
 )
+from kragx.metrics import known_metric
+from kragx.metrics.intervals import Interval, ends_text, with_reasons
 
 Direction = Literal["higher", "lower", "neither"]
 Verdict = Literal["better", "worse", "different", "undecided", "untested"]

@@ -6,7 +6,7 @@ from typing import Any
 from kragx.data.documents import Doc, as_docs, clean_score, is_pair, named, needed_id
 from kragx.data.foreign import answer_list, foreign_fields
 from kragx.data.text import Mender
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 
 def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:

@@ -26,7 +26,7 @@ from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search
 from kragx.data.stages import Stage
 from kragx.data.weights import INCLUSION, WEIGHT, weights_said
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 Row = tuple[int | None, Query, Retrieved | None]
 """The line on which a question begins, the question, and what was retrieved for it."""

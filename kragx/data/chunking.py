@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 

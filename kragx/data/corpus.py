@@ -26,8 +26,8 @@ from kragx.data.known import known_texts
 from kragx.data.problems import Problems
 from kragx.data.runs import Run
 from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError, inside, shorten
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, UsageError, inside, shorten
+from kragx.ground.printing import phrase
 
 _SHOWN = 3  # ids that an error names
 

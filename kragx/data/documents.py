@@ -9,7 +9,7 @@ from uuid import UUID
 
 from kragx.data.foreign import foreign_fields
 from kragx.data.text import Mender, normalise
-from kragx.errors import DataError, nearest, shorten
+from kragx.ground.errors import DataError, nearest, shorten
 
 _Value = TypeVar("_Value")
 _Cleaned = TypeVar("_Cleaned")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.data.gold import Query
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 
 IMPORTANCES = ("okay", "vital")
 """How much an answer needs a fact, the least first."""

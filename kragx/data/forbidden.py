@@ -9,7 +9,7 @@ from typing import Any
 
 from kragx.data.documents import clean_each, clean_id, clean_text, present
 from kragx.data.text import Mender
-from kragx.errors import DataError, inside, nearest, shorten
+from kragx.ground.errors import DataError, inside, nearest, shorten
 
 FORBIDDEN = "forbidden"
 """The kind of what says no other, and the name of the field."""

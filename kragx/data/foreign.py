@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 TEXTS = ("text", "page_content", "content", "chunk_text", "chunk", "passage", "document", "body")
 """What the text is called among the stored fields of a database's document, the likeliest first."""

@@ -43,8 +43,8 @@ from kragx.data.weights import (
     unequal,
     weights_of,
 )
-from kragx.errors import DataError, UsageError, inside
-from kragx.printing import Line, Part, Shown, Table, phrase, visible
+from kragx.ground.errors import DataError, UsageError, inside
+from kragx.ground.printing import Line, Part, Shown, Table, phrase, visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.text import normalise
 from kragx.data.weights import INCLUSION, WEIGHT
-from kragx.errors import shorten
-from kragx.printing import joined, phrase, visible
+from kragx.ground.errors import shorten
+from kragx.ground.printing import joined, phrase, visible
 
 Kind = Literal["gold", "ids", "moved", "judged", "labels"]
 

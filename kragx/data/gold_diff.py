@@ -27,7 +27,7 @@ from kragx.data.gold_changes import WORDS, FieldChange, Kind, forms, question_ch
 from kragx.data.reading import read_results
 from kragx.data.released import release_of
 from kragx.data.text import normalise
-from kragx.printing import Line, Part, Result, Table, joined, phrase, visible, warning
+from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 
 SHOWN = 20
 """So many questions are listed, unless all are asked for."""

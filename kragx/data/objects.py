@@ -21,7 +21,7 @@ from kragx.data.formats.other_tools import DEEPEVAL, RAGAS
 from kragx.data.formats.tabular import is_frame, rows_of_frame
 from kragx.data.gold import GoldDataset, Query, as_golds
 from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError, shorten
+from kragx.ground.errors import DataError, UsageError, shorten
 
 GOLD, RESULTS = frozenset({"gold"}), frozenset({"results"})
 BOTH = GOLD | RESULTS

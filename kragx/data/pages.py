@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from kragx.data.documents import clean_metadata
-from kragx.errors import DataError, inside, shorten
+from kragx.ground.errors import DataError, inside, shorten
 
 MOST = 100_000
 """A page number above this is none; it may be an offset or a date."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kragx.data.text import Mender
-from kragx.errors import DataError
-from kragx.printing import joined, phrase
-from kragx.warned import outside
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError
+from kragx.ground.printing import joined, phrase
 
 
 class DataWarning(UserWarning):

@@ -21,9 +21,9 @@ from kragx.data.problems import DataWarning
 from kragx.data.released import release_of
 from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
-from kragx.errors import DataError, UsageError, shorten
-from kragx.printing import phrase
-from kragx.warned import outside
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.printing import phrase
 
 _SIGNS = " ?!.,;:…\"'“”‘’「」"
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from kragx.data.formats.jsonl import file_name, read_object
 from kragx.data.gold import GoldDataset
-from kragx.errors import DataError, UsageError
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
 
 ENDING = ".release.json"
 

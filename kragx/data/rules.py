@@ -24,7 +24,7 @@ from unicodedata import normalize
 from zoneinfo import ZoneInfo
 
 from kragx.data.documents import value_at
-from kragx.errors import DataError, UsageError, inside, nearest, shorten
+from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 
 RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
 UNKNOWN = -1

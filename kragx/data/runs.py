@@ -25,8 +25,8 @@ from kragx.data.searches import (
 )
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError, inside
-from kragx.printing import Line, Part, Shown, duration, phrase, warning
+from kragx.ground.errors import DataError, UsageError, inside
+from kragx.ground.printing import Line, Part, Shown, duration, phrase, warning
 
 Status = Literal["answered", "missing", "failed"]
 """Whether a retriever answered a query, if only with an empty list."""

@@ -17,7 +17,7 @@ from kragx.data.batch import Batch, Row, in_rows
 from kragx.data.entries import NO_TEXT, Entries, Floats
 from kragx.data.known import known_texts
 from kragx.data.lists import Lists
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 
 AT_ONCE = 1 << 10
 """Questions of a batch: enough for numpy's calls to take no time beside the work."""

@@ -33,7 +33,7 @@ from kragx.data.entries import Columns
 from kragx.data.searches import Search, Searches
 from kragx.data.stages import NumberedDocs, Stage, WrittenDocs, as_stages, stage_records
 from kragx.data.text import Mender
-from kragx.errors import DataError, inside, shorten
+from kragx.ground.errors import DataError, inside, shorten
 
 SEARCHES = "searches"
 """The name of the field."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kragx.data.documents import Doc, clean_each, normal_form
 from kragx.data.stages import Stage
-from kragx.errors import DataError, inside
+from kragx.ground.errors import DataError, inside
 
 ListName = Literal["retrieved", "first", "last", "all", "read"]
 """Which list a metric is about: what was handed on in the end, what the first or the last search

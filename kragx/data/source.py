@@ -35,8 +35,8 @@ from kragx.data.rules import RULES_EXAMPLE, RuleSet
 from kragx.data.rules_read import SELDOM, WEIGHING, names_in, rules_before
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
-from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, UsageError, nearest, shorten
+from kragx.ground.printing import phrase
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""

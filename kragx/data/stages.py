@@ -21,7 +21,7 @@ from kragx.data.documents import (
     unknown_field,
 )
 from kragx.data.text import Mender
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from contextlib import suppress
 from math import isnan
 from typing import Any
 
-from kragx.errors import shorten
-from kragx.printing import inert, phrase
+from kragx.ground.errors import shorten
+from kragx.ground.printing import inert, phrase
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

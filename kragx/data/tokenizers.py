@@ -21,10 +21,10 @@ from itertools import chain
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from kragx import plugins
 from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
-from kragx.errors import UsageError, inside, nearest, needing, shorten
+from kragx.ground import plugins
+from kragx.ground.errors import UsageError, inside, nearest, needing, shorten
 
 
 @runtime_checkable

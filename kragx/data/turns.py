@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kragx.data.documents import clean_each, clean_text, unknown_field
 from kragx.data.text import Mender
-from kragx.errors import DataError, inside, shorten
+from kragx.ground.errors import DataError, inside, shorten
 
 _FIELDS = dict.fromkeys(("role", "content"))
 _ROLES = {"human": "user", "ai": "assistant"}

@@ -22,8 +22,8 @@ from kragx.data.rules import RuleSet
 from kragx.data.source import Reading, passage_of
 from kragx.data.text import normalise
 from kragx.data.weights import unequal, weights_of
-from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.printing import Line, Part, Result, Table, joined, percent, phrase
+from kragx.ground.errors import DataError, UsageError, nearest, shorten
+from kragx.ground.printing import Line, Part, Result, Table, joined, percent, phrase
 
 SHORT = 10
 """A gold text of fewer characters than this stands in many texts by chance."""

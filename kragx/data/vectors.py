@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.errors import DataError, KragxError, shorten
+from kragx.ground.errors import DataError, KragxError, shorten
 
 Vector = NDArray[np.float64]
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kragx.data.documents import clean_number
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 
 WEIGHT, INCLUSION = "weight", "inclusion"
 """The fields of a question."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from kragx.errors import shorten
+from kragx.ground.errors import shorten
 
 DEEPEST = 100
 """How many brackets may stand within each other: reading them takes the square of their number."""

@@ -7,7 +7,7 @@ from typing import Any
 from kragx.data import Doc, Mender
 from kragx.data.answers import is_doc, ranked
 from kragx.data.documents import named
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 
 class Mended(list[Doc]):

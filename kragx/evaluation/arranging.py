@@ -9,7 +9,7 @@ import numpy as np
 from kragx.data import Doc, Query, Retrieved, Status
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.matchers import MatchItem
 from kragx.matchers.items import repeated
 from kragx.metrics import Profile

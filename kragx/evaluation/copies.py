@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kragx.data import Doc, Retrieved
-from kragx.printing import phrase, visible
-from kragx.warned import outside
+from kragx.ground.caller_warnings import outside
+from kragx.ground.printing import phrase, visible
 
 _ENOUGH, _LONG = 3, 4
 """In fewer answers, or in shorter ones, it may be chance: some texts do stand in several places."""

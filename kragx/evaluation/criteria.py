@@ -24,7 +24,6 @@ from kragx.data.forbidden import FORBIDDEN
 from kragx.data.rules import RuleSet
 from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
-from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.evaluation.document_sizes import DocumentSizes
 from kragx.evaluation.evidence import (
     Facts,
@@ -42,6 +41,9 @@ from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
 from kragx.evaluation.parts.matched import Plan
 from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen, Told
 from kragx.evaluation.wording import IDS_ALONE
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError, UsageError, inside, nearest
+from kragx.ground.printing import phrase
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST, BatchMatcher
 from kragx.matchers.gold_siblings import (
     GoldSample,
@@ -68,8 +70,6 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.search_table import Basis, SearchTable
-from kragx.printing import phrase
-from kragx.warned import outside
 
 if TYPE_CHECKING:
     from kragx.judging import Judge

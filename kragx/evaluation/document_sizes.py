@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.data import Doc, Tokenizer, UnicodeTokenizer, describe
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.metrics import Cut, Ints, RankedList, TextBudget
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import reading

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from kragx.data import GoldDataset
-from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure, judged_share
 from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
@@ -30,6 +29,20 @@ from kragx.evaluation.wording import (
     further_remarks,
     match_label,
     short_remarks,
+)
+from kragx.ground.errors import RetrieverError, UsageError, nearest, needing
+from kragx.ground.json_values import plain
+from kragx.ground.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    between,
+    joined,
+    number,
+    phrase,
+    possible,
+    warning,
 )
 from kragx.matchers import check_threshold
 from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
@@ -55,19 +68,6 @@ from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reason
 from kragx.metrics.runs import mean_of, mean_values, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.spec import defined
-from kragx.plain import plain
-from kragx.printing import (
-    Line,
-    Part,
-    Result,
-    Table,
-    between,
-    joined,
-    number,
-    phrase,
-    possible,
-    warning,
-)
 
 if TYPE_CHECKING:
     import pandas

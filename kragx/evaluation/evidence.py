@@ -13,10 +13,10 @@ from kragx import matchers
 from kragx.data import Doc, Gold, Query, facts_of, unreviewed
 from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
-from kragx.errors import UsageError
 from kragx.evaluation.document_sizes import DocumentSizes
 from kragx.evaluation.searching import Searched
 from kragx.evaluation.spans import Reader
+from kragx.ground.errors import UsageError
 from kragx.matchers import MatchItem, matching
 from kragx.matchers.items import batch_of
 from kragx.matchers.judge import match_in_pool

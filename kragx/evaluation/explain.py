@@ -16,7 +16,6 @@ from typing import Any
 from kragx import matchers
 from kragx.data import Doc, Gold, Query, Retrieved, Search, as_corpus, normalise
 from kragx.data.searches import Key, distinct_docs, key_of, lanes_of
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import match_item, status_of
 from kragx.evaluation.explanation import (
     ExplainedDoc,
@@ -32,11 +31,12 @@ from kragx.evaluation.explanation import (
 )
 from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.items import batch_of, repeated
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for
-from kragx.printing import phrase
 
 _TOKEN = re.compile(r"[^\W_]+")
 

@@ -10,10 +10,21 @@ from typing import Any, ClassVar
 
 from kragx.data import Status
 from kragx.evaluation.wording import method_label
+from kragx.ground.json_values import IF_KNOWN
+from kragx.ground.printing import (
+    Cell,
+    Heading,
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    number,
+    phrase,
+    warning,
+)
 from kragx.matchers.reasons import Reason
 from kragx.metrics.threshold import matches
-from kragx.plain import IF_KNOWN
-from kragx.printing import Cell, Heading, Line, Part, Result, Table, joined, number, phrase, warning
 
 Spans = tuple[tuple[int, int], ...]
 

@@ -37,7 +37,6 @@ from kragx.data.foreign import DISTANCE
 from kragx.data.objects import gold_of
 from kragx.data.scored import Scored
 from kragx.data.stretches import distinct
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged_batch, directions
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.searching import (
@@ -50,6 +49,9 @@ from kragx.evaluation.searching import (
     seen_in,
     seen_in_runs,
 )
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
 from kragx.matchers import (
     BaseMatcher,
     MatchItem,
@@ -62,8 +64,6 @@ from kragx.matchers.items import items_of
 from kragx.metrics import Floats, ForbiddenMarks, MatchTable, Profile
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.table_view import settled
-from kragx.printing import phrase
-from kragx.warned import outside
 
 _ENOUGH = 3
 """So many lists down which scores rise, and none down which they do not, are no accident."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kragx.ground.printing import joined, listed, number, percent, phrase
 from kragx.metrics import known_metric
-from kragx.printing import joined, listed, number, percent, phrase
 
 
 def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:

@@ -11,11 +11,11 @@ import numpy as np
 from kragx.data import Query
 from kragx.data.formats.jsonl import to_json
 from kragx.data.rules import RuleSet
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, Part, Table, joined, phrase, visible
 from kragx.metrics import Ints, Metric, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
-from kragx.plain import plain
-from kragx.printing import Line, Part, Table, joined, phrase, visible
 
 EXAMPLES = 3
 """How many leaks the screen names."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from kragx import matchers
 from kragx.data import read_dataset
-from kragx.errors import UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import check_depth
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.searching import Searching
+from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
 
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from kragx.data import Doc, Gold, GoldDataset, Run
-from kragx.errors import UsageError
 from kragx.evaluation.arranging import match_item
 from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import UsageError
 from kragx.metrics import Bools, Floats, Ints, RankedList, TextBudget
 
 

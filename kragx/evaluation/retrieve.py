@@ -24,17 +24,24 @@ from kragx.data import (
 )
 from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
-from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, is_reply, reason_of
 from kragx.evaluation.calls.call import CallRecording, searches_beside, stages_of
 from kragx.evaluation.calls.recorder import LOST, at_work, recorded
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
 from kragx.evaluation.services.answer_path import AnswerPaths
-from kragx.loop import run_sync
-from kragx.plugins import check_arguments, check_options, fitting, optional, some_seconds, whole
-from kragx.printing import phrase, progress_bar, visible
-from kragx.warned import outside
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
+from kragx.ground.event_loop import run_sync
+from kragx.ground.plugins import (
+    check_arguments,
+    check_options,
+    fitting,
+    optional,
+    some_seconds,
+    whole,
+)
+from kragx.ground.printing import phrase, progress_bar, visible
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from kragx.data.formats.tabular import is_frame
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 
 Call = Callable[..., Any]
 

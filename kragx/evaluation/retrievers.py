@@ -25,9 +25,9 @@ from kragx.data import (
     read_corpus,
     tokenizer,
 )
-from kragx.errors import DataError, UsageError, inside, needing
 from kragx.evaluation.answers import collected, documents_of
 from kragx.evaluation.retriever_adapters import adapted, is_retriever
+from kragx.ground.errors import DataError, UsageError, inside, needing
 
 
 class Bm25Index:

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any
 
 from kragx.evaluation.searching import SEARCHES
+from kragx.ground.printing import between, listed, phrase
 from kragx.metrics.intervals import Interval
 from kragx.metrics.runs import PARTLY, mean_of
-from kragx.printing import between, listed, phrase
 
 
 @dataclass(frozen=True)

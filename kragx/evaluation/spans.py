@@ -11,7 +11,9 @@ from kragx.data import Doc, Gold, TokenCorpus, Tokenizer, describe, tokenizer
 from kragx.data.phrases import Phrases, are_short
 from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
-from kragx.errors import DataError
+from kragx.ground.caller_warnings import warn
+from kragx.ground.errors import DataError
+from kragx.ground.printing import phrase
 from kragx.matchers import MatchWarning
 from kragx.metrics import Ints, MatchTable, RankedList
 from kragx.metrics.spans.align import Cells, align
@@ -20,8 +22,6 @@ from kragx.metrics.spans.grams import repetitions, twins
 from kragx.metrics.spans.offsets import PlacedText, locate, placed
 from kragx.metrics.spans.reading import SpanOptions, reading
 from kragx.metrics.spans.rows import TokenRows
-from kragx.printing import phrase
-from kragx.warned import warn
 
 _BATCH = 256  # queries whose tokens are compared at once
 

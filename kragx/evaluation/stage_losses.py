@@ -12,7 +12,6 @@ from statistics import median
 from typing import ClassVar, Literal
 
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, last_stages, read_dataset
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -26,10 +25,8 @@ from kragx.evaluation.search_lists import (
     read_of,
     tools_of,
 )
-from kragx.matchers import MatchWarning, OnMatch
-from kragx.metrics import MetricWarning, Profile, TextBudget
-from kragx.metrics.scores import number_of
-from kragx.printing import (
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import (
     Heading,
     Line,
     Part,
@@ -42,6 +39,9 @@ from kragx.printing import (
     visible,
     warning,
 )
+from kragx.matchers import MatchWarning, OnMatch
+from kragx.metrics import MetricWarning, Profile, TextBudget
+from kragx.metrics.scores import number_of
 
 Reason = Literal[
     "never_retrieved", "fused_away", "cut", "lowered", "always_low", "unread", "failed", "missing"

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
 from kragx.data.batch import batched
-from kragx.errors import DataError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.inputs import Source
+from kragx.ground.errors import DataError
 from kragx.matchers import MatchItem
 from kragx.matchers.vocabulary import LOOKED_AT, Gathering, Vocabulary, texts_of
 

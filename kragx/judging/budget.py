@@ -12,11 +12,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from kragx.errors import UsageError, inside
+from kragx.ground.errors import UsageError, inside
+from kragx.ground.plugins import check_options, from_options, number, optional
+from kragx.ground.printing import phrase
 from kragx.judging.client import Answer, Failure, FailureKind, Message, Request, Usage
 from kragx.judging.tally import Spent
-from kragx.plugins import check_options, from_options, number, optional
-from kragx.printing import phrase
 
 Per = Literal["run", "total"]
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kragx.errors import JudgingError
+from kragx.ground.errors import JudgingError
+from kragx.ground.printing import phrase, say
+from kragx.ground.secrets import Secrets
 from kragx.judging.budget import at_most, usage_of_answer
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
 from kragx.judging.limits import credible_pause, wait_before
@@ -19,8 +21,6 @@ from kragx.judging.remedies import remedy
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store
 from kragx.judging.tally import Spent, Tally
-from kragx.printing import phrase, say
-from kragx.secrets import Secrets
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for

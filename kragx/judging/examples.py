@@ -20,11 +20,11 @@ from typing import Annotated, Any, Literal
 from kragx.data import as_corpus, read_dataset
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import iter_qrels
-from kragx.errors import DataError, UsageError, inside, shorten
+from kragx.ground.errors import DataError, UsageError, inside, shorten
+from kragx.ground.plugins import check_options, from_options, one_of, optional, whole
 from kragx.judging.keys import canonical_json, digest_of_example, key_of
 from kragx.judging.question import Example, Question
 from kragx.judging.rubric import OF_DOCUMENTS, Rubric
-from kragx.plugins import check_options, from_options, one_of, optional, whole
 
 _WORD = re.compile(r"\w+")
 _MOST_OF_A_GRADE = 250

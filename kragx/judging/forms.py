@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.data.text import normalise
-from kragx.errors import shorten
+from kragx.ground.errors import shorten
 from kragx.judging.client import Failure, words_of
 from kragx.judging.question import Question
 from kragx.judging.rubric import Asks, words_around

@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from kragx.ground.event_loop import run_sync
+from kragx.ground.json_values import plain
 from kragx.judging.budget import Plan
 from kragx.judging.client import in_use
 from kragx.judging.keys import canonical_json
@@ -17,8 +19,6 @@ from kragx.judging.run import Judged, JudgingRun, PendingQuestions
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.tally import Tally
-from kragx.loop import run_sync
-from kragx.plain import plain
 
 
 class Grader(ABC):

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from kragx.ground.secrets import BareUrl
 from kragx.judging.question import Example, Question
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
-from kragx.secrets import BareUrl
 
 PROMPT_VERSION = 1
 """Part of every key; counts up with any change of words.yaml, or of the fences or the schema.

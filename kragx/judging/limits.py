@@ -13,7 +13,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.judging.budget import (
     Budget,
     Budgets,

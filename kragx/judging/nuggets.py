@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from kragx.data import Fact, GoldDataset, Query, facts_of
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
+from kragx.ground.json_values import HIDDEN, plain
+from kragx.ground.printing import Line, Part, Result, joined, phrase, warning
 from kragx.judging.judge import Grader
 from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import too_many_missing
 from kragx.judging.tally import Tally
-from kragx.plain import HIDDEN, plain
-from kragx.printing import Line, Part, Result, joined, phrase, warning
 
 Origin = Literal["auto", "reference", "gold"]
 

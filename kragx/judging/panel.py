@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, Self
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.json_values import plain
+from kragx.ground.plugins import check_options
 from kragx.judging.judge import Grader, Judge
 from kragx.judging.keys import canonical_json, essential
 from kragx.judging.question import Judgement, Question
@@ -16,8 +18,6 @@ from kragx.judging.rubric import LISTED
 from kragx.judging.run import Judged
 from kragx.judging.tally import Tallies, Tally
 from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled_grade
-from kragx.plain import plain
-from kragx.plugins import check_options
 
 OF_ONE = frozenset(
     {

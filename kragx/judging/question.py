@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from kragx.data.text import Mender
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 from kragx.judging.client import Counting, FailureKind
 from kragx.judging.rubric import Rubric
 from kragx.judging.template import shows

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.judging.judge import Grader
 from kragx.judging.question import Question
 from kragx.judging.rubric import HANGUL, Rubric, built_in, words_around

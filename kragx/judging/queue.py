@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from kragx.errors import JudgingError
+from kragx.ground.errors import JudgingError
 from kragx.judging.question import Judgement, Question
 from kragx.judging.store import Store, StoreFailedError, record
 

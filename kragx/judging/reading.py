@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from kragx import plugins
-from kragx.errors import UsageError, inside, nearest
+from kragx.ground import plugins
+from kragx.ground.errors import UsageError, inside, nearest
 from kragx.judging.client import Client
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kragx.errors import JudgingError
+from kragx.ground.errors import JudgingError
+from kragx.ground.printing import joined, phrase
 from kragx.judging.client import FailureKind
-from kragx.printing import joined, phrase
 
 _BY_STATUS: Mapping[int, str] = {
     401: phrase("check the API key (judge.api_key_env names the variable that holds it)"),

@@ -12,7 +12,10 @@ from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kragx.errors import DataError, JudgingError
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError, JudgingError
+from kragx.ground.printing import joined, listed, phrase, progress_bar, say
+from kragx.ground.secrets import Secrets
 from kragx.judging.budget import about_spent, most_tokens
 from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import FailureKind
@@ -23,9 +26,6 @@ from kragx.judging.queue import WorkQueue, Writer
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.tally import Tally
-from kragx.printing import joined, listed, phrase, progress_bar, say
-from kragx.secrets import Secrets
-from kragx.warned import outside
 
 
 class JudgeWarning(UserWarning):

@@ -8,7 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from kragx.errors import UsageError, inside
+from kragx.ground.errors import UsageError, inside
+from kragx.ground.plugins import above_zero, check_options, number, optional, whole
+from kragx.ground.secrets import Secrets
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.client import Client
 from kragx.judging.examples import read_examples
@@ -17,8 +19,6 @@ from kragx.judging.limits import Limits
 from kragx.judging.rubric import RUBRICS, Asks, Rubric, akin, built_in, read_rubric
 from kragx.judging.store import Address
 from kragx.judging.template import asks_of, prompt_name, read_prompt
-from kragx.plugins import above_zero, check_options, number, optional, whole
-from kragx.secrets import Secrets
 
 DEFAULT_STORE = Path(".kragx/judgements.sqlite")
 AskAgain = Literal["transient", "all", "none"]

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from kragx.ground.json_values import HIDDEN, plain_fields
 from kragx.judging.client import FailureKind
 from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import remedy
-from kragx.plain import HIDDEN, plain_fields
 
 _LONGEST = 300
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kragx.data.formats.jsonl import read_text
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
 
 Put = Literal["relevance", "support"]
 """The questions that a prompt of the user's own can put."""

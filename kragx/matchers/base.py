@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkabl
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kragx import plugins
 from kragx.data import Tokenizer, tokenizers
-from kragx.errors import DataError, UsageError
+from kragx.ground import plugins
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.json_values import plain
 from kragx.matchers.items import MatchItem, batch_of, items_of, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints, Profile
-from kragx.plain import plain
 
 if TYPE_CHECKING:
     from kragx.data import TokenCorpus

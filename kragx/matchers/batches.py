@@ -19,15 +19,15 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.stretches import distinct
 from kragx.data.words import words
-from kragx.errors import shorten
+from kragx.ground.errors import shorten
+from kragx.ground.messages import Phrase
+from kragx.ground.plugins import shown_name
+from kragx.ground.printing import joined, phrase
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import Targets, items_of
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.options import Numbers
 from kragx.metrics import Bools, Floats
-from kragx.phrase import Phrase
-from kragx.plugins import shown_name
-from kragx.printing import joined, phrase
 
 GOLD_LOST, DOCS_LOST = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"
 """Counts of questions with a gold item, and with a retrieved text, that can match nothing."""

@@ -15,10 +15,10 @@ from typing import NamedTuple, Self
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
-from kragx.errors import shorten
+from kragx.ground.errors import shorten
+from kragx.ground.printing import phrase
 from kragx.matchers.notes import Finding
 from kragx.metrics import Floats
-from kragx.printing import phrase
 
 QUERIES = 100
 """How many queries are looked at; of each one pair is compared."""

@@ -15,12 +15,12 @@ import numpy as np
 
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.plugins import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
-from kragx.plugins import above_zero, check_options, optional
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally

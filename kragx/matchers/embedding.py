@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from kragx import plugins
 from kragx.data import normalise
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
-from kragx.errors import UsageError, shorten
+from kragx.ground import plugins
+from kragx.ground.errors import UsageError, shorten
+from kragx.ground.plugins import fitting, is_text, optional, whole
 from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
 from kragx.matchers.options import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.metrics import Bools, Floats
-from kragx.plugins import fitting, is_text, optional, whole
 
 if TYPE_CHECKING:
     from kragx.data.vectors import Vectors

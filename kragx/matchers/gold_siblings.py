@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from kragx.data import Query, normalise
 from kragx.data.batch import Batch, batched
 from kragx.data.phrases import places
+from kragx.ground.printing import phrase, visible
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import Targets
 from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
-from kragx.printing import phrase, visible
 
 MOST_TEXTS = 1000
 """So many gold texts are compared with each other: all of them, in the gold sets that people make.

@@ -16,13 +16,13 @@ from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
+from kragx.ground.plugins import fitting, is_text, optional
+from kragx.ground.printing import phrase
 from kragx.matchers.base import IdsMatcher, Trace
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Finding, Notes
 from kragx.metrics import Bools
-from kragx.plugins import fitting, is_text, optional
-from kragx.printing import phrase
 
 IdKey = Annotated[
     str | None,

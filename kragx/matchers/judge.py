@@ -16,16 +16,16 @@ import numpy as np
 from kragx.data import Gold, normalise
 from kragx.data.batch import Batch
 from kragx.data.stretches import starts
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.json_values import plain
+from kragx.ground.plugins import optional, whole
+from kragx.ground.printing import joined, phrase
 from kragx.matchers.base import BaseMatcher, OnMatch, Sayings, Trace
 from kragx.matchers.batches import with_texts
 from kragx.matchers.items import MatchItem, Targets, TextlessError, every_pair, items_of, shapes
 from kragx.matchers.matching import match, missing_ids_error
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Votes
-from kragx.plain import plain
-from kragx.plugins import optional, whole
-from kragx.printing import joined, phrase
 
 if TYPE_CHECKING:
     from kragx.judging import Grader, Judge, Judgement, Question

@@ -11,7 +11,7 @@ from kragx.data import NO_CORPUS, Lacking, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs, pairs_at
 from kragx.data.stretches import starts
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 from kragx.matchers.base import Matcher, OnMatch, Trace, adapted
 from kragx.matchers.items import (
     MatchItem,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from kragx.warned import warn
+from kragx.ground.caller_warnings import warn
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from kragx.data import Tokenizer, tokenizers
-from kragx.errors import UsageError
-from kragx.plugins import one_of, optional
+from kragx.ground.errors import UsageError
+from kragx.ground.plugins import one_of, optional
 
 
 def check_threshold(value: object) -> float:

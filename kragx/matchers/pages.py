@@ -11,13 +11,13 @@ import numpy as np
 
 from kragx.data import Doc, value_at
 from kragx.data.pages import Pages, document_name
-from kragx.errors import DataError, inside
+from kragx.ground.errors import DataError, inside
+from kragx.ground.plugins import fitting, is_text, optional, whole
+from kragx.ground.printing import phrase
 from kragx.matchers.base import IdsMatcher
 from kragx.matchers.items import MatchItem, Target
 from kragx.matchers.notes import Finding, Notes
 from kragx.metrics import Floats
-from kragx.plugins import fitting, is_text, optional, whole
-from kragx.printing import phrase
 
 Key = Annotated[str, fitting(is_text, "{!r} is not a metadata key or path such as 'source'")]
 Place = tuple[tuple[str, ...], Pages | None]

@@ -10,13 +10,13 @@ from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
 from kragx.data.phrases import are_short
 from kragx.data.tokenizers import LETTERS, AutoTokenizer
+from kragx.ground.printing import phrase
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
 from kragx.metrics.threshold import matches
-from kragx.printing import phrase
 
 PAIR = 4
 """Two neighbouring runs of three letters, by which passages of mostly Hangul are compared."""

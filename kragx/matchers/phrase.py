@@ -15,7 +15,8 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps, of_pairs
 from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.plugins import one_of, whole
 from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.broken import Gaps
@@ -26,7 +27,6 @@ from kragx.matchers.rouge import scores_of_counts
 from kragx.matchers.siblings import Siblings
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.spans.reading import plain
-from kragx.plugins import one_of, whole
 
 
 def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:

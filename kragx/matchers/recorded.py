@@ -10,14 +10,14 @@ import numpy as np
 
 from kragx.data import normalise
 from kragx.data.batch import Batch
-from kragx.errors import UntrustedError
+from kragx.ground.errors import UntrustedError
+from kragx.ground.json_values import plain
+from kragx.ground.plugins import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import pool_trace
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
-from kragx.plain import plain
-from kragx.plugins import above_zero, check_options, optional
 
 if TYPE_CHECKING:
     from kragx.judging.pool import Pool

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from kragx import plugins
-from kragx.errors import UsageError, inside, nearest
+from kragx.ground import plugins
+from kragx.ground.errors import UsageError, inside, nearest
+from kragx.ground.printing import phrase
 from kragx.matchers.base import BaseMatcher, Matcher, Place, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
-from kragx.printing import phrase
 
 _FIRST = ("ids", "texts", "rouge", "phrase", "span", "pages", "embedding", "judge")
 """The files whose methods come first in help and errors, in this order."""

@@ -15,6 +15,7 @@ from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
 from kragx.data.stretches import distinct, starts
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
+from kragx.ground.plugins import one_of, whole
 from kragx.matchers.options import Numbers, Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import phrases
@@ -24,7 +25,6 @@ from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.reading import reading
 from kragx.metrics.spans.rows import RUN, SEPARATOR, TokenRows, weights
-from kragx.plugins import one_of, whole
 
 Wrappers = Literal["removed", "kept"]
 

@@ -9,7 +9,7 @@ from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.matchers.batches import BatchMatcher
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes

@@ -8,7 +8,9 @@ from functools import cache
 import numpy as np
 
 from kragx.data.searches import ListName, Order
-from kragx.errors import UsageError
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.profiles import KRAGX, Profile
@@ -26,8 +28,6 @@ from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
 from kragx.metrics.weights import counting, weighted_mean
-from kragx.printing import phrase
-from kragx.warned import outside
 
 
 class MetricWarning(UserWarning):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kragx.data import tokenizer, value_at
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.metrics.evidence import Evidence, HeldFacts
 from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.ranking_metrics import LISTS

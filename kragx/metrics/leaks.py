@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
 from kragx.metrics.evidence import Evidence, ForbiddenMarks
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.spec import Metric, MetricSpec, Option

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 from kragx.metrics.threshold import matches
 
 Ints = NDArray[np.int64]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
 
 NoGold = Literal["skip", "zero", "error", "abstain"]
 """What becomes of a query without gold: left out, 0, an error, or 1 where nothing is retrieved."""

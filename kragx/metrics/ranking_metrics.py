@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from kragx.data.searches import ListName, Order
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.metrics.match_table import Floats
 from kragx.metrics.ndcg import ndcg
 from kragx.metrics.spec import Metric, MetricSpec, Option

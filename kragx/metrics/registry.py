@@ -17,8 +17,9 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from kragx import plugins
-from kragx.errors import UsageError, nearest, shorten
+from kragx.ground import plugins
+from kragx.ground.errors import UsageError, nearest, shorten
+from kragx.ground.printing import phrase
 from kragx.metrics import (
     abstention,
     evidence_metrics,
@@ -35,7 +36,6 @@ from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table_view import TableView
 from kragx.metrics.tool_names import in_kragx_words, remedy_for
-from kragx.printing import phrase
 
 MetricLike = str | MetricSpec | Callable[..., Any]
 """What stands for a metric: a metric string, another tool's name for one, an import path, a spec, a

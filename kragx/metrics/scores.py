@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes
 from kragx.metrics.profiles import Profile

@@ -14,7 +14,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Bools, Floats, MatchTable

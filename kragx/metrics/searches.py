@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option, of_sums
-from kragx.printing import phrase
 
 
 def whole_above_0(text: str) -> int:

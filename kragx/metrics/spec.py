@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.data import plain_number
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.match_table import Bools, Floats
@@ -17,7 +18,6 @@ from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView
 from kragx.metrics.weights import weighted_mean
-from kragx.printing import phrase
 
 Value = str | int | float | None
 """What an option may be set to."""

@@ -7,13 +7,13 @@ from typing import Any
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
+from kragx.comparison.tuning import SHOWN, MatcherSettings, Tuning
 from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.judging_remarks import missing_remarks, panel_remarks, votes_on
 from kragx.evaluation.leaks import leak_parts, leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.evaluation.wording import asks_label
-from kragx.printing import Heading, Line, Part, as_markdown, joined, phrase, warning
-from kragx.tuning import SHOWN, MatcherSettings, Tuning
+from kragx.ground.printing import Heading, Line, Part, as_markdown, joined, phrase, warning
 
 
 def report_markdown(

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from kragx.ground.printing import Cell, Line, Part, Table
 from kragx.metrics import METRICS, Metric, Option
 from kragx.metrics.ranking_metrics import LISTS
-from kragx.printing import Cell, Line, Part, Table
 from kragx.report.csv_files import csv_text
 
 _COMMON = (

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from kragx.printing import Line, Result, duration, joined, phrase, visible, warning
+from kragx.ground.printing import Line, Result, duration, joined, phrase, visible, warning
 
 NAMES = 5
 """So many changed files are named; of the others it is said how many they are."""

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import UsageError, shorten
+from kragx.ground.errors import UsageError, shorten
 from kragx.workshop.names import alike
 from kragx.workshop.state.records import OWNER
 

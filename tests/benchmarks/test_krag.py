@@ -14,13 +14,13 @@ from nltk.stem.porter import PorterStemmer
 from rouge_score.rouge_scorer import RougeScorer
 
 from kragx import RAGEvaluator
+from kragx.adapters.krag.evaluators import RougeOfflineRetrievalEvaluators
 from kragx.data.tokenizers import (
     KiwiTokenizer,
     KragTokenizer,
     UnicodeTokenizer,
     WhitespaceTokenizer,
 )
-from kragx.krag.evaluators import RougeOfflineRetrievalEvaluators
 
 from . import krag_side
 from .support import once, sides, take, turns

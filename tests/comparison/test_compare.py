@@ -17,7 +17,7 @@ from kragx.comparison import (
     compare_scores,
 )
 from kragx.comparison.scores import RetrieverScores
-from kragx.printing import as_markdown
+from kragx.ground.printing import as_markdown
 from tests.thoroughness import some
 
 from .support import evaluation, gold_set

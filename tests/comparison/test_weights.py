@@ -26,12 +26,12 @@ from kragx.comparison.statistics import (
     sure_bounds,
     worse_parts,
 )
+from kragx.comparison.tuning import Rules, Setting, Tried, tuned
 from kragx.comparison.verdict import needed_queries
 from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.errors import UsageError
 from kragx.evaluation.curves import curves
 from kragx.metrics.intervals import with_exact_limits
-from kragx.tuning import Rules, Setting, Tried, tuned
 
 from .support import evaluation, gold_set
 

@@ -18,7 +18,7 @@ from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
 from kragx.data import occurrences
 from kragx.data.formats import excel, jsonl, tabular
-from kragx.errors import nearest
+from kragx.ground.errors import nearest
 from kragx.judging.rubric import read_rubric
 from kragx.report.html_page.cells import Sources
 from tests.thoroughness import examples

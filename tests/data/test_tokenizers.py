@@ -12,7 +12,7 @@ import pytest
 
 from kragx import MissingExtraError, UsageError, tokenizer
 from kragx.data.tokenizers import CharTokenizer, KiwiTokenizer, RougeTokenizer, describe
-from kragx.errors import installing
+from kragx.ground.errors import installing
 from tests.matchers.support import CountingTokenizer
 
 

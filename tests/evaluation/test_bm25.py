@@ -10,8 +10,8 @@ import pytest
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
-from kragx.errors import DataError, KragxError, MissingExtraError, UsageError, installing
 from kragx.evaluation.retrievers import BM25Retriever, read_corpus
+from kragx.ground.errors import DataError, KragxError, MissingExtraError, UsageError, installing
 
 TEXTS = {
     "fridge": "냉장고 교환은 사흘 안에 신청한다",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kragx import Doc, GoldDataset, Retrieved, Run, Search, explain, write_results
-from kragx.printing import as_markdown, speaking
+from kragx.ground.printing import as_markdown, speaking
 
 GOLD = GoldDataset.from_documents(
     {

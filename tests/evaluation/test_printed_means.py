@@ -10,7 +10,7 @@ import pytest
 
 from kragx import Evaluations, compare, evaluate
 from kragx.evaluation.evaluation import Evaluation
-from kragx.printing import as_markdown
+from kragx.ground.printing import as_markdown
 from kragx.report.csv_files import means_csv
 from tests.thoroughness import some
 

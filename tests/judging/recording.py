@@ -16,7 +16,7 @@ import openai
 import vcr
 import vcr.patch
 
-from kragx.secrets import Secrets
+from kragx.ground.secrets import Secrets
 
 # httpx2 since openai 3, httpx before.
 httpx = import_module(openai.DefaultAsyncHttpxClient.__mro__[1].__module__)

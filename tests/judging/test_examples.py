@@ -15,6 +15,7 @@ from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
 from kragx.data import Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
+from kragx.ground.event_loop import run_sync
 from kragx.judging import Judge, Panel, Question, Store, read_judge
 from kragx.judging.batches.collecting import look_after
 from kragx.judging.batches.submitting import Outbox, submit
@@ -24,7 +25,6 @@ from kragx.judging.prompt import request_for
 from kragx.judging.question import Example
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import Address
-from kragx.loop import run_sync
 from tests.judging.batch_server import batches
 from tests.judging.support import judge_of, openai_client
 from tests.thoroughness import examples

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kragx import Evaluations, GoldDataset, Run, evaluate
+from kragx.adapters.krag.rag_evaluator import RAGEvaluator
 from kragx.app.commands.main import main
 from kragx.app.config import load
 from kragx.errors import ConfigError, DataError, UsageError
@@ -22,7 +23,6 @@ from kragx.judging.prompt import messages
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
-from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import some

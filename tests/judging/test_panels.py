@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import GoldDataset, evaluate
+from kragx.adapters.krag.rag_evaluator import RAGEvaluator
 from kragx.agreement import agree, probe
 from kragx.app.commands.main import main
 from kragx.app.pipeline import recompute
 from kragx.errors import JudgingError, UsageError
 from kragx.evaluation.judging_remarks import panel_remarks
 from kragx.evaluation.pools import pooled
+from kragx.ground.printing import Line
 from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, Tally, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.store.qrels import grades as grades_of
 from kragx.judging.votes import alpha, decided, n_needed, settled_grade
-from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
-from kragx.printing import Line
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import examples, some
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from kragx.errors import DataError, JudgingError, UsageError
+from kragx.ground.json_values import plain
 from kragx.judging import Answer, Failure, Judge, JudgeWarning, OpenAIClient, Store, Usage
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.plain import plain
 from tests.judging.support import FakeTime, ask, judge_of
 from tests.thoroughness import some
 

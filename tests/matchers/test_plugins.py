@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field
 
 from kragx import UsageError, evaluate, match_pairs, matcher
 from kragx.data import UnicodeTokenizer
+from kragx.ground.plugins import build
 from kragx.matchers import Matcher, MatchItem, Notes
 from kragx.matchers.phrase import PhraseMatcher
 from kragx.matchers.reasons import reasons
 from kragx.matchers.rouge import RougeMatcher
-from kragx.plugins import build
 
 from .support import item
 

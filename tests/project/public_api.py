@@ -30,10 +30,12 @@ DOORS = (
 )
 ROOMS = (
     *("kragx.data", "kragx.metrics", "kragx.matchers", "kragx.judging", "kragx.comparison"),
-    *("kragx.agreement", "kragx.tuning", "kragx.printing"),
+    *("kragx.agreement", "kragx.comparison.tuning", "kragx.ground.printing"),
 )
 ADAPTERS = tuple(
-    f"kragx.adapters.{found.name}" for found in pkgutil.iter_modules(kragx.adapters.__path__)
+    f"kragx.adapters.{found.name}"
+    for found in pkgutil.iter_modules(kragx.adapters.__path__)
+    if found.name != "krag"  # whose doors are listed
 )
 MODULES = (*DOORS, *ROOMS, *ADAPTERS)
 SPECIAL = {"__init__", "__call__", "__getitem__", "__iter__", "__len__", "__enter__"}

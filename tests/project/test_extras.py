@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kragx import errors
+from kragx.ground import errors
 
 ROOT = Path(__file__).parents[2]
 HOST = "https://example.org"

@@ -9,7 +9,7 @@ import pytest
 from tests.docs.support import TWINS, Document
 
 RESULTS = [
-    "kragx/printing/ko.json",
+    "kragx/ground/printing/ko.json",
     "kragx/report/figures/comparison.py",
     "kragx/report/figures/history.py",
     "kragx/report/figures/sweep.py",

@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kragx import GoldDataset, loop
+from kragx import GoldDataset
 from kragx.evaluation.retrieve import retrieve
+from kragx.ground import event_loop as loop
+from kragx.ground.event_loop import run_on_loop, run_sync
 from kragx.judging import Question
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.loop import run_on_loop, run_sync
 from tests import children
 from tests.judging.support import ask, judge_of
 from tests.waiting import PATIENCE
@@ -264,7 +265,7 @@ SCRIPT = """
 import logging
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine is slow, which it warns of
 import asyncio, os, sys, threading, time
-from kragx.loop import run_sync
+from kragx.ground.event_loop import run_sync
 
 async def work(seconds=0.0):
     await asyncio.sleep(seconds)

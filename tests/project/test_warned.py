@@ -1,4 +1,4 @@
-"""`kragx.warned`: a warning points at the line of whoever called kragx."""
+"""`kragx.ground.caller_warnings`: a warning points at the line of whoever called kragx."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kragx.warned import about, warn
+from kragx.ground.caller_warnings import about, warn
 
 CODE = """
 from contextlib import contextmanager

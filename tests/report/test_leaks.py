@@ -15,7 +15,7 @@ from kragx.app.run_summary import screen
 from kragx.comparison import Comparison, check_gates
 from kragx.comparison.gate_conditions import parse_gates
 from kragx.evaluation.leaks import leak_parts, leak_texts, leaks_table
-from kragx.printing import Table, as_markdown, speaking
+from kragx.ground.printing import Table, as_markdown, speaking
 from kragx.report.csv_files import queries_csv
 from kragx.report.html_page.cells import Sources
 from kragx.report.html_page.payload import payload

@@ -10,7 +10,17 @@ import pytest
 from markdown_it import MarkdownIt
 
 import kragx
-from kragx.printing import Cell, Heading, Line, Table, as_html, as_markdown, as_text, say, warning
+from kragx.ground.printing import (
+    Cell,
+    Heading,
+    Line,
+    Table,
+    as_html,
+    as_markdown,
+    as_text,
+    say,
+    warning,
+)
 
 HOSTILE = "<script>x</script> | *bold* `code` [a](http://b) @me $1$ \u202e\x1b[31m"
 PARTS = (
@@ -111,7 +121,7 @@ def test_a_name_begins_no_line(capsys):
 
 @pytest.mark.integration
 def test_one_door():
-    """Nothing is printed but by `kragx.printing`; a docstring's example may print."""
+    """Nothing is printed but by `kragx.ground.printing`; a docstring's example may print."""
     package = Path(kragx.__file__).parent
     door = re.compile(r"typer\.s?echo|(?<![\w.])(?<!def )print\(|std(out|err)\.write|pprint")
     others = {

@@ -18,9 +18,9 @@ from kragx import (
     write_figures,
     write_html,
 )
+from kragx.ground.printing import as_markdown, speaking
 from kragx.judging import Judge
 from kragx.metrics import profile
-from kragx.printing import as_markdown, speaking
 from kragx.report.markdown import report_markdown
 from kragx.testing import ScriptedClient
 from tests.report.searching import N, dataset, runs

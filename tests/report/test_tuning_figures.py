@@ -5,9 +5,9 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from kragx.comparison.tuning import Rules, Tried, settings, tuned
 from kragx.errors import UsageError
 from kragx.report.figures.tuning import tuning_figures
-from kragx.tuning import Rules, Tried, settings, tuned
 
 pytestmark = pytest.mark.skipif(
     not (find_spec("matplotlib") and find_spec("koreanize_matplotlib")), reason="extra plot"

@@ -15,12 +15,12 @@ from kragx.adapters.opentelemetry.span import (
     spans_in,
 )
 from kragx.data import GoldDataset, Retrieved, Run
-from kragx.errors import DataError, shorten
 from kragx.evaluation.calls.call import Call, outermost, searches_made, stages_of
 from kragx.evaluation.calls.logs import KnownQuestions, warn_of
 from kragx.evaluation.calls.messages import tool_message
 from kragx.evaluation.calls.tool_answers import as_json
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, shorten
+from kragx.ground.printing import phrase
 
 _CALLED_FOR = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id")
 _CALL_IDS = ("tool_call.id", "tool.id", "gen_ai.tool.call.id")

@@ -15,11 +15,11 @@ from typing import Any
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.turns import Turn
-from kragx.errors import DataError, inside, shorten
 from kragx.evaluation.calls.call import Call, Kind
 from kragx.evaluation.calls.logged import LoggedQuestion, LoggedSpan, answer_in, asked_in
 from kragx.evaluation.calls.messages import tool_message
 from kragx.evaluation.calls.tool_answers import as_json, documents_in, graph_step, words_of
+from kragx.ground.errors import DataError, inside, shorten
 
 _FIELDS = {"content": "text", "id": "id", "score": "score", "metadata": "metadata"}
 _QUESTION = ("gen_ai.retrieval.query.text", "input.value")

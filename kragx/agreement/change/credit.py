@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
 from kragx.metrics import parse
 
 Labels = Mapping[str, bool]

@@ -11,9 +11,19 @@ import numpy as np
 from kragx.agreement.change.betting import CONFIDENCE, Drawn
 from kragx.agreement.change.credit import Labels
 from kragx.agreement.change.lot import Lot
+from kragx.ground.printing import (
+    Line,
+    Part,
+    Result,
+    interval,
+    percent,
+    phrase,
+    signed,
+    visible,
+    warning,
+)
 from kragx.judging.keys import canonical_json, key_of
 from kragx.metrics.match_table import Bools
-from kragx.printing import Line, Part, Result, interval, percent, phrase, signed, visible, warning
 
 Verdict = Literal["better", "worse", "same", "hopeless", "open"]
 

@@ -20,8 +20,8 @@ from kragx.comparison.lists import ListDiff, QuestionDiff, composed
 from kragx.data import Doc, Gold, GoldDataset, Query
 from kragx.data.documents import normal_form
 from kragx.data.formats.jsonl import write_records
-from kragx.errors import DataError
 from kragx.evaluation.vocabulary import vocabulary_of_items
+from kragx.ground.errors import DataError
 from kragx.judging.keys import canonical_json, key_of
 from kragx.matchers import MatchItem, MatchWarning, Notes
 from kragx.metrics.match_table import Floats

@@ -11,7 +11,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data import Run, read_runs
 from kragx.data.source import kind_of_file
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 
 
 def agree(

@@ -12,14 +12,14 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, load
 from kragx.app.folder.written import claimed
-from kragx.errors import DataError, JudgingError, RetrieverError, UsageError
+from kragx.ground.errors import DataError, JudgingError, RetrieverError, UsageError
+from kragx.ground.event_loop import run_sync
+from kragx.ground.printing import Line, joined, phrase, say, show as show_parts
+from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE, Judge, OpenAIClient
 from kragx.judging.batches.collecting import Overview, look_after
 from kragx.judging.batches.submitting import MOST_REQUESTS, Outbox, submit as submit_parcel
 from kragx.judging.store import Address, NoStoreError
-from kragx.loop import run_sync
-from kragx.printing import Line, joined, phrase, say, show as show_parts
-from kragx.secrets import Secrets
 
 _Config = Annotated[
     Path | None,

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from kragx import printing
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.comparison import failed
 from kragx.comparison.gates import gates_parts
 from kragx.comparison.lists import ListDiff, left_out
-from kragx.errors import RetrieverError, UsageError
-from kragx.printing import Line, as_markdown, phrase, warning
+from kragx.ground import printing
+from kragx.ground.errors import RetrieverError, UsageError
+from kragx.ground.printing import Line, as_markdown, phrase, warning
 
 _LABELS = "Labels"
 

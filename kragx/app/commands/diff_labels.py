@@ -9,8 +9,8 @@ from kragx.agreement.change.lot import draw_lot
 from kragx.app.commands.workshop import serve
 from kragx.comparison.lists import ListDiff
 from kragx.data import read_dataset
-from kragx.errors import UsageError
-from kragx.printing import say
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import say
 
 if TYPE_CHECKING:
     from kragx.workshop.state.state import State

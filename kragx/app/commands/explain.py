@@ -12,10 +12,10 @@ from kragx.app.commands.match_options import MatchSpec
 from kragx.app.commands.output import one_or_runs, show
 from kragx.app.config import match_spec
 from kragx.data import read_dataset, read_run
-from kragx.errors import UsageError
 from kragx.evaluation.explain import explain as explain_query
 from kragx.evaluation.explanation import Explanation
-from kragx.printing import Line, Part
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import Line, Part
 
 
 def explain(

@@ -8,7 +8,7 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data.gold_diff import diff_files
-from kragx.printing import as_markdown
+from kragx.ground.printing import as_markdown
 
 
 def diff(

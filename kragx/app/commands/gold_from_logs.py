@@ -9,7 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.records import question_record
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 
 _DRAWING, _MASKING = "Which are drawn", "What is masked"
 

@@ -8,7 +8,7 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 
 
 def probes(

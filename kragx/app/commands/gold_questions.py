@@ -9,7 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
 from kragx.data.text import read_number
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 
 
 def questions(

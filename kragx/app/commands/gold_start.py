@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.printing import show
+from kragx.ground.printing import show
 
 
 def start(

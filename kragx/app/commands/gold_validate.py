@@ -9,7 +9,7 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import validation
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 
 def validate(

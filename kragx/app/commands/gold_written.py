@@ -9,12 +9,12 @@ from kragx.app.commands import batches
 from kragx.app.config import RunConfig, filled, load, load_dataset_config
 from kragx.app.run_summary import judging_plan
 from kragx.data import GoldDataset, read_dataset
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import Line, phrase, show
+from kragx.ground.secrets import Secrets
 from kragx.judging import read_judge, read_rubric
 from kragx.judging.batches.submitting import Outbox
 from kragx.judging.reading import adjusted
-from kragx.printing import Line, phrase, show
-from kragx.secrets import Secrets
 from kragx.workshop.questions.generated import write_questions
 from kragx.workshop.questions.written import WrittenQuestions
 

@@ -14,12 +14,12 @@ from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
 from kragx.app.run_summary import judging_plan
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, phrase, show as show_parts
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
 from kragx.judging.remedies import too_many_missing
-from kragx.plain import plain
-from kragx.printing import Line, phrase, show as show_parts
 
 judge: opt.Commands = opt.group("judge", __doc__)
 _COMMANDS: tuple[Callable[..., Any], ...] = (

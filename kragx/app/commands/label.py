@@ -15,11 +15,11 @@ from kragx.agreement.sample import from_run, from_store, read_sample, sample_pat
 from kragx.app.commands import options as opt
 from kragx.app.commands.workshop import serve
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
-from kragx.errors import DataError, UsageError, check_whole
+from kragx.ground.errors import DataError, UsageError, check_whole
+from kragx.ground.printing import joined, phrase, say
 from kragx.judging.keys import built_in_of, is_file, wording_of
 from kragx.judging.rubric import Rubric, read_rubric
 from kragx.judging.store import Address, Store
-from kragx.printing import joined, phrase, say
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.printing import joined, language, phrase, put
+from kragx.ground.printing import joined, language, phrase, put
 
 
 def init(

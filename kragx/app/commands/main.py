@@ -11,8 +11,8 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
-from kragx import plugins
 from kragx.app.commands.process import ended_by_signals, ending, open_streams, show_warning
+from kragx.ground import plugins
 
 _MANY_OBJECTS = 20_000
 """After so many new objects the garbage collector looks for circles."""

@@ -11,12 +11,12 @@ from kragx.app.commands.output import show
 from kragx.app.config import filled, load
 from kragx.app.run_summary import judging_plan
 from kragx.data.formats.gold import write_gold
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import Line, phrase, show as show_parts
 from kragx.judging import read_judge
 from kragx.judging.batches.submitting import Outbox
 from kragx.judging.nuggets import extract
 from kragx.judging.reading import adjusted
-from kragx.printing import Line, phrase, show as show_parts
 
 
 def nuggets(

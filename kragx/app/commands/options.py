@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 from typer.core import TyperCommand
 
-from kragx.errors import KragxError, UsageError
-from kragx.printing import in_language, speaking
+from kragx.ground.errors import KragxError, UsageError
+from kragx.ground.printing import in_language, speaking
 
 if TYPE_CHECKING:  # it loads all formats, which the help does without
     from kragx.data.formats.document_rows import Role

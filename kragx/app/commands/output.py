@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kragx import printing
 from kragx.data.formats.jsonl import to_json
-from kragx.printing import phrase
+from kragx.ground import printing
+from kragx.ground.printing import phrase
 
 
 def show(

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from kragx.errors import DataError, JudgingError, KragxError, UsageError
-from kragx.printing import in_language, joined, phrase, say
-from kragx.warned import warned_text
+from kragx.ground.caller_warnings import warned_text
+from kragx.ground.errors import DataError, JudgingError, KragxError, UsageError
+from kragx.ground.printing import in_language, joined, phrase, say
 
 _PACKAGE = Path(__file__).parents[2]  # kragx
 
@@ -233,7 +233,7 @@ def _report(message: str) -> None:
 
 
 def _without_secrets(text: str) -> str:
-    from kragx.secrets import Secrets  # loads what only a message needs
+    from kragx.ground.secrets import Secrets  # loads what only a message needs
 
     return Secrets.of().mask(text)
 

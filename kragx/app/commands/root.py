@@ -15,8 +15,8 @@ from typer.main import get_command
 
 from kragx.app.commands.options import Commands
 from kragx.app.commands.process import ending
-from kragx.printing import inert, put, speaking
-from kragx.printing.phrases import asked_language
+from kragx.ground.printing import inert, put, speaking
+from kragx.ground.printing.phrases import asked_language
 
 _SECTIONS = {
     "The road": {

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from kragx import printing
 from kragx.adapters.junit import gates_xml
 from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
@@ -19,10 +18,11 @@ from kragx.app.folder.written import claimed
 from kragx.app.run_report import RunReport
 from kragx.app.run_summary import judging_plan
 from kragx.comparison import Comparison, failed
-from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_texts
-from kragx.printing import joined, phrase
+from kragx.ground import printing
+from kragx.ground.errors import RetrieverError, UsageError
+from kragx.ground.printing import joined, phrase
 from kragx.report.csv_files import means_csv, write_text
 from kragx.report.markdown import compared_markdown, summary_markdown
 

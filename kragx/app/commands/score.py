@@ -14,12 +14,12 @@ from kragx.app.commands.output import show
 from kragx.data import GoldDataset, names_apart, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_located
-from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, queries_table
 from kragx.evaluation.part_tables import evaluate_in_parts
+from kragx.ground.errors import RetrieverError, UsageError
+from kragx.ground.printing import Heading, Line, Part, Table, joined, phrase, say
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
-from kragx.printing import Heading, Line, Part, Table, joined, phrase, say
 from kragx.report.csv_files import means_csv, queries_csv
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import read_dataset
 from kragx.data.formats.jsonl import read_records, write_records
-from kragx.errors import DataError, inside
+from kragx.ground.errors import DataError, inside
+from kragx.ground.printing import Line, phrase, show as show_parts
 from kragx.judging import DEFAULT_STORE, Store
 from kragx.judging.store import exported
 from kragx.judging.store.qrels import qrels
 from kragx.judging.store.statistics import statistics
-from kragx.printing import Line, phrase, show as show_parts
 from kragx.report.csv_files import write_text
 
 store: opt.Commands = opt.group("store", __doc__)

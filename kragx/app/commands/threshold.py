@@ -17,11 +17,11 @@ from kragx.app.pipeline import evaluate_folder
 from kragx.comparison import Failures
 from kragx.comparison.thresholds import sweep as sweep_thresholds
 from kragx.data import TOKENIZERS
-from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
-from kragx.printing import joined, phrase, put, say
+from kragx.ground.errors import RetrieverError, UsageError
+from kragx.ground.printing import joined, phrase, put, say
 from kragx.report.csv_files import sweeps_csv, write_text
 from kragx.report.figures.sweep import sweep_figure
 

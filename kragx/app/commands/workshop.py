@@ -11,8 +11,8 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.workshop_folder import workshop_of
-from kragx.errors import KragxError, UsageError, needing
-from kragx.printing import joined, phrase, put, say, visible
+from kragx.ground.errors import KragxError, UsageError, needing
+from kragx.ground.printing import joined, phrase, put, say, visible
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop

@@ -13,11 +13,11 @@ from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
 from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import ConfigError, DataError, UsageError
+from kragx.ground.caller_warnings import warn
+from kragx.ground.errors import ConfigError, DataError, UsageError
+from kragx.ground.printing import joined, phrase
+from kragx.ground.secrets import Secrets
 from kragx.judging.store import is_url
-from kragx.printing import joined, phrase
-from kragx.secrets import Secrets
-from kragx.warned import warn
 
 
 class ConfigWarning(UserWarning):

@@ -30,19 +30,19 @@ from kragx.comparison.statistics import (
     RESAMPLES,
     SEED,
 )
+from kragx.comparison.tuning import GRID, MAX_SETTINGS, Setting, has_grid, read_grid, size, spread
+from kragx.comparison.tuning.grid import settings, value_label
 from kragx.data import RUNS_OR_REPEAT, file_names, run_names
 from kragx.data.formats.located import is_address
 from kragx.data.rules import RuleSet
 from kragx.data.validation import target_problems
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.plugins import is_import_path
+from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE
 from kragx.judging.store import is_url
 from kragx.matchers import label
 from kragx.metrics import Profile, name_among, parse_all, profile_for
-from kragx.plugins import is_import_path
-from kragx.secrets import Secrets
-from kragx.tuning import GRID, MAX_SETTINGS, Setting, has_grid, read_grid, size, spread
-from kragx.tuning.grid import settings, value_label
 
 
 def files_of(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, list[str]]:
@@ -557,7 +557,7 @@ class StatisticsConfig(_Model):
 
 
 class TuningConfig(_Model):
-    """What becomes of grids: `kragx.tuning`."""
+    """What becomes of grids: `kragx.comparison.tuning`."""
 
     metric: str | None = Field(
         default=None, description="by which settings are compared; default: the first of metrics"

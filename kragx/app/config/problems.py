@@ -8,13 +8,13 @@ from pydantic import ValidationError
 from kragx.app.config.models import RunConfig
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
+from kragx.comparison.tuning import GRID, has_grid, spread
 from kragx.data import tokenizer
-from kragx.errors import KragxError, UsageError, nearest
 from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
+from kragx.ground.errors import KragxError, UsageError, nearest
+from kragx.ground.printing import joined, phrase
 from kragx.matchers import matcher, method_class
 from kragx.metrics import KRAGX, name_among, parse, parse_all, profile_for
-from kragx.printing import joined, phrase
-from kragx.tuning import GRID, has_grid, spread
 
 
 def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) -> Iterator[str]:

@@ -6,13 +6,13 @@ from dataclasses import fields
 from typing import Any
 
 from kragx.app.config import RunConfig
+from kragx.comparison.tuning import GRID
 from kragx.data.validation import SLICES
 from kragx.judging import Judge, OpenAIClient, Panel
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
 from kragx.matchers.combine import KINDS
 from kragx.matchers.registry import method_class
-from kragx.tuning import GRID
 
 _JUDGE = {
     name: {"description": said}

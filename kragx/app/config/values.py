@@ -10,8 +10,8 @@ import yaml
 
 from kragx.app.config.models import source_of
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import UsageError, shorten
-from kragx.plugins import FromVariable, variables, with_variables
+from kragx.ground.errors import UsageError, shorten
+from kragx.ground.plugins import FromVariable, variables, with_variables
 
 
 def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:

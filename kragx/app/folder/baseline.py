@@ -19,8 +19,8 @@ from kragx.comparison import Results
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import read_object
 from kragx.data.gold import query_hash
-from kragx.errors import DataError, UsageError
-from kragx.plain import plain
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.json_values import plain
 from kragx.report.csv_files import write_text
 from kragx.report.record import Record
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kragx.data.formats.jsonl import refused
-from kragx.errors import UsageError
-from kragx.printing import phrase, visible
+from kragx.ground.caller_warnings import warn
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase, visible
 from kragx.report.record import day_and_time, now
-from kragx.warned import warn
 
 _BEYOND = 1 << 30
 """On Windows nobody else can read what is locked, so a byte behind all content is."""

@@ -28,11 +28,11 @@ from kragx.data import (
 )
 from kragx.data.formats.jsonl import read_object
 from kragx.data.source import name_of
-from kragx.errors import DataError, UntrustedError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.printing import phrase
+from kragx.ground.caller_warnings import warn
+from kragx.ground.errors import DataError, UntrustedError
+from kragx.ground.printing import phrase
 from kragx.report.record import UNFINISHED, Record
-from kragx.warned import warn
 
 SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")

@@ -24,11 +24,13 @@ import numpy as np
 from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.formats.jsonl import read_records
-from kragx.errors import DataError, KragxError, UntrustedError
 from kragx.evaluation.arranging import match_item
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
 from kragx.evaluation.searching import documents_behind
+from kragx.ground.errors import DataError, KragxError, UntrustedError
+from kragx.ground.plugins import from_options
+from kragx.ground.secrets import Secrets
 from kragx.judging import Judgement
 from kragx.judging.pool import Pool
 from kragx.judging.votes import Verdict
@@ -44,8 +46,6 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSiblings
 from kragx.matchers.recorded import Contract, Key, RecordedAnswer, key_of
 from kragx.metrics import Floats, Profile
-from kragx.plugins import from_options
-from kragx.secrets import Secrets
 
 _POOL = ("depth", "cut", "top", "votes")
 _SAID = {FACTS: "facts_match", RELEVANCE: "relevance_match"}

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from kragx.app.folder.lock import locked
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.data.text import folded
-from kragx.errors import DataError, KragxError, UsageError
+from kragx.ground.errors import DataError, KragxError, UsageError
 from kragx.report.record import UNFINISHED
 
 MANIFEST = "manifest.json"

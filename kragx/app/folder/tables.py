@@ -6,8 +6,8 @@ from kragx.app.folder.sealed import MANIFEST
 from kragx.comparison import Results
 from kragx.comparison.tables import Tables
 from kragx.data.formats.jsonl import read_object
-from kragx.errors import DataError
 from kragx.evaluation.part_tables.evaluated import SUMMARY
+from kragx.ground.errors import DataError
 
 
 def is_scored(folder: Path) -> bool:

@@ -37,9 +37,9 @@ from kragx.app.folder.sealed import (
 from kragx.data import GoldDataset, Retrieved, Run, every_run, file_names
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json
-from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import metric_names
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
 from kragx.report.csv_files import means_csv, queries_csv, query_rows, write_text
 from kragx.report.record import UNFINISHED, store_files
 

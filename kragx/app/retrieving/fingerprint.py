@@ -19,7 +19,7 @@ from typing import Any
 
 from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, variables_in
-from kragx.plugins import is_import_path
+from kragx.ground.plugins import is_import_path
 from kragx.report.record import UNFINISHED, holds_results
 
 OF_FAILURES: Mapping[str, Any] = {

@@ -7,11 +7,11 @@ from typing import Any
 from kragx.app.config import RetrieverConfig, RunConfig
 from kragx.app.retrieving.making import makers_of
 from kragx.app.retrieving.retrieve_all import retrieve_all
+from kragx.comparison.tuning import GRID, size
 from kragx.data import GoldDataset, Retrieved, Run
-from kragx.errors import UsageError
-from kragx.printing import phrase, visible
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase, visible
 from kragx.report.record import Kept
-from kragx.tuning import GRID, size
 
 
 @dataclass(frozen=True)

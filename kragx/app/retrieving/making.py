@@ -5,14 +5,14 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
-from kragx.errors import UsageError
+from kragx.comparison.tuning import GRID
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
+from kragx.ground import plugins
+from kragx.ground.caller_warnings import about, warn
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase
 from kragx.matchers import MatchWarning
-from kragx.printing import phrase
-from kragx.tuning import GRID
-from kragx.warned import about, warn
 
 
 def makers_of(name: str, config: RetrieverConfig, problems: list[str]) -> list[Callable[[], Any]]:

@@ -17,7 +17,7 @@ from kragx.data.formats.records import answer_record
 from kragx.data.problems import Problems
 from kragx.data.search_records import SEARCHES, as_searches
 from kragx.data.stages import NumberedDocs, as_stages
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.report.record import UNFINISHED, Kept, now
 
 

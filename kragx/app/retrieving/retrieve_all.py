@@ -11,9 +11,9 @@ from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import made, makers_of
 from kragx.app.retrieving.partial_answers import PartialAnswers, partial_answers, partial_path
 from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
-from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve
-from kragx.printing import joined, phrase, visible
+from kragx.ground.errors import DataError, KragxError, UsageError
+from kragx.ground.printing import joined, phrase, visible
 from kragx.report.record import NAMES, Kept, day_and_time
 
 

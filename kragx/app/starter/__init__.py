@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kragx.data.formats.jsonl import make_folder, write_bytes
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 
 FILES = ("kragx.yaml", "gold.jsonl", "retriever.py.txt")
 

@@ -12,9 +12,8 @@ from kragx.comparison.families import family_of
 from kragx.comparison.history.runs import PastRun, PastScore
 from kragx.comparison.history.steps import HistoryStep, tested
 from kragx.data.gold_diff import gold_name
-from kragx.errors import UsageError, nearest
-from kragx.metrics import name_among
-from kragx.printing import (
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import (
     Cell,
     Heading,
     Line,
@@ -27,6 +26,7 @@ from kragx.printing import (
     visible,
     warning,
 )
+from kragx.metrics import name_among
 
 SHOWN = 20
 """So many runs are shown in a terminal, unless it is said since when."""

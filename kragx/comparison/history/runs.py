@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.view import Direction, Estimate
-from kragx.errors import DataError
-from kragx.plain import HIDDEN
-from kragx.printing import phrase
+from kragx.ground.errors import DataError
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import phrase
 
 
 @dataclass(frozen=True)

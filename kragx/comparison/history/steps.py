@@ -16,7 +16,7 @@ from kragx.comparison.side_by_side import Kind, settings_that_differ, shared_wei
 from kragx.comparison.statistics import CONFIDENCE, TOLERANCE, paired_tests
 from kragx.comparison.statistics.weighted import signed
 from kragx.comparison.view import Direction
-from kragx.errors import shorten
+from kragx.ground.errors import shorten
 from kragx.metrics import Floats
 from kragx.metrics.weights import weighted_mean
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from kragx.comparison.gate_conditions import Gate, conditions_by_metric, read_condition
 from kragx.comparison.gates import GateResult
 from kragx.comparison.lists.list_diff import ListDiff
-from kragx.errors import UsageError
-from kragx.printing import number, phrase
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import number, phrase
 
 _MEASURE = re.compile(r"(?:unchanged|jaccard)@([1-9]\d*)|rbo")
 _FORMS = "write for example unchanged@5: >= 0.8; jaccard@5 and rbo can be held to a limit as well"

@@ -16,8 +16,8 @@ from kragx import matchers
 from kragx.comparison.lists.question_diff import Numbers
 from kragx.data import Doc, Gold, Query, value_at
 from kragx.data.documents import normal_form
-from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.vocabulary import vocabulary_of_items
+from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.matchers import MatchItem, MatchWarning, Notes
 
 By = Literal["id", "text", "overlap"]

@@ -11,8 +11,8 @@ from kragx.comparison.gates import GateResult, gates_parts
 from kragx.comparison.lists.identity import Identity
 from kragx.comparison.lists.question_diff import QuestionDiff
 from kragx.data.gold import cut
-from kragx.plain import HIDDEN, plain_fields
-from kragx.printing import (
+from kragx.ground.json_values import HIDDEN, plain_fields
+from kragx.ground.printing import (
     Line,
     Part,
     Result,

@@ -16,7 +16,7 @@ from kragx.comparison.lists.list_diff import ListDiff, SliceDiff
 from kragx.comparison.lists.question_diff import QuestionDiff
 from kragx.comparison.slices import sliced
 from kragx.data import Doc, Query, Retrieved, Run
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 from kragx.metrics import Floats
 from kragx.metrics.weights import question_weights, weighted_mean
 

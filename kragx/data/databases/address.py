@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.I)  # of one letter it is a drive
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")

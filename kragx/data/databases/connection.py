@@ -14,7 +14,7 @@ from sqlalchemy.schema import CreateColumn
 
 from kragx.data.databases.address import Address, NoStoreError, seconds_left
 from kragx.data.databases.schema import Schema
-from kragx.errors import DataError, needing
+from kragx.ground.errors import DataError, needing
 
 _WAIT = 60.0  # seconds to wait for another process that writes to a file
 _PATIENCE = 10  # seconds to wait for a database server

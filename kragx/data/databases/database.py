@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from kragx.data.databases.address import Address, StoreFailedError, seconds_left
 from kragx.data.databases.connection import opened, reason, transaction
 from kragx.data.databases.schema import Schema
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 _INSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 MOST_VALUES = 500  # values in one statement, rows in one answer

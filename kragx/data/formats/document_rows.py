@@ -17,9 +17,9 @@ from kragx.data.formats import FORMATS
 from kragx.data.problems import DataWarning, Problems
 from kragx.data.text import read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
-from kragx.errors import DataError, nearest, shorten
-from kragx.printing import phrase
-from kragx.warned import outside
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError, nearest, shorten
+from kragx.ground.printing import phrase
 
 Role = Literal["gold", "results"]
 """What a table with a row for each document may hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from kragx.errors import DataError, UsageError, nearest
+from kragx.ground.errors import DataError, UsageError, nearest
 
 GUESSED = "cp949"
 """The code page in which Korean Windows saves CSV; tried for what is not UTF-8."""

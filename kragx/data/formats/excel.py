@@ -16,9 +16,9 @@ from typing import Any
 from kragx.data.formats.format import is_index, unique_names
 from kragx.data.formats.jsonl import check_unpacked, open_bytes
 from kragx.data.problems import DataWarning, Problems
-from kragx.errors import DataError, inside, needing
-from kragx.printing import phrase
-from kragx.warned import outside
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import DataError, inside, needing
+from kragx.ground.printing import phrase
 
 _OLD = bytes.fromhex("d0cf11e0")
 """How workbooks of before 2007 begin, and those with a password."""

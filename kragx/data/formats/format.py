@@ -29,7 +29,7 @@ from kragx.data.stages import NumberedDocs, Stage, as_stages
 from kragx.data.text import Mender
 from kragx.data.turns import as_turns
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 
 FORBIDDEN_IDS = "forbidden_chunk_ids"
 """The field that lists ids of what must not come, as a cell of a table does."""

@@ -52,7 +52,7 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
 from kragx.data.search_records import SEARCHES
 from kragx.data.weights import weights_of
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 
 _QUERY: Mapping[str, Kind] = {
     "query_id": "word",

@@ -27,8 +27,8 @@ import jiter
 from kragx.data.formats.encodings import marked
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError, inside, shorten
-from kragx.printing import inert, phrase
+from kragx.ground.errors import DataError, UsageError, inside, shorten
+from kragx.ground.printing import inert, phrase
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""

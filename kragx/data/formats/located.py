@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.data.formats.jsonl import replacing
-from kragx.errors import DataError, UsageError, needing
+from kragx.ground.errors import DataError, UsageError, needing
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

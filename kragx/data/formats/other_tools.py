@@ -31,7 +31,7 @@ from kragx.data.formats.jsonl import file_name, read_records
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
-from kragx.errors import DataError, shorten
+from kragx.ground.errors import DataError, shorten
 
 
 def _passages(fields: Fields) -> Read:

@@ -31,7 +31,7 @@ from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import Mender
 from kragx.data.weights import INCLUSION, WEIGHT
-from kragx.errors import DataError, inside, needing
+from kragx.ground.errors import DataError, inside, needing
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,7 +24,7 @@ from kragx.data.formats.parquet import Table
 from kragx.data.problems import Level, Problems
 from kragx.data.text import Mender, read_number
 from kragx.data.weights import REMEDIES
-from kragx.errors import DataError, UsageError, inside, nearest, shorten
+from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 
 Row = tuple[int, dict[str, Any]]
 """A line and its cells by column; see `filled`."""

@@ -16,9 +16,9 @@ from typing import Any
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.jsonl import ending, open_bytes
 from kragx.data.problems import DataWarning
-from kragx.errors import inside, needing
-from kragx.printing import joined, phrase
-from kragx.warned import outside
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import inside, needing
+from kragx.ground.printing import joined, phrase
 
 ENDINGS = (".md", ".txt", ".html", ".htm")
 

@@ -24,7 +24,7 @@ from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
-from kragx.errors import DataError, UsageError, inside
+from kragx.ground.errors import DataError, UsageError, inside
 
 _SPLIT = "test"
 _QRELS = ("query", "iteration", "document", "grade")

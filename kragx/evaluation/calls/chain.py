@@ -21,10 +21,10 @@ from langchain_core.tracers.context import register_configure_hook
 from kragx.data import Mender, as_docs
 from kragx.data.answers import is_doc
 from kragx.data.searches import UNTOLD
-from kragx.errors import DataError
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects, frames
 from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
+from kragx.ground.errors import DataError
 
 _KEY = "map:key:"
 """How the tag begins by which a `RunnableParallel` says under which key a step stands."""

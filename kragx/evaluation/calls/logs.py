@@ -10,12 +10,12 @@ from typing import Any
 from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalise
 from kragx.data.formats.jsonl import foreign_lines
 from kragx.data.problems import DataWarning
-from kragx.errors import DataError, UsageError, inside
 from kragx.evaluation.calls.tool_answers import as_json, documents_of_tool
 from kragx.evaluation.services.answer_path import AnswerPaths, steps_of, value_at
-from kragx.plugins import from_options
-from kragx.printing import joined
-from kragx.warned import warn
+from kragx.ground.caller_warnings import warn
+from kragx.ground.errors import DataError, UsageError, inside
+from kragx.ground.plugins import from_options
+from kragx.ground.printing import joined
 
 
 class KnownQuestions:

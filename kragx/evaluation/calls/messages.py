@@ -13,8 +13,8 @@ from typing import Any
 
 from kragx.data import Doc
 from kragx.data.turns import Turn
-from kragx.errors import DataError, shorten
 from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, plain, words_of
+from kragx.ground.errors import DataError, shorten
 
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
 _USES = ("tool_use", "server_tool_use", "mcp_tool_use")

@@ -16,12 +16,12 @@ from typing import Any, TypeVar, overload
 from kragx.data import Doc, Mender
 from kragx.data.answers import ranked
 from kragx.data.searches import Search, Searches
-from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording, searches_made
 from kragx.evaluation.calls.tool_answers import documents_in, words_of
-from kragx.printing import phrase
-from kragx.warned import warn
+from kragx.ground.caller_warnings import warn
+from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.printing import phrase
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Reader = Callable[[Any], Any]

@@ -10,7 +10,7 @@ from typing import Any
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.answers import is_doc
 from kragx.data.documents import TEXT_FIELDS, is_pair
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 
 _WORDS = ("query", "question", "q", "input", "text", "search", "search_query", "keywords")
 """What the argument with the words is called, the likeliest first."""

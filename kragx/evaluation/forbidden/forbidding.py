@@ -24,11 +24,11 @@ from kragx.evaluation.forbidden.marking import (
     matched_items,
     versions_of,
 )
+from kragx.ground.caller_warnings import warn
+from kragx.ground.printing import phrase
 from kragx.matchers import MatchWarning
 from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, ForbiddenMarks
-from kragx.printing import phrase
-from kragx.warned import warn
 
 _TRUTHS = np.array([0, -1, 1], np.int8)  # of ranks
 

@@ -20,7 +20,7 @@ from kragx.data.entries import Entries
 from kragx.data.forbidden import SUPERSEDED_BY, Forbidden, check_cycle, stretch_in
 from kragx.data.gold import cut
 from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
-from kragx.errors import DataError, inside
+from kragx.ground.errors import DataError, inside
 from kragx.matchers import Notes, matching
 from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, Ints

@@ -16,7 +16,6 @@ from kragx.data import as_corpus, is_source
 from kragx.data.forbidden import FORBIDDEN, check_cycle
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
 from kragx.data.weights import WEIGHT, unequal
-from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import unmeasured
 from kragx.evaluation.evaluation import Evaluation
@@ -33,13 +32,14 @@ from kragx.evaluation.part_tables.scored import (
 from kragx.evaluation.parts.matched import parts_of, passing
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import informed
+from kragx.ground.errors import UsageError, needing
+from kragx.ground.plugins import check_arguments
+from kragx.ground.printing import phrase
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable
 from kragx.metrics.engine import warn_above_1
 from kragx.metrics.leaks import check_kinds
-from kragx.plugins import check_arguments
-from kragx.printing import phrase
 
 SUMMARY = "evaluation.json"
 """The file of a folder that holds its numbers, and says which tables they are of, in order."""

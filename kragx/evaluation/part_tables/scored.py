@@ -25,7 +25,6 @@ from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.jsonl import replacing, to_json
 from kragx.data.formats.parquet import OPTIONS, TABLE_KEY
 from kragx.data.weights import WEIGHT
-from kragx.errors import KragxError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.evidence import GatheredEvidence
@@ -34,6 +33,7 @@ from kragx.evaluation.inputs import Passed, Texts, table_counts
 from kragx.evaluation.parts.matched import Matches, Part, PartResult, itself, match_part
 from kragx.evaluation.searching import SEARCHES
 from kragx.evaluation.spans import Reader
+from kragx.ground.errors import KragxError, UsageError
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
 from kragx.metrics import Floats, MetricScores, MetricSpec, compute

@@ -24,11 +24,11 @@ from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
 from kragx.evaluation.parts.workers import Engine
 from kragx.evaluation.searching import Searched, Searching
+from kragx.ground.printing import phrase, progress_bar
 from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, Profile
 from kragx.metrics.search_table import SearchTable
-from kragx.printing import phrase, progress_bar
 
 PART_BYTES = 8 << 20
 """Bytes of a file that are a part, of its beginning."""

@@ -27,11 +27,11 @@ from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import ModuleType
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from kragx.errors import UsageError, WorkerError, inside, needing
+from kragx.ground.caller_warnings import warn, warned_text
+from kragx.ground.errors import UsageError, WorkerError, inside, needing
+from kragx.ground.plugins import check_options, fitting, from_options, is_text, optional, whole
+from kragx.ground.printing import phrase
 from kragx.matchers import BaseMatcher, MatchWarning
-from kragx.plugins import check_options, fitting, from_options, is_text, optional, whole
-from kragx.printing import phrase
-from kragx.warned import warn, warned_text
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")

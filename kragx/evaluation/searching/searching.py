@@ -16,8 +16,8 @@ from kragx.data.lists import Lists
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.data.stretches import ranges, starts as starts_of
-from kragx.errors import DataError
 from kragx.evaluation.arranging import arranged_batch
+from kragx.ground.errors import DataError
 from kragx.matchers.items import first_same
 from kragx.metrics import Bools, Ints, MatchTable, Profile, RankedList
 from kragx.metrics.search_table import Basis, Places, SearchTable, ends

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from kragx.data import Doc, Mender
-from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.answers import documents_of
-from kragx.plugins import optional
+from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.plugins import optional
 
 # A quoted name ends at the quotation mark that it began with, so the other one may stand in it.
 _STEP = re.compile(
@@ -105,7 +105,7 @@ def described(value: Any) -> str:
 
 
 def valid_path(value: Any) -> Any:
-    """A path as it is, for `kragx.plugins.check_options`."""
+    """A path as it is, for `kragx.ground.plugins.check_options`."""
     steps_of(value)
     return value
 

@@ -12,14 +12,11 @@ from weakref import WeakKeyDictionary
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import DataError, RetrieverError, UsageError
 from kragx.evaluation.answers import Mended
 from kragx.evaluation.services.answer_path import AnswerPaths, valid_path, valid_paths
-from kragx.judging.clients.failures import retry_after
-from kragx.judging.clients.http import UnreadableError, bounded, trusted
-from kragx.judging.limits import wait_before
-from kragx.loop import run_on_loop, run_sync
-from kragx.plugins import (
+from kragx.ground.errors import DataError, RetrieverError, UsageError
+from kragx.ground.event_loop import run_on_loop, run_sync
+from kragx.ground.plugins import (
     check_options,
     fitting,
     is_text,
@@ -29,7 +26,10 @@ from kragx.plugins import (
     variables,
     whole,
 )
-from kragx.secrets import Secrets, secrets_in
+from kragx.ground.secrets import Secrets, secrets_in
+from kragx.judging.clients.failures import retry_after
+from kragx.judging.clients.http import UnreadableError, bounded, trusted
+from kragx.judging.limits import wait_before
 
 if TYPE_CHECKING:
     import httpx

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar
 
-from kragx.errors import JudgingError
+from kragx.ground.errors import JudgingError
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
+from kragx.ground.secrets import Secrets
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
 from kragx.judging.batches.submitting import find_again
 from kragx.judging.budget import spent_of, usage_of_answer
@@ -23,9 +26,6 @@ from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, Store
 from kragx.judging.store.batches import SubmittedBatch
 from kragx.judging.tally import Spent, Tally
-from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, joined, phrase, visible, warning
-from kragx.secrets import Secrets
 
 _TOGETHER = 1000  # rows in a commit
 _NOTHING = Spent()  # is reserved for a call that has ended

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AliasPath, BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from kragx.errors import JudgingError
-from kragx.secrets import Secrets
+from kragx.ground.errors import JudgingError
+from kragx.ground.secrets import Secrets
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

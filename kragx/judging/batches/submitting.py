@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kragx.errors import JudgingError, UsageError
+from kragx.ground.errors import JudgingError, UsageError
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import Line, Part, Result, phrase, warning
 from kragx.judging.batches.service import BatchRefusedError, BatchService
 from kragx.judging.budget import Price, Used, about_spent, most_tokens
 from kragx.judging.client import Client, Request
@@ -20,13 +22,11 @@ from kragx.judging.question import Judgement, Question
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batches import Register, SubmittedBatch
 from kragx.judging.tally import Spent
-from kragx.plain import HIDDEN
-from kragx.printing import Line, Part, Result, phrase, warning
 
 if TYPE_CHECKING:
+    from kragx.ground.secrets import Secrets
     from kragx.judging.run import PendingQuestions
     from kragx.judging.settings import JudgeSettings
-    from kragx.secrets import Secrets
 
 MOST_REQUESTS = 50_000
 MOST_BYTES = 190_000_000

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import shorten
+from kragx.ground.errors import shorten
 from kragx.judging.client import Answer, Failure, Token, Usage, words_of
 from kragx.judging.clients.failures import refused
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.event_loop import run_on_loop
+from kragx.ground.plugins import plain_attributes, without_secrets
+from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request, Usage
 from kragx.judging.clients.completion import outcome, read_response
 from kragx.judging.clients.failures import UNREAD, failed
 from kragx.judging.clients.http import UnreadableError, bounded, listening
 from kragx.judging.keys import essential
-from kragx.loop import run_on_loop
-from kragx.plugins import plain_attributes, without_secrets
-from kragx.secrets import BareUrl, secrets_in
 
 _NAME = "judgement"
 """What the schema of an answer is called, and the tool that is called with one."""

@@ -13,13 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import urlsplit
 
-from kragx.errors import UsageError, inside
-from kragx.judging.client import Answer, Failure, Request
-from kragx.judging.clients.completion import read_response
-from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
-from kragx.judging.clients.failures import failed
-from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
-from kragx.plugins import (
+from kragx.ground.errors import UsageError, inside
+from kragx.ground.plugins import (
     FromVariable,
     check_options,
     fitting,
@@ -31,8 +26,13 @@ from kragx.plugins import (
     whole,
     without_variables,
 )
-from kragx.printing import phrase
-from kragx.secrets import BareUrl, secrets_in
+from kragx.ground.printing import phrase
+from kragx.ground.secrets import BareUrl, secrets_in
+from kragx.judging.client import Answer, Failure, Request
+from kragx.judging.clients.completion import read_response
+from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
+from kragx.judging.clients.failures import failed
+from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

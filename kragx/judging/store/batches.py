@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert, select, text
 
 from kragx.data.databases.database import Database, insert_rows, rows_of
-from kragx.errors import DataError, UsageError, shorten
+from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.judging.budget import Used
 from kragx.judging.question import Judgement, now
 from kragx.judging.store.claims import live

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack, cast
 
-from kragx.errors import DataError, UsageError, nearest
+from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json, is_named, name_of_rubric, names_of, wording_of
 from kragx.judging.store.store import Store
 from kragx.judging.votes import Decide, settled_grade

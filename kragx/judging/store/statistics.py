@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import Line, Part, Result, Table, counted, joined, phrase, warning
 from kragx.judging.keys import Wording, names_of, wording_of
 from kragx.judging.store.qrels import NO_EXAMPLES, examples_of
-from kragx.plain import HIDDEN
-from kragx.printing import Line, Part, Result, Table, counted, joined, phrase, warning
 
 _COLUMNS = (
     *(phrase("model"), phrase("rubric"), phrase("grades"), phrase("failures")),

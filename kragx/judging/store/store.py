@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kragx.data.databases import Address, StoreFailedError
-from kragx.errors import DataError, inside, shorten
+from kragx.ground.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
 from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.question import Judgement, now

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     LEAST,

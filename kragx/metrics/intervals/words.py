@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from kragx.ground.printing import interval, joined, limits, phrase
 from kragx.metrics.intervals.bootstrap import LEAST
-from kragx.printing import interval, joined, limits, phrase
 
 TOO_FEW, ALIKE = phrase("too few to tell"), phrase("all alike")
 """What stands for an interval where there is none."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import ceil, isnan
 from typing import TYPE_CHECKING
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.report.figures.drawing import (
     displayed,
     drawing,

@@ -31,8 +31,8 @@ from kragx.evaluation.curves import (
 )
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import lists_behind
+from kragx.ground.printing import in_language, phrase
 from kragx.metrics import metric as metric_named
-from kragx.printing import in_language, phrase
 from kragx.report.figures.drawing import (
     INK,
     colour,

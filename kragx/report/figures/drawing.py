@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
 from kragx.data.formats.jsonl import make_folder, write_bytes
-from kragx.errors import MissingExtraError, UsageError, needing
-from kragx.printing import in_language, speaking
+from kragx.ground.errors import MissingExtraError, UsageError, needing
+from kragx.ground.printing import in_language, speaking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

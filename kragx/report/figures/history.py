@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.comparison import Estimate
 from kragx.comparison.history import History, Series
-from kragx.printing import phrase, visible
+from kragx.ground.printing import phrase, visible
 from kragx.report.figures.drawing import (
     checked_path,
     colour,

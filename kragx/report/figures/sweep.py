@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.comparison.thresholds import Sweep
-from kragx.errors import UsageError
-from kragx.printing import in_language, phrase
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import in_language, phrase
 from kragx.report.figures.drawing import (
     checked_path,
     colour,

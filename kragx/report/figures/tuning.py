@@ -7,10 +7,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kragx.comparison.tuning import Curve, SettingResult, Tuning
 from kragx.data import file_names
-from kragx.printing import in_language, phrase
+from kragx.ground.printing import in_language, phrase
 from kragx.report.figures.drawing import INK, colour, drawing, marker, panels, save_all, unit_axis
-from kragx.tuning import Curve, SettingResult, Tuning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

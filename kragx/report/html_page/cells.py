@@ -15,7 +15,6 @@ from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, most_alike
 from kragx.data import Doc, Gold, GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import to_json
-from kragx.errors import UsageError, check_whole
 from kragx.evaluation.curves import CutoffCurve, StepCurve, curves, histogram, step_curves, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import LEAKING, leak_parts
@@ -27,11 +26,12 @@ from kragx.evaluation.ranked_lists import (
     pool_gold,
 )
 from kragx.evaluation.search_lists import placed_searches, search_outcomes
+from kragx.ground.errors import UsageError, check_whole
+from kragx.ground.json_values import plain
+from kragx.ground.printing.numbers import NEVER
 from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED
-from kragx.plain import plain
-from kragx.printing.numbers import NEVER
 from kragx.report.html_page.lists import list_looked_at, ranks_in
 from kragx.report.html_page.packing import by_language, rounded_score, short
 

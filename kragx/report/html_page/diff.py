@@ -9,8 +9,8 @@ from typing import Any
 from kragx.comparison.lists import ListDiff, QuestionDiff, by_text, remarks
 from kragx.data import Doc
 from kragx.data.formats.jsonl import open_text
-from kragx.plain import plain
-from kragx.printing.phrases import asked_language
+from kragx.ground.json_values import plain
+from kragx.ground.printing.phrases import asked_language
 from kragx.report.html_page.packing import TextTable, by_language, packed, short
 from kragx.report.html_page.page import page
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from kragx.data import Mender
 from kragx.data.formats.jsonl import to_json
+from kragx.ground.printing import in_language
+from kragx.ground.printing.phrases import LANGUAGES
 from kragx.metrics.threshold import matches
-from kragx.printing import in_language
-from kragx.printing.phrases import LANGUAGES
 
 _BLOCK_CHARACTERS = 100_000
 

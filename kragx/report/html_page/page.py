@@ -18,18 +18,18 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
+from kragx.comparison.tuning import MatcherSettings, Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text
-from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import visible
+from kragx.ground.printing.phrases import asked_language
 from kragx.matchers import BaseMatcher
-from kragx.printing import visible
-from kragx.printing.phrases import asked_language
 from kragx.report.html_page.cells import Reasons, Sources
 from kragx.report.html_page.payload import payload
-from kragx.tuning import MatcherSettings, Tuning
 
 _SCRIPTS = (
     "words",

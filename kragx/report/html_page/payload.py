@@ -15,6 +15,7 @@ from kragx.comparison.changes import gold_of
 from kragx.comparison.gold_versions import NAMED
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.statistics import LEAST
+from kragx.comparison.tuning import MatcherSettings, Tuning
 from kragx.comparison.verdict import TELLING
 from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
@@ -23,13 +24,12 @@ from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label,
 from kragx.evaluation.explain import near_limit
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import StageLosses
+from kragx.ground.json_values import plain
 from kragx.metrics import TextBudget, parse
-from kragx.plain import plain
 from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
 from kragx.report.html_page.lists import list_looked_at
 from kragx.report.html_page.packing import TextTable, by_language, packed, short
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
-from kragx.tuning import MatcherSettings, Tuning
 
 
 def payload(

@@ -10,9 +10,9 @@ import numpy as np
 
 from kragx.data import Doc, Gold, Query, facts_of, score_record
 from kragx.data.formats.jsonl import to_json
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
+from kragx.ground.json_values import plain
 from kragx.matchers import MatchItem, MatchWarning
-from kragx.plain import plain
 from kragx.report.html_page.cells import Grid, RunCell, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
 from kragx.report.html_page.packing import TextTable, rounded_score

@@ -4,9 +4,9 @@ from html import escape
 from pathlib import Path
 
 from kragx.data.formats.jsonl import open_text
-from kragx.printing import Result, in_language, phrase, speaking, visible
-from kragx.printing.notebook import as_html
-from kragx.printing.phrases import LANGUAGES, asked_language
+from kragx.ground.printing import Result, in_language, phrase, speaking, visible
+from kragx.ground.printing.notebook import as_html
+from kragx.ground.printing.phrases import LANGUAGES, asked_language
 from kragx.report.html_page.page import part
 
 _NAMES = {"en": "English", "ko": "한국어"}

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kragx.errors import UsageError, nearest
-from kragx.printing import Line, Part, Result, counted, phrase
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import Line, Part, Result, counted, phrase
 from kragx.workshop.exchange import ratings, tools
 from kragx.workshop.exchange.lines import write_jsonl
 from kragx.workshop.exchange.rows import ExportReport, ExportSource

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import read_records
-from kragx.errors import UsageError, nearest
-from kragx.printing import Line, Part, Result, counted, joined, phrase
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import Line, Part, Result, counted, joined, phrase
 from kragx.workshop.exchange.lines import read_jsonl
 from kragx.workshop.exchange.merging import Merge
 from kragx.workshop.exchange.ratings import read_qrels

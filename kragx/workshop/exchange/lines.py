@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kragx.data.formats.jsonl import read_records, write_records
-from kragx.errors import nearest, shorten
-from kragx.printing import phrase
+from kragx.ground.errors import nearest, shorten
+from kragx.ground.printing import phrase
 from kragx.workshop.exchange.rows import ExportReport, ExportSource, FileRows, Mistakes, Row
 from kragx.workshop.state.records import (
     Judgement,

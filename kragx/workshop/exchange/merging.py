@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.errors import DataError, nearest, shorten
+from kragx.ground.errors import DataError, nearest, shorten
 from kragx.workshop.exchange.rows import FileRows, Mistakes, Row, is_same, text_of
 from kragx.workshop.exchange.undecided import check_place
 from kragx.workshop.names import alike, people_called

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.trec import iter_qrels
-from kragx.errors import DataError, shorten
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, shorten
+from kragx.ground.printing import phrase
 from kragx.workshop.exchange.rows import ExportReport, ExportSource, FileRows, Mistakes, Row
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.state.records import Judgement

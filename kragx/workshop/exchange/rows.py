@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.errors import DataError
-from kragx.printing import phrase
+from kragx.ground.errors import DataError
+from kragx.ground.printing import phrase
 from kragx.workshop.pairs.standing import standing
 from kragx.workshop.state.records import MARKS, Judgement, StoredRecord
 from kragx.workshop.state.state import Pair, State

@@ -13,8 +13,8 @@ from typing import Any
 from kragx.data.formats.cells import csv_line, unguarded
 from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.tabular import read_csv
-from kragx.errors import DataError, nearest, shorten
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, nearest, shorten
+from kragx.ground.printing import phrase
 from kragx.workshop.exchange.rows import (
     WORDS,
     ExportReport,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.formats.jsonl import open_text, to_json
-from kragx.printing import joined, phrase
+from kragx.ground.printing import joined, phrase
 from kragx.workshop.exchange.rows import ExportReport, ExportSource, grade_word
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair

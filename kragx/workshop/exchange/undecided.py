@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.formats.jsonl import read_records
-from kragx.errors import DataError, shorten
-from kragx.printing import phrase
+from kragx.ground.errors import DataError, shorten
+from kragx.ground.printing import phrase
 from kragx.workshop.exchange.rows import FileRows, Mistakes, Row
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.state.records import Question, SuggestedDocument

@@ -19,10 +19,10 @@ from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
 from kragx.data.gold import Query
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import ConfigError, DataError, UsageError
+from kragx.ground.errors import ConfigError, DataError, UsageError
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, Part, Result, phrase, warning
 from kragx.judging.rubric import built_in
-from kragx.plain import plain
-from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import Incoming, incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of

@@ -7,7 +7,7 @@ from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.records import query_record
 from kragx.data.gold import Gold, GoldDataset, Query
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.pairs.scale import people_grade
 from kragx.workshop.state.records import (

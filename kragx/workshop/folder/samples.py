@@ -3,7 +3,7 @@
 from kragx.agreement.labels import Labels, read_scale
 from kragx.agreement.sample import Sample
 from kragx.data import Doc
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 from kragx.judging.rubric import RUBRICS
 from kragx.workshop.state.records import Person, Question, StoredRecord, SuggestedDocument
 

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from kragx.data.rules import RuleSet
 from kragx.data.validation import target_problems
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import ConfigError, UsageError, nearest
-from kragx.plugins import with_variables
+from kragx.ground.errors import ConfigError, UsageError, nearest
+from kragx.ground.plugins import with_variables
 from kragx.workshop.state.tables import USUAL
 
 Language = Literal["ko", "en"]

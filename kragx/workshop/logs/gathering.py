@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.formats.jsonl import to_json
-from kragx.errors import DataError, nearest
 from kragx.evaluation.calls.logged import LoggedQuestion
+from kragx.ground.errors import DataError, nearest
+from kragx.ground.printing import phrase
 from kragx.metrics.match_table import Bools, Floats, Ints
-from kragx.printing import phrase
 from kragx.workshop.logs.folding import Keys, key_of
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import logged_value

@@ -17,11 +17,11 @@ from kragx.agreement.sample import drawn_in_proportion, from_store
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, Gold, Query, Retrieved, read_run
 from kragx.data.turns import Turn
-from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.calls.logged import LoggedQuestion
+from kragx.ground.errors import DataError, UsageError, check_whole
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, Part, Result, joined, percent, phrase, warning
 from kragx.metrics.match_table import Floats, Ints
-from kragx.plain import plain
-from kragx.printing import Line, Part, Result, joined, percent, phrase, warning
 from kragx.workshop.logs.folding import Folded, Wordings, fold
 from kragx.workshop.logs.gathering import N_TURNS, Asks, fields_of, gathered
 from kragx.workshop.logs.masks import Masker

@@ -17,7 +17,7 @@ import yaml
 
 from kragx.data.formats.jsonl import open_text, read_text
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import ConfigError, nearest, shorten
+from kragx.ground.errors import ConfigError, nearest, shorten
 
 _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\s?일", re.IGNORECASE)
 """What every text has that holds something to mask by kragx's own patterns."""

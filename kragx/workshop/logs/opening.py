@@ -10,8 +10,8 @@ from pathlib import Path
 from kragx.data import Doc, GoldDataset
 from kragx.data.documents import doc_record
 from kragx.data.formats.jsonl import make_folder, write_records
-from kragx.errors import UsageError
-from kragx.printing import phrase
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase
 from kragx.workshop.folder.folder import FILE, Started, start
 from kragx.workshop.folder.settings import Language
 from kragx.workshop.logs.making import LoggedGold

@@ -20,7 +20,6 @@ from kragx.data.formats.tabular import READERS, filled
 from kragx.data.problems import Problems
 from kragx.data.text import read_number
 from kragx.data.turns import Turn, as_turns
-from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.evaluation.calls.logged import (
     LoggedQuestion,
     LoggedSpan,
@@ -32,7 +31,8 @@ from kragx.evaluation.calls.logged import (
     thumb,
 )
 from kragx.evaluation.calls.tool_answers import as_json, documents_in
-from kragx.printing import joined, phrase
+from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
+from kragx.ground.printing import joined, phrase
 
 Record = dict[str, Any]
 

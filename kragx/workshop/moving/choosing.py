@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.printing import phrase
+from kragx.ground.printing import phrase
 from kragx.workshop.moving.letters import GRAM
 from kragx.workshop.moving.places import FEWEST, Place, Stretch
 from kragx.workshop.moving.probes import GoldProbe

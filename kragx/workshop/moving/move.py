@@ -13,9 +13,9 @@ from kragx.data.corpus import Lacking, as_corpus, documents
 from kragx.data.formats.gold import write_gold
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.gold import named_items
-from kragx.errors import DataError
-from kragx.plain import HIDDEN
-from kragx.printing import (
+from kragx.ground.errors import DataError
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import (
     Heading,
     Line,
     Part,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kragx.data import Doc, Gold, Query, normalise
 from kragx.data.gold_changes import MOVE
 from kragx.data.words import unspaced
-from kragx.printing import phrase
+from kragx.ground.printing import phrase
 from kragx.workshop.moving.choosing import SLIVER, Piece, PlaceChoice
 from kragx.workshop.moving.letters import letters
 from kragx.workshop.moving.places import Stretch

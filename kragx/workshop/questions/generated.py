@@ -7,7 +7,9 @@ from typing import Literal
 
 from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
-from kragx.errors import UsageError, check_whole
+from kragx.ground.errors import UsageError, check_whole
+from kragx.ground.json_values import plain
+from kragx.ground.printing import phrase
 from kragx.judging.judge import Grader
 from kragx.judging.question import Judgement, Question
 from kragx.judging.questions import (
@@ -23,8 +25,6 @@ from kragx.judging.questions import (
 from kragx.judging.remedies import too_many_missing
 from kragx.judging.rubric import Rubric
 from kragx.judging.tally import Tally
-from kragx.plain import plain
-from kragx.printing import phrase
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.leak import leak
 from kragx.workshop.questions.passages import CorpusPassages, Passage, PassagePart

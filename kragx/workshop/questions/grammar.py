@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 
 # Two ways to write a pair: ``(으)로`` puts more behind a consonant, ``은/는`` has a form for each.
 _PAIR = re.compile(

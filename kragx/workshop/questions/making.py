@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
-from kragx.errors import check_whole, installing
-from kragx.printing import phrase
+from kragx.ground.errors import check_whole, installing
+from kragx.ground.printing import phrase
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.filling import Filling, fillings, sampled
 from kragx.workshop.questions.leak import has_kiwi, leak

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kragx.data.gold import GoldDataset
-from kragx.printing import Line, Part, Result, Table, percent, phrase
+from kragx.ground.printing import Line, Part, Result, Table, percent, phrase
 from kragx.workshop.questions.leak import leak, mean_leak
 
 

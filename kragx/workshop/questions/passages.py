@@ -11,7 +11,7 @@ from typing import Literal
 from kragx.data.chunking import windows
 from kragx.data.documents import Doc
 from kragx.data.text import normalise
-from kragx.errors import DataError
+from kragx.ground.errors import DataError
 from kragx.judging.questions import PARTED, is_korean
 from kragx.workshop.questions.leak import content_words
 

@@ -19,9 +19,9 @@ from kragx.data.documents import Doc, value_at
 from kragx.data.formats.jsonl import to_json
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
-from kragx.errors import UsageError, check_whole, installing, nearest, shorten
-from kragx.plain import HIDDEN
-from kragx.printing import Line, Part, Result, phrase, visible
+from kragx.ground.errors import UsageError, check_whole, installing, nearest, shorten
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import Line, Part, Result, phrase, visible
 from kragx.workshop.folder.places import known_place
 from kragx.workshop.questions.filling import Filling, fillings, sampled
 from kragx.workshop.questions.leak import has_kiwi

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
-from kragx.printing import Line, Part, Result, Table, percent, phrase
+from kragx.ground.printing import Line, Part, Result, Table, percent, phrase
 from kragx.workshop.questions.leak import mean_leak
 
 

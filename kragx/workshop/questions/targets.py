@@ -8,9 +8,9 @@ from typing import Any
 
 from kragx.data.gold import Query
 from kragx.data.validation import TOLERANCE, target_problems
-from kragx.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 from kragx.judging.questions import Kind
-from kragx.printing import phrase
 
 TARGETS: Mapping[str, Mapping[str, float]] = {
     "query_type": {"general_inquiry": 0.5, "legal_interpretation": 0.25, "similar_case": 0.25},

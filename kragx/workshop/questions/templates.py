@@ -10,9 +10,9 @@ import yaml
 
 from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import DataError, UsageError, inside, nearest
+from kragx.ground.errors import DataError, UsageError, inside, nearest
+from kragx.ground.plugins import check_options, fitting, from_options, is_text, one_of, optional
 from kragx.judging.template import environment
-from kragx.plugins import check_options, fitting, from_options, is_text, one_of, optional
 from kragx.workshop.questions.grammar import josa
 
 Language = Literal["ko", "en"]

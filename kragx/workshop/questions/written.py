@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from kragx.data.gold import GoldDataset, Query
+from kragx.ground.json_values import HIDDEN, plain
+from kragx.ground.printing import Line, Part, Table, counted, phrase, warning
 from kragx.judging.remedies import failure_lines
 from kragx.judging.tally import Tally
-from kragx.plain import HIDDEN, plain
-from kragx.printing import Line, Part, Table, counted, phrase, warning
 from kragx.workshop.questions.question import NewQuestion, QuestionSet
 
 LONGEST = 300

@@ -12,7 +12,7 @@ from kragx.agreement.change.estimate import LabelledDifference, Ledger
 from kragx.agreement.change.lot import Lot
 from kragx.data import Doc, Query
 from kragx.data.formats.jsonl import make_folder, read_records, write_records
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.workshop.folder.folder import FILE, start
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.scale import relevant_from

@@ -12,7 +12,7 @@ from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import gold_items
 from kragx.data.source import contradictions
 from kragx.data.turns import as_turns
-from kragx.printing import phrase
+from kragx.ground.printing import phrase
 from kragx.workshop.folder.forbidden import forbidden_of
 from kragx.workshop.folder.places import known_place, place_of
 from kragx.workshop.pairs.duplicates import Copies

@@ -12,8 +12,8 @@ from typing import ClassVar
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold
 from kragx.data.reading import read_dataset
-from kragx.plain import HIDDEN
-from kragx.printing import Result, phrase
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import Result, phrase
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import Alpha, agreement
 from kragx.workshop.pairs.duplicates import Copies

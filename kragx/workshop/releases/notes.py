@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kragx.data import GoldDataset
 from kragx.data.validation import Validation
-from kragx.printing import (
+from kragx.ground.printing import (
     Heading,
     Line,
     Part,

@@ -21,8 +21,8 @@ from kragx.data.formats.jsonl import flush, open_text, refused, to_json
 from kragx.data.reading import read_dataset
 from kragx.data.released import ENDING
 from kragx.data.validation import Validation, validate
-from kragx.errors import DataError, UsageError
-from kragx.printing import Line, Part, Result, counted, joined, phrase, warning
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import Line, Part, Result, counted, joined, phrase, warning
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases.making import LeftOut

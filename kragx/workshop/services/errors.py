@@ -1,6 +1,6 @@
 """What somebody at the page reads when something cannot be done."""
 
-from kragx.errors import DataError, KragxError, UsageError
+from kragx.ground.errors import DataError, KragxError, UsageError
 
 
 class ServiceError(KragxError):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.workshop.forms import DecisionForm, JudgementForm, MarkForm, NextForm
 from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.moved import ORIGIN

@@ -5,7 +5,7 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.workshop.forms import PersonForm, annotators_name
 from kragx.workshop.names import alike, people_called
 from kragx.workshop.services.context import Context, Plain

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kragx.data.databases import StoreFailedError
-from kragx.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UsageError
 from kragx.workshop.forms import ReleaseForm
 from kragx.workshop.releases import next_release, release
 from kragx.workshop.services.context import Context, Plain

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from kragx.data.databases import StoreFailedError, answering
 from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import Mender
-from kragx.errors import DataError, KragxError, UsageError, shorten
+from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.workshop import forms
 from kragx.workshop.desk import Desk
 from kragx.workshop.forms import RequestForm

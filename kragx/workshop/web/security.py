@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kragx.data.formats.jsonl import to_json
-from kragx.errors import KragxError
+from kragx.ground.errors import KragxError
 
 TOKEN = "X-Kragx-Token"
 LARGEST_BODY = 64 << 10

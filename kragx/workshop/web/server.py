@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from kragx.errors import UsageError
+from kragx.ground.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.web.api import routes
 from kragx.workshop.web.security import Guard, Refusal

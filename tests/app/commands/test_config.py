@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from kragx.app.config import filled, load, match_spec
 from kragx.errors import ConfigError, DataError, UsageError
+from kragx.ground.plugins import data_alone, variables, with_variables
 from kragx.metrics import DEFAULT_METRICS
-from kragx.plugins import data_alone, variables, with_variables
 from tests.thoroughness import some
 
 GOOD = """

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kragx.errors import installing
+from kragx.ground.errors import installing
 from tests import children
 from tests.thoroughness import some
 from tests.waiting import PATIENCE, wait_until

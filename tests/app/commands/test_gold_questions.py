@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from kragx import read_dataset
-from kragx.errors import installing
+from kragx.ground.errors import installing
 
 DOCS = (
     {"id": "d1", "text": "You may return the opened box. The opened box is checked in the shop."},

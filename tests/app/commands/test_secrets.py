@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.plugins import named_secret
-from kragx.secrets import Secrets, secrets_in
+from kragx.ground.plugins import named_secret
+from kragx.ground.secrets import Secrets, secrets_in
 
 KEY, URL_PASSWORD, WRITTEN = "kq-Sup3rS3cret/xyz!", "pw0rd99", "sk-literal1234567890ab"
 LEAKS = ("Sup3r", URL_PASSWORD, "literal123")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kragx import evaluate
-from kragx.printing import duration
+from kragx.ground.printing import duration
 from tests.report.test_page import parts
 from tests.sealing import reseal
 

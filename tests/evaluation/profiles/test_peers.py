@@ -9,7 +9,7 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
 from kragx import DataError, Evaluation, evaluate
-from kragx.krag.rag_evaluator import RAGEvaluator
+from kragx.adapters.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning
 

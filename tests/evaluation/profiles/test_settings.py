@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from kragx import Evaluation, Evaluations, UsageError, evaluate
+from kragx.ground.printing import show
 from kragx.metrics import PROFILES
-from kragx.printing import show
 
 from .support import by_id
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kragx import Doc, Evaluation, Gold, GoldDataset, Query, Run, Search, evaluate
 from kragx.data import Retrieved
-from kragx.printing import as_markdown, speaking
+from kragx.ground.printing import as_markdown, speaking
 
 METRICS = [
     "evidence_recall",

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 from kragx import Doc, GoldDataset, Run, Search, evaluate
 from kragx.data import Retrieved, Stage
 from kragx.evaluation.stage_losses import StageLosses, losses_parts, stage_losses
+from kragx.ground.printing import as_markdown, speaking
 from kragx.judging import Judge
 from kragx.metrics import KRAGX
-from kragx.printing import as_markdown, speaking
 from kragx.testing import ScriptedClient
 from tests.thoroughness import examples
 

@@ -16,10 +16,10 @@ from kragx import GoldDataset, Run, UsageError, evaluate, explain
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.evaluation.explain import shared_spans
 from kragx.evaluation.explanation import Explanation, Pair
+from kragx.ground.printing import show
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.matchers import METHODS, method_class
-from kragx.printing import show
 
 GOLD = [["환불은 반품 확인 뒤 영업일 기준 3일이 걸립니다", "opened software can be returned here"]]
 DOCS = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from kragx.printing.numbers import probability
-from tests.printing.test_numbers import SHOWN
+from kragx.ground.printing.numbers import probability
+from tests.ground.printing.test_numbers import SHOWN
 
 
 def test_a_p(chromium: Any) -> None:

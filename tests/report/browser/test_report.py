@@ -764,7 +764,7 @@ def marks_of(page):
 
 def test_marks_are_those_of_the_terminal_and_of_markdown(opened, tmp_path):
     """Who gets ★, = or ≈ is decided once: the page, the terminal and Markdown show the same."""
-    from kragx.printing import as_markdown, as_text
+    from kragx.ground.printing import as_markdown, as_text
 
     ranks = {
         "first": lambda at: 1,

@@ -7,7 +7,7 @@ import pytest
 
 from kragx import evaluate, write_html
 from kragx.comparison import Settings
-from kragx.tuning import Rules, Setting, Tried, matcher_settings, settings, tuned
+from kragx.comparison.tuning import Rules, Setting, Tried, matcher_settings, settings, tuned
 from tests.browser import expect
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 

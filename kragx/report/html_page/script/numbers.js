@@ -44,7 +44,7 @@ const dayAndTime = (date) => `${date.slice(0, 10)} ${date.slice(11, 16)} ${date.
 const interval = (bounds, metric, format = number) =>
   missing(bounds?.low) ? "" : metric?.exact && format === number ? limits(bounds) : `[${format(bounds.low, metric)}, ${format(bounds.high, metric)}]`;
 
-/** Limits that are a promise, in percent and rounded outward, as in kragx/printing/numbers.py. */
+/** Limits that are a promise, in percent and rounded outward, as in kragx/ground/printing/numbers.py. */
 const limits = ({ low, high }) =>
   low <= 0 ? t("atMost", outward(high, Math.ceil)) : high >= 1 ? t("atLeast", outward(low, Math.floor)) : `[${outward(low, Math.floor)}, ${outward(high, Math.ceil)}]`;
 

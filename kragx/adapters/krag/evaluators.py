@@ -1,0 +1,387 @@
+"""K-RAG's evaluators, as a thin face over `evaluate`; there is no arithmetic here.
+
+A notebook moves over by changing its import. With ``profile="kragx"`` (the default) the numbers are
+kragx's own, with two deviations that keep K-RAG's meaning of the words: precision and F1 divide by
+what was retrieved (``over=retrieved``), and a hit needs all gold (``need=all``; PARTIAL: any).
+With ``profile="krag"`` they are K-RAG 0.0.32's to the last digit. docs/krag.md
+lists every difference.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import KW_ONLY, dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+
+from kragx.api.evaluate import evaluate
+from kragx.api.pairs import match_pairs
+from kragx.data import GoldDataset, KragTokenizer
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.wording import method_label
+from kragx.ground.errors import UsageError, nearest, shorten
+from kragx.ground.plugins import check_options, one_of
+from kragx.ground.printing import Line, Part, Shown, phrase
+from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Docs = Sequence[Sequence[object]]
+Values = dict[str, float | None]
+
+KRAG_METRICS: Final[Mapping[str, str]] = {
+    "hit_rate": "Hit Rate",
+    "mrr": "MRR",
+    "recall": "Recall",
+    "precision": "Precision",
+    "f1_score": "F1 Score",
+    "map": "MAP",
+    "ndcg": "NDCG",
+}
+"""K-RAG's names of its metrics, each with its label, in K-RAG's order."""
+
+ROUGE_METHODS: Final = ("rouge1", "rouge2", "rougeL")
+
+
+class _Choice(Enum):
+    """A choice whose members are meant by themselves, or by their values in any case."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        members = {member.value: member for member in cls}
+        if str(value).lower() not in members:
+            raise UsageError(f"unknown value {value!r}; {nearest(str(value), members)}")
+        return members[str(value).lower()]
+
+
+class AveragingMethod(_Choice):
+    """Which averages of recall, precision and F1 are returned.
+
+    Examples:
+        >>> from kragx import AveragingMethod
+        >>> AveragingMethod("macro").name
+        'MACRO'
+    """
+
+    MICRO = "micro"
+    MACRO = "macro"
+    BOTH = "both"
+
+
+class MatchingCriteria(_Choice):
+    """Whether a hit needs all gold documents or any.
+
+    Examples:
+        >>> from kragx import MatchingCriteria
+        >>> [criterion.value for criterion in MatchingCriteria]
+        ['all', 'partial']
+    """
+
+    ALL = "all"
+    PARTIAL = "partial"
+
+
+class TokenizerType(Enum):
+    """K-RAG's tokenizers; any tokenizer of `kragx.data.tokenizers` works as well.
+
+    Examples:
+        >>> from kragx import TokenizerType
+        >>> TokenizerType("kiwi").name
+        'KIWI'
+    """
+
+    WHITESPACE = "whitespace"
+    KIWI = "kiwi"
+    NLTK = "nltk"
+
+
+Averaging = Annotated[AveragingMethod | str, AveragingMethod]
+Criteria = Annotated[MatchingCriteria | str, MatchingCriteria]
+ProfileName = Annotated[str, one_of("kragx", "krag")]
+
+
+def settings_lines(
+    match: object, profile: str, criteria: MatchingCriteria | str, averaging: AveragingMethod | str
+) -> Iterator[Line]:
+    """What an evaluator matches by, and what its numbers mean."""
+    yield Line(
+        phrase("match: {match}; profile: {profile}", match=_match_text(match), profile=profile)
+    )
+    needs_all = MatchingCriteria(criteria) is MatchingCriteria.ALL
+    yield Line(
+        phrase("a hit needs all gold documents" if needs_all else "a hit needs one gold document")
+    )
+    method = AveragingMethod(averaging).value
+    kinds = "micro, macro" if method == "both" else method
+    yield Line(phrase("averages of recall, precision and F1: {kinds}", kinds=kinds))
+
+
+def _match_text(match: object) -> str:
+    """A match as the evaluators have it: a name, a mapping, or a matcher."""
+    if isinstance(match, Mapping):
+        options = {name: value for name, value in match.items() if name != "method"}
+        shown = ", ".join(
+            f"{name} {getattr(option, 'name', option)}" for name, option in options.items()
+        )
+        return f"{match['method']} ({shown})"
+    settings = getattr(match, "settings", None)
+    return str(match) if settings is None else method_label(settings)
+
+
+@dataclass(eq=False, repr=False)
+class OfflineRetrievalEvaluators(Shown):
+    """Evaluate retrieved documents against gold ones, by text containment unless told otherwise.
+
+    Args:
+        actual_docs: for each query its gold documents; not changed.
+        predicted_docs: for each query its retrieved documents, best first; not changed.
+        match_method: any method of `kragx.matchers`. Under profile krag it is ignored, as K-RAG
+            does: gold texts are looked for in the documents as they are.
+        averaging_method: which averages of recall, precision and F1 are returned.
+        matching_criteria: whether a hit needs all gold documents or any.
+        profile: ``kragx`` or ``krag``.
+        corpus: has the texts of documents that are named by id alone (``{"id": "c7"}``): a path,
+            texts by id, or documents.
+
+    Matching happens once, on the first question; every metric and k reads the same table. Setting
+    an attribute anew starts over.
+
+    Raises:
+        UsageError: an argument is wrong, or the lists have different lengths.
+        DataError: the lists are empty or hold something that is no document.
+
+    Examples:
+        >>> from kragx import OfflineRetrievalEvaluators
+        >>> gold, found = [["the answer"]], [["another text", "here is the answer"]]
+        >>> OfflineRetrievalEvaluators(gold, found).calculate_mrr(k=2)
+        {'mrr': 0.5}
+    """
+
+    actual_docs: Docs | GoldDataset
+    predicted_docs: Docs
+    match_method: Any = "text"
+    averaging_method: Averaging = AveragingMethod.BOTH
+    matching_criteria: Criteria = MatchingCriteria.ALL
+    _: KW_ONLY
+    profile: ProfileName = "kragx"
+    corpus: Any = None
+    _evaluation: Evaluation | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        for name in ("actual_docs", "predicted_docs"):
+            if not isinstance(docs := getattr(self, name), Sized):
+                raise UsageError(f"{name}: {shorten(docs)} is no list; pass a list a query")
+        n_gold, n_predicted = len(self.actual_docs), len(self.predicted_docs)
+        if not (n_gold and n_predicted):
+            raise UsageError("actual_docs and predicted_docs must not be empty: a list a query")
+        if n_gold != n_predicted:
+            raise UsageError(
+                f"predicted_docs: {n_predicted} lists for {n_gold} of actual_docs; pass one for "
+                "each query (an empty list where nothing was found)"
+            )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; what was found out with the old value is forgotten."""
+        super().__setattr__(name, value)
+        if name != "_evaluation":
+            self._evaluation = None
+
+    @property
+    def _match(self) -> Any:
+        return "text" if self.profile == "krag" else self.match_method
+
+    def describe(self) -> Iterator[Part]:
+        """The numbers asked for last; before any, what it matches by: nothing is matched here."""
+        if self._evaluation is not None:
+            yield from self._evaluation.describe()
+            return
+        criteria, averaging = self.matching_criteria, self.averaging_method
+        yield from settings_lines(self._match, self.profile, criteria, averaging)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(match: {_match_text(self._match)}; profile: {self.profile})"
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The numbers asked for last, as kragx has them; before any question, of whole lists."""
+        if self._evaluation is not None:
+            return self._evaluation
+        # K-RAG's nDCG of ROUGE scores fails without gold; it is computed when asked for.
+        names = [name for name in KRAG_METRICS if (name, self.profile) != ("ndcg", "krag")]
+        with warnings.catch_warnings():
+            # A number above 1 is warned about when it is asked for, not here.
+            warnings.simplefilter("ignore", MetricWarning)
+            return self.measured(names, [None])
+
+    def measured(self, names: Iterable[str], ks: Sequence[int | None]) -> Evaluation:
+        """K-RAG's metrics at each k, in that order; what was matched once is not matched again."""
+        metrics = [self._metric(name, k) for k in ks for name in names]
+        self._evaluation = (
+            evaluate(
+                self.actual_docs,
+                self.predicted_docs,
+                match=self._match,
+                metrics=metrics,
+                profile=self.profile,
+                corpus=self.corpus,
+            )
+            if self._evaluation is None
+            else self._evaluation.with_metrics(metrics)
+        )
+        return self._evaluation
+
+    def calculate_hit_rate(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """``{'hit_rate': x}``; for several k ``{k: {'hit_rate': x}}``. None is the whole list."""
+        return self._calculate(k, "hit_rate")
+
+    def calculate_mrr(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """``{'mrr': x}``."""
+        return self._calculate(k, "mrr")
+
+    def calculate_recall(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """``{'micro_recall': x, 'macro_recall': y}``."""
+        return self._calculate(k, "recall")
+
+    def calculate_precision(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """``{'micro_precision': x, 'macro_precision': y}``."""
+        return self._calculate(k, "precision")
+
+    def calculate_f1_score(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """``{'micro_f1': x, 'macro_f1': y}``; under krag without the keys that would be 0."""
+        return self._calculate(k, "f1_score")
+
+    def calculate_map(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """``{'map': x}``."""
+        return self._calculate(k, "map")
+
+    def calculate_ndcg(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """``{'ndcg': x}``."""
+        return self._calculate(k, "ndcg")
+
+    def evaluate_all(self, k: int | Iterable[int] | None = None) -> dict[Any, Any]:
+        """All seven: ``{'hit_rate': {...}, 'mrr': {...}, ..., 'f1_score': {...}, ...}``."""
+        return self._calculate(k, *KRAG_METRICS)
+
+    def get_metrics_by_averaging_method(self, k: int | None = None) -> str:
+        """The seven metrics as text, a line each: K-RAG's own in every language, as code reads it.
+
+        ``print`` of the evaluator itself speaks the reader's.
+        """
+        return "\n".join(f"{label} @{k}: {values}" for label, values in self._labelled(k).items())
+
+    def visualize_results(self, k: int | None = None) -> Figure:
+        """A bar chart of the seven metrics; shown only where a window or notebook can show it.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        from kragx.report.figures.bars import metrics_figure
+
+        return metrics_figure(self._labelled(k), k)
+
+    def text_match(self, actual_text: str, predicted_text: str | Sequence[str]) -> bool:
+        """Whether the gold text matches the retrieved one, or any of several."""
+        texts = [predicted_text] if isinstance(predicted_text, str) else list(predicted_text)
+        profile = PROFILES[self.profile]
+        pairs = match_pairs([[actual_text]], [texts], match=self._match, profile=profile)
+        return any(any(row) for record in pairs for row in record["matched"])
+
+    def averages(self, name: str, scores: MetricScores | None) -> Values:
+        """A metric's values by K-RAG's keys: one, or the averages asked for of one that is pooled.
+
+        Without scores every value is None.
+        """
+        metric = name.removesuffix("_score")
+        mean = None if scores is None else scores.mean
+        if not METRICS[metric].pooled:
+            return {metric: mean}
+        averages = {"micro": None if scores is None else scores.micro, "macro": mean}
+        method = AveragingMethod(self.averaging_method).value
+        return {f"{kind}_{metric}": averages[kind] for kind in averages if method in (kind, "both")}
+
+    def _metric(self, name: str, k: int | None) -> str:
+        """The metric string of a name: what hit rate, precision and F1 mean here."""
+        metric = name.removesuffix("_score")
+        needs_all = MatchingCriteria(self.matching_criteria) is MatchingCriteria.ALL
+        of_krag = {"need": "all" if needs_all else "any", "over": "retrieved"}
+        options_of_metric = METRICS[metric].options
+        options = ", ".join(
+            f"{key}={value}" for key, value in of_krag.items() if key in options_of_metric
+        )
+        cut = "" if k is None else f"@{k}"
+        return f"{metric}{cut}({options})" if options else f"{metric}{cut}"
+
+    def _calculate(self, k: int | Iterable[int] | None, *names: str) -> dict[Any, Any]:
+        """The values of each name, of a single one alone; for several k a dictionary of them."""
+        ks = cuts(k)
+        scores = iter(self.measured(names, ks).scores if ks else ())
+        by_k: dict[Any, Any] = {}
+        for cut in ks:
+            values = {name: self.averages(name, next(scores)) for name in names}
+            if self.profile == "krag" and "f1_score" in values:
+                f1 = values["f1_score"]
+                values["f1_score"] = {key: value for key, value in f1.items() if value}
+            by_k[cut] = values if len(names) > 1 else values[names[0]]
+        return by_k if isinstance(k, Iterable) else by_k[k]
+
+    def _labelled(self, k: int | None) -> dict[str, Values]:
+        return {KRAG_METRICS[name]: values for name, values in self.evaluate_all(k).items()}
+
+
+@dataclass(eq=False, repr=False)
+class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
+    """The same by ROUGE at or above a threshold.
+
+    What is not listed here is as for `OfflineRetrievalEvaluators`.
+
+    Args:
+        match_method: ``rouge1``, ``rouge2`` or ``rougeL``.
+        threshold: the least score that is a match, in (0, 1].
+        tokenizer: a `TokenizerType`, or any tokenizer of `kragx.data.tokenizers`; None for the
+            profile's: ``unicode`` under kragx, Kiwi (extra `korean`) under krag.
+        measure: ``fmeasure``, ``precision``, ``recall`` or ``overlap``; under krag the first only.
+
+    Examples:
+        >>> from kragx import RougeOfflineRetrievalEvaluators
+        >>> gold, found = [["the old red door"]], [["a blue sky", "an old red door"]]
+        >>> RougeOfflineRetrievalEvaluators(gold, found, match_method="rouge1").calculate_mrr(k=2)
+        {'mrr': 0.5}
+    """
+
+    match_method: Annotated[str, one_of(*ROUGE_METHODS)] = "rouge1"
+    threshold: float = 0.5
+    tokenizer: Any = None
+    _: KW_ONLY
+    measure: str = "fmeasure"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.profile == "krag" and self.measure != "fmeasure":
+            raise UsageError(
+                f"measure: {self.measure!r} is not K-RAG's, which knows fmeasure alone; "
+                "use profile='kragx'"
+            )
+
+    @property
+    def _match(self) -> Any:
+        tokenizer = self.tokenizer
+        if isinstance(tokenizer, TokenizerType):
+            # NLTK is K-RAG's alone; the other two have a twin in kragx under the same name.
+            of_krag = self.profile == "krag" or tokenizer is TokenizerType.NLTK
+            tokenizer = KragTokenizer(tokenizer.value) if of_krag else tokenizer.value
+        return {
+            "method": self.match_method,
+            "threshold": self.threshold,
+            "measure": self.measure,
+            **({} if tokenizer is None else {"tokenizer": tokenizer}),
+        }
+
+
+def cuts(k: int | Iterable[int] | None) -> list[int | None]:
+    """The cut-offs that K-RAG's `k` names, each once: one, several, or None for whole lists."""
+    if isinstance(k, str):
+        raise UsageError(f"k: a whole number, several of them or None is expected, not {k!r}")
+    return list(dict.fromkeys(k)) if isinstance(k, Iterable) else [k]

@@ -1,0 +1,227 @@
+"""`RAGEvaluator`: one call for K-RAG's seven metrics, whatever the match method."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Any, Final
+
+from kragx.adapters.krag.evaluators import (
+    ROUGE_METHODS,
+    Averaging,
+    AveragingMethod,
+    Criteria,
+    Docs,
+    MatchingCriteria,
+    OfflineRetrievalEvaluators,
+    ProfileName,
+    RougeOfflineRetrievalEvaluators,
+    cuts,
+    settings_lines,
+)
+from kragx.data import GoldDataset
+from kragx.ground.errors import UsageError
+from kragx.ground.plugins import check_options, one_of
+from kragx.ground.printing import Line, Part, Shown, phrase
+from kragx.matchers import matcher
+
+METHODS: Final = ("text", "exact", "contains", "id", *ROUGE_METHODS, "overlap", "llm")
+_WITH_THRESHOLD: Final = (*ROUGE_METHODS, "overlap", "llm")
+
+
+@dataclass(eq=False, repr=False)
+class RAGEvaluator(Shown):
+    """One call for all seven metrics, with whichever evaluator the match method needs.
+
+    Args:
+        match_method: ``text``, ``exact``, ``contains``, ``id``, ``rouge1``, ``rouge2``, ``rougeL``,
+            ``overlap``, or ``llm`` for an LLM judge (docs/judge.md).
+        rouge_threshold: the least ROUGE score that is a match, as K-RAG calls it.
+        tokenizer: for the ROUGE methods; None for the profile's (``unicode`` under kragx, Kiwi
+            under krag).
+        measure: for rouge1, rouge2 and rougeL.
+        averaging_method: which averages of recall, precision and F1 are returned.
+        matching_criteria: whether a hit needs all gold documents or any.
+        profile: ``kragx`` or ``krag``.
+        judge: for ``llm``: a `kragx.judging.Judge`, a client, a LangChain chat model, a model's
+            name or a mapping of options; None for the environment's KRAGX_JUDGE_MODEL.
+        mode: for ``llm``: ``support`` (of the gold texts), ``relevance`` (to the queries), or None
+            for support where there is gold.
+        corpus: has the texts of documents that are named by id alone, as for
+            `OfflineRetrievalEvaluators`.
+        threshold: `rouge_threshold` by the name that it has in `RougeOfflineRetrievalEvaluators`;
+            with ``llm`` the least grade that is a match. None for `rouge_threshold`, or the
+            judge's usual one.
+
+    Raises:
+        UsageError: an argument is wrong.
+
+    Examples:
+        >>> from kragx import RAGEvaluator
+        >>> gold, found = [["the answer"]], [["another text", "here is the answer"]]
+        >>> RAGEvaluator(match_method="text").evaluate_all(gold, found, k=2)["mrr"]
+        {'mrr': 0.5}
+    """
+
+    match_method: Annotated[str, one_of(*METHODS)] = "text"
+    rouge_threshold: float = 0.5
+    tokenizer: Any = None
+    measure: str = "fmeasure"
+    averaging_method: Averaging = AveragingMethod.BOTH
+    matching_criteria: Criteria = MatchingCriteria.ALL
+    profile: ProfileName = "kragx"
+    _: KW_ONLY
+    judge: Any = None
+    mode: str | None = None
+    corpus: Any = None
+    threshold: float | None = None
+    _matcher: Any = field(default=None, init=False)
+    _evaluator: OfflineRetrievalEvaluators | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        of_krag = ("text", *ROUGE_METHODS)
+        if self.profile == "krag" and self.match_method not in of_krag:
+            raise UsageError(
+                f"match_method: K-RAG has no {self.match_method!r}; use one of "
+                f"{', '.join(of_krag)}, or profile='kragx'"
+            )
+        if self.threshold is not None:
+            self._check_threshold()
+        if self.match_method == "llm":
+            limit = {} if self.threshold is None else {"threshold": self.threshold}
+            spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto", **limit}
+            self._matcher = matcher(spec)
+        elif self.judge is not None or self.mode is not None:
+            raise UsageError(
+                f"{'judge' if self.judge is not None else 'mode'}: belongs to match_method='llm', "
+                f"not to {self.match_method!r}"
+            )
+
+    def evaluate_all(
+        self,
+        actual_docs: Docs | None,
+        predicted_docs: Docs,
+        k: int | Iterable[int] | None = 10,
+        visualize: bool = False,
+        *,
+        queries: Sequence[str] | None = None,
+    ) -> dict[Any, Any]:
+        """Evaluate these documents; nothing is kept from an earlier call.
+
+        Args:
+            actual_docs: for each query its gold documents; None with ``llm`` judges relevance to
+                the queries, without gold.
+            predicted_docs: for each query its retrieved documents, best first.
+            k: a cut-off, several of them, or None for the whole lists.
+            visualize: also draw `visualize_results` (for each k).
+            queries: for each query its text; needed to judge relevance.
+
+        Returns:
+            ``{"hit_rate": {"hit_rate": x}, "mrr": {"mrr": x}, "recall": {"micro_recall",
+            "macro_recall"}, "precision": {...}, "f1_score": {"micro_f1", "macro_f1"}, "map":
+            {"map": x}, "ndcg": {"ndcg": x}}``; for several k ``{k: {...}}``.
+        """
+        evaluator = self._evaluator_of(actual_docs, predicted_docs, queries)
+        result = evaluator.evaluate_all(k)
+        if visualize:
+            for cut in cuts(k):
+                evaluator.visualize_results(cut)
+        self._evaluator = evaluator
+        return result
+
+    def get_evaluator(self) -> OfflineRetrievalEvaluators:
+        """The evaluator of the last `evaluate_all`.
+
+        Raises:
+            UsageError: there was none.
+        """
+        if self._evaluator is None:
+            raise UsageError("get_evaluator: nothing was evaluated yet; call evaluate_all first")
+        return self._evaluator
+
+    def describe(self) -> Iterator[Part]:
+        """The numbers of the last call; before any, what it matches by."""
+        if self._evaluator is not None:
+            yield from self._evaluator.describe()
+            return
+        criteria, averaging = self.matching_criteria, self.averaging_method
+        yield from settings_lines(self._match, self.profile, criteria, averaging)
+        yield Line(phrase("nothing evaluated yet: evaluate_all(actual_docs, predicted_docs)"))
+
+    def __repr__(self) -> str:
+        return f"RAGEvaluator(match_method={self.match_method!r}, profile={self.profile!r})"
+
+    @property
+    def _match(self) -> Any:
+        """What the evaluator matches by, with the options that this method has."""
+        if self.match_method == "llm":
+            return self._matcher
+        tokens = {} if self.tokenizer is None else {"tokenizer": self.tokenizer}
+        spec = {"method": self.match_method, "threshold": self._limit}
+        if self.match_method == "overlap":
+            return {**spec, **tokens}
+        if self.match_method in ROUGE_METHODS:
+            return {**spec, "measure": self.measure, **tokens}
+        return self.match_method
+
+    @property
+    def _limit(self) -> float:
+        """The least score that is a match, by whichever name it was given."""
+        return self.rouge_threshold if self.threshold is None else self.threshold
+
+    def _check_threshold(self) -> None:
+        """Refuse a threshold that the method has not, or that `rouge_threshold` contradicts."""
+        if self.match_method not in _WITH_THRESHOLD:
+            raise UsageError(
+                f"threshold: {self.match_method!r} is yes or no; methods with one are "
+                f"{', '.join(_WITH_THRESHOLD)}"
+            )
+        usual = type(self).rouge_threshold
+        if self.rouge_threshold not in (usual, self.threshold):
+            raise UsageError(
+                f"threshold: {self.threshold!r} and rouge_threshold={self.rouge_threshold!r} are "
+                "one setting; give one of them"
+            )
+
+    def _evaluator_of(
+        self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
+    ) -> OfflineRetrievalEvaluators:
+        common: dict[str, Any] = {
+            "averaging_method": self.averaging_method,
+            "matching_criteria": self.matching_criteria,
+            "profile": self.profile,
+            "corpus": self.corpus,
+        }
+        if self.match_method == "llm":
+            dataset = self._judged(actual_docs, predicted_docs, queries)
+            return OfflineRetrievalEvaluators(dataset, predicted_docs, self._match, **common)
+        if actual_docs is None:
+            raise UsageError(
+                f"actual_docs: {self.match_method!r} compares with gold documents; only "
+                "match_method='llm' works without"
+            )
+        if self.match_method not in ROUGE_METHODS:
+            return OfflineRetrievalEvaluators(actual_docs, predicted_docs, self._match, **common)
+        return RougeOfflineRetrievalEvaluators(
+            actual_docs,
+            predicted_docs,
+            self.match_method,
+            threshold=self._limit,
+            tokenizer=self.tokenizer,
+            measure=self.measure,
+            **common,
+        )
+
+    def _judged(
+        self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
+    ) -> GoldDataset:
+        """What a judge is asked about: the gold, or without any the relevance to the queries."""
+        mode = self._matcher.mode
+        if actual_docs is None and mode == "support":
+            raise UsageError("actual_docs: None leaves nothing to support; use mode='relevance'")
+        if actual_docs is None or mode == "relevance":
+            if queries is None:
+                raise UsageError(
+                    "queries: needed to judge relevance; pass one text for each list of documents"
+                )
+            actual_docs = [[] for _ in predicted_docs]
+        return GoldDataset.from_documents(actual_docs, queries=queries)

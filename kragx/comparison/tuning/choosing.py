@@ -1,0 +1,249 @@
+"""From the values of settings to what is said of them: `tuned`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_flip_p
+from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
+from kragx.comparison.tuning.curves import curves_of
+from kragx.comparison.tuning.grid import Setting
+from kragx.comparison.tuning.halves import drawn, halved
+from kragx.comparison.tuning.rules import Rules
+from kragx.comparison.tuning.shrinkage import excess
+from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import Bools, Floats
+
+_ALIKE = 0.05
+"""Sizes and times that differ by less, as a share of the smaller, are equal."""
+
+_LEAST_SECONDS = 0.001
+"""Times that differ by less are equal."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A setting and what it came to.
+
+    Attributes:
+        setting: which.
+        name: as results call it.
+        values: (q) the metric of each question; NaN where there is none.
+        tokens: of the retrieved texts of a question, their mean; None where texts are not known.
+        seconds: the median of what a question took; None where that was not measured.
+        failed: why it is not compared; empty where it is.
+    """
+
+    setting: Setting
+    name: str
+    values: Floats
+    tokens: float | None = None
+    seconds: float | None = None
+    failed: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        evaluation: Evaluation,
+        setting: Setting,
+        metric: str,
+        query_ids: Sequence[str],
+        costs: tuple[float | None, float | None],
+        failed: str,
+    ) -> Tried:
+        """What its evaluation came to, of these questions, with its costs (`Sizes.costs`)."""
+        (scores,) = (score for score in evaluation.scores if str(score.spec) == metric)
+        by_id = dict(zip(evaluation.query_ids, scores.values.tolist()))
+        values = np.array([by_id.get(query_id, np.nan) for query_id in query_ids], np.float64)
+        return cls(setting, evaluation.name, values, *costs, failed)
+
+
+def tuned(
+    tried: Sequence[Tried],
+    rules: Rules,
+    *,
+    halves: tuple[Rows, Rows] | None = None,
+    weights: Floats | None = None,
+) -> Tuning:
+    """Which setting to take, and how sure that is.
+
+    On half of the questions, drawn by lot, the settings that cannot be told from the best are found
+    (`kragx.comparison.statistics.behind_best`), and the simplest of them is chosen: that with the
+    fewest tokens of context, then the least time, then the earliest values on the grid's axes;
+    sizes and times within 5 % (times within 1 ms) are equal. The other half says what the chosen
+    one is worth, and tests it once against the one that was best: where it is told to be worse,
+    that one is taken instead, and in either case the mean there is shrunk by what the test adds to
+    it (`shrinkage`). Questions without a value under some setting are left out.
+
+    Args:
+        tried: the settings; those that failed are named and not compared: nothing is told of them.
+        rules: how they are compared.
+        halves: the questions that choose and those that are held out; None to draw them.
+        weights: (q) for how many asks each question stands; None where all are alike.
+    """
+    compared = [trial for trial in tried if not trial.failed and not np.isnan(trial.values).all()]
+    failed = [trial for trial in tried if trial not in compared]
+    n = max((len(trial.values) for trial in tried), default=0)
+    if halves is None:
+        halves = halved(drawn([None] * n, rules.seed), [None] * n)
+    values = (
+        np.stack([trial.values for trial in compared], axis=1) if compared else np.empty((n, 0))
+    )
+    whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
+    choosing, held_rows = (rows[whole[rows]] for rows in halves)
+    base = Tuning(
+        match=rules.match,
+        metric=rules.metric,
+        better=rules.better,
+        confidence=rules.confidence,
+        seed=rules.seed,
+        n_choosing=len(choosing) if compared else 0,
+        n_held_out=len(held_rows) if compared else 0,
+        verdict="none",
+        take=None,
+        best=None,
+        settings=tuple(
+            replace(_result(trial), failed=trial.failed or "no question has a value")
+            for trial in failed
+        ),
+        held_out=None,
+        curves=(),
+    )
+    if not compared or not len(choosing):
+        return base
+    choosing_weights, held_weights = (of_rows(weights, rows) for rows in (choosing, held_rows))
+    whole_weights = of_rows(weights, np.flatnonzero(whole))
+    gap = rules.behind(values[choosing], choosing_weights)
+    significant = gap.p <= rules.alpha
+    means = column_means(rules.sign * values[choosing], choosing_weights)
+    best = int(np.argmax(means))
+    front = _front(column_means(rules.sign * values[whole], whole_weights), compared)
+    held_means = column_means(values[held_rows], held_weights) if len(held_rows) else None
+    results = [
+        replace(
+            _result(trial),
+            mean=mean,
+            low=low,
+            high=high,
+            held_out=None if held_means is None else float(held_means[place]),
+            p=float(gap.p[place]) if len(compared) > 1 else None,
+            at_most=float(gap.most[place]) if np.isfinite(gap.most[place]) else None,
+            told_apart=bool(significant[place]),
+            on_front=front[place],
+        )
+        for place, (trial, (mean, low, high)) in enumerate(
+            zip(compared, rules.means(values[choosing], choosing_weights))
+        )
+    ]
+    ranked = sorted(range(len(results)), key=lambda place: -means[place])
+    base = replace(
+        base,
+        settings=(*(results[place] for place in ranked), *base.settings),
+        best=compared[best].name,
+        curves=tuple(
+            curves_of([trial.setting for trial in compared], values[whole], rules, whole_weights)
+        ),
+    )
+    n_needed = deciding(rules.alpha, rules.resamples)
+    if len(compared) > 1 and (len(choosing) < max(n_needed or 0, LEAST) or not len(held_rows)):
+        return replace(base, verdict="too_few")
+    alike = [place for place in range(len(compared)) if not significant[place]]
+    choice = _simplest(alike, compared, means)
+    verdict: Verdict = "best" if choice == best else "simplest"
+    worth, is_refuted = _held_out(
+        values[held_rows], choice, best, compared[choice].name, rules, held_weights
+    )
+    if is_refuted:
+        verdict, choice = "refuted", best
+    elif len(compared) == 1:
+        verdict = "only"
+    elif len(alike) == len(compared):
+        verdict = "open"
+    return replace(base, verdict=verdict, take=compared[choice].name, held_out=worth)
+
+
+def _held_out(
+    values: Floats, choice: int, best: int, name: str, rules: Rules, weights: Floats | None
+) -> tuple[HeldOut | None, bool]:
+    """What the setting to take is worth on questions that had no part in choosing it.
+
+    A simpler one than the best, of this name, is tested there; and whether that refutes it.
+    """
+    if not len(values):
+        return None, False
+    lead = rules.sign * (values[:, choice] - values[:, best])
+    (by,) = column_means(lead[:, None], weights).tolist()
+    terms = np.stack([*signed([lead], weights)], axis=1)
+    (p,) = sign_flip_p(terms, rules.resamples, rules.seed).tolist()
+    # The half that had no part in choosing says that the simpler one is worse: then the best is
+    # taken after all.
+    is_refuted = bool(by < 0 and p <= rules.alpha)
+    column = values[:, [best if is_refuted else choice]]
+    ((mean, low, high),) = rules.means(column, weights)
+    if choice == best:
+        return HeldOut(mean, low, high), False
+    pair = linearised(np.stack([rules.sign * column[:, 0], lead], axis=1), weights)
+    shrunk_by = excess(pair[:, 0], pair[:, 1], rules.confidence, kept=not is_refuted)
+    # The end on the flattering side stays, so that both means lie between.
+    if rules.better == "higher":
+        low = None if low is None else low - shrunk_by
+    else:
+        high = None if high is None else high + shrunk_by
+    if rules.range is not None:
+        low, high = (
+            None if end is None else float(np.clip(end, *rules.range)) for end in (low, high)
+        )
+    difference = rules.sign * by
+    return HeldOut(
+        mean - rules.sign * shrunk_by, low, high, name, difference, p, shrunk_by
+    ), is_refuted
+
+
+def _result(trial: Tried) -> SettingResult:
+    """A setting of which nothing is known but what it costs."""
+    values = dict(trial.setting.values)
+    return SettingResult(
+        trial.name, trial.setting.of, values, tokens=trial.tokens, seconds=trial.seconds
+    )
+
+
+def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:
+    """Context and times, as far as they are known of all, with what makes no difference."""
+    sizes = (
+        ([trial.tokens for trial in compared], TOLERANCE),
+        ([trial.seconds for trial in compared], _LEAST_SECONDS),
+    )
+    complete = (([size for size in costs if size is not None], slack) for costs, slack in sizes)
+    return [(costs, slack) for costs, slack in complete if len(costs) == len(compared)]
+
+
+def _simplest(alike: Sequence[int], compared: Sequence[Tried], means: Floats) -> int:
+    """Which of some settings is the simplest; of what is equal in all, the better one."""
+    places = list(alike)
+    # Each cost narrows the choice further; what is larger by no more than `_ALIKE` stays.
+    for sizes, slack in _costs([compared[place] for place in alike]):
+        size_of = dict(zip(alike, sizes))
+        smallest = min(size_of[place] for place in places)
+        limit = max(smallest * (1 + _ALIKE), smallest + slack)
+        places = [place for place in places if size_of[place] <= limit]
+    return min(places, key=lambda place: (compared[place].setting.places, -means[place]))
+
+
+def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
+    """Which settings no other is at least as good as in all, and better in something.
+
+    What is not known of all counts for nothing; times within a millisecond are equal.
+    """
+    goods = [
+        (quality, TOLERANCE),
+        *((-np.array(values), slack) for values, slack in _costs(compared)),
+    ]
+    leads = np.stack([values[:, None] - values for values, _ in goods])
+    slack = np.array([slack for _, slack in goods])[:, None, None]
+    # Not worse in anything by more than what makes no difference, and better in something by more.
+    dominates = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
+    return list(map(bool, ~np.any(dominates, axis=0)))

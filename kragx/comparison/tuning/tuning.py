@@ -1,0 +1,409 @@
+"""What a grid says: which setting to take, how sure that is, and what each axis does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from kragx.comparison import Comparison
+from kragx.comparison.recommendations import beside_setting
+from kragx.comparison.statistics import TOLERANCE
+from kragx.ground.printing import (
+    Cell,
+    Heading,
+    Line,
+    Part,
+    Result,
+    Table,
+    duration,
+    joined,
+    number,
+    phrase,
+    visible,
+)
+
+SHOWN = 12
+"""So many settings are shown where there is little room, the best first and the one to take."""
+
+_SEEN = 0.0001
+"""A mean that is shrunk by less is not said to be."""
+
+Verdict = Literal["simplest", "best", "refuted", "open", "too_few", "only", "none"]
+"""What the choice rests on.
+
+simplest  cannot be told from the best, and is simpler
+best      the best itself, and nothing that cannot be told from it is simpler
+refuted   the best: a simpler one, chosen before, was told apart on the questions held out
+open      no setting was told from the best, so the questions choose nothing; the simplest is named
+too_few   so few questions that no difference could be told; nothing is named
+only      there is one setting
+none      no setting has values that can be compared
+"""
+
+
+@dataclass(frozen=True)
+class SettingResult:
+    """One setting.
+
+    Attributes:
+        name: as the retriever is called in all results.
+        of: whose grid it is of.
+        values: its value on each axis.
+        mean, low, high: over the questions that choose; None where there is none.
+        held_out: the mean over the questions held out; None where there is none.
+        p: of the hypothesis that no other setting is better, on the questions that choose.
+        at_most: how far behind the best it may lie at most; None where so few questions bound
+            nothing.
+        told_apart: whether it was told from the best.
+        tokens: of the retrieved texts of a question, their mean; None where texts are not known.
+        seconds: the median of what a question took; None where that was not measured.
+        on_front: whether no other is at least as good in quality, context and time and better in
+            one of them.
+        failed: why it is not compared; empty where it is.
+    """
+
+    name: str
+    of: str
+    values: Mapping[str, Any]
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    held_out: float | None = None
+    p: float | None = None
+    at_most: float | None = None
+    told_apart: bool = False
+    tokens: float | None = None
+    seconds: float | None = None
+    on_front: bool = False
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the questions held out say of the choice.
+
+    Attributes:
+        mean, low, high: of the setting to take, shrunk where it was tested.
+        simpler: the simpler setting that was chosen, and tested there against the best; None where
+            the best itself was chosen.
+        difference: its mean there less that of the best.
+        p: of the paired test of that difference, two-sided.
+        shrunk_by: by how much, as the test decides which setting is taken, and the luckier one
+            passes.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    simpler: str | None = None
+    difference: float = 0.0
+    p: float | None = None
+    shrunk_by: float = 0.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean over all settings with one value on an axis.
+
+    Attributes:
+        value: on the axis, as it is written.
+        mean, low, high: over all questions.
+        n_settings: over how many settings of each question the mean is.
+        told_apart: of the whole axis, whether another value was told to be better.
+    """
+
+    value: str
+    mean: float
+    low: float | None
+    high: float | None
+    n_settings: int
+    told_apart: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a metric responds to an axis.
+
+    Attributes:
+        of: whose grid.
+        axis: which.
+        points: in the grid's order.
+    """
+
+    of: str
+    axis: str
+    points: tuple[Point, ...]
+
+    @property
+    def label(self) -> str:
+        """Whose axis it is."""
+        return f"{self.of}: {self.axis}"
+
+
+@dataclass(frozen=True)
+class Tuning(Result):
+    """Which setting of a grid to take, and how sure that is.
+
+    Half of the questions, drawn by lot, choose; the others test a simpler setting than the best
+    once, and say what the choice is worth, shrunk by what that test adds. Curves and the front are
+    over all questions.
+
+    Attributes:
+        match: names the matcher.
+        metric: what is compared.
+        better: its direction.
+        confidence: of all that is said.
+        seed: of the lot.
+        n_choosing, n_held_out: how many questions of each kind have a value for every setting.
+        verdict: what the choice rests on.
+        take: the setting to take; None where nothing can be said.
+        best: the setting that is best on the questions that choose.
+        settings: every one that was compared, the best first; then those that failed.
+        held_out: what the questions held out say of the setting to take.
+        curves: of each axis, over all settings.
+
+    Examples:
+        >>> from kragx import GoldDataset, tune
+        >>> texts = ["Seoul is the capital.", "It began in 1919.", "Gift cards do not expire."]
+        >>> golds = [[text] for text in texts * 4]
+        >>> gold = GoldDataset.from_documents(golds, queries=["Which?"] * 12)
+        >>> def first(k):
+        ...     return lambda question: texts[:k]
+        >>> tuning = tune(gold, first, {"k": [1, 3]}, metric="hit_rate@5", progress=False)
+        >>> [setting.name for setting in tuning.settings]
+        ['first[k=3]', 'first[k=1]']
+    """
+
+    match: str
+    metric: str
+    better: Literal["higher", "lower"]
+    confidence: float
+    seed: int
+    n_choosing: int
+    n_held_out: int
+    verdict: Verdict
+    take: str | None
+    best: str | None
+    settings: tuple[SettingResult, ...]
+    held_out: HeldOut | None
+    curves: tuple[Curve, ...]
+
+    also_plain: ClassVar[tuple[str, ...]] = ("sentence", "n_candidates", "n_settings", "n_failed")
+
+    @property
+    def n_candidates(self) -> int:
+        """How many settings cannot be told from the best."""
+        return sum(not setting.told_apart and not setting.failed for setting in self.settings)
+
+    @property
+    def n_settings(self) -> int:
+        """How many settings there are, with those that failed."""
+        return len(self.settings)
+
+    @property
+    def n_failed(self) -> int:
+        """How many of them failed; of these nothing is told."""
+        return sum(bool(setting.failed) for setting in self.settings)
+
+    def of(self, name: str) -> SettingResult:
+        """The setting of a name; KeyError without one."""
+        by_name = {setting.name: setting for setting in self.settings}
+        return by_name[name]
+
+    @property
+    def sentence(self) -> str:
+        """Which to take, and how sure that is."""
+        if self.verdict in ("none", "too_few"):
+            return self._choice
+        n = self.n_failed
+        failures = phrase(
+            "1 setting failed, and is not compared."
+            if n == 1
+            else "{n} settings failed, and are not compared.",
+            n=n,
+        )
+        return joined(" ", (self._choice, self._worth, self._test, failures if n else ""))
+
+    @property
+    def _choice(self) -> str:
+        verdict, alike = self.verdict, self.n_candidates
+        return phrase(
+            "No setting can be taken: none has values that can be compared."
+            if verdict == "none"
+            else "Cannot tell: too few questions to choose by for any difference, {n}."
+            if verdict == "too_few"
+            else "Take {take}: no other can be compared."
+            if verdict == "only" and self.n_failed
+            else "Take {take}: there is no other."
+            if verdict == "only"
+            else "Cannot tell: on {n} questions none of {alike} settings is told from the best, "
+            "{best}. The simplest is {take}{risk}."
+            if verdict == "open"
+            else "Take {take}: the best of {all} settings."
+            if verdict == "refuted"
+            else "Take {take}: the best of {all} settings; told apart from every other."
+            if verdict == "best" and alike == 1
+            else "Take {take}: the best of {all} settings; of the others {others} cannot be told "
+            "from it, and none is simpler."
+            if verdict == "best"
+            else "Take {take}: the simplest of the {alike} settings, of {all}, that cannot be told "
+            "from the best, {best}{risk}.",
+            take=visible(self.take or ""),
+            best=visible(self.best or ""),
+            risk=self._risk,
+            n=self.n_choosing,
+            alike=alike,
+            others=alike - 1,
+            all=self.n_settings - self.n_failed,
+        )
+
+    @property
+    def _risk(self) -> str:
+        """How far behind the best the chosen one may lie."""
+        limit = None if self.take is None else self.of(self.take).at_most
+        return phrase(
+            "; it is the best itself"
+            if self.take == self.best
+            else "; how far behind it may lie, so few questions do not say"
+            if limit is None
+            else "; it may lie up to {most} behind",
+            most=number(limit),
+        )
+
+    @property
+    def _worth(self) -> str:
+        """The number on the questions that chose, and on those that did not."""
+        estimate = self.held_out
+        if estimate is None or self.take is None:
+            return phrase("{metric} has no value on questions held out.", metric=self.metric)
+        return phrase(
+            "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} held "
+            "out, shrunk by {by} for the test there."
+            if estimate.shrunk_by >= _SEEN
+            else "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} "
+            "held out.",
+            metric=self.metric,
+            mean=number(self.of(self.take).mean),
+            n=self.n_choosing,
+            held=number(estimate.mean),
+            ends=""
+            if estimate.low is None
+            else f" [{number(estimate.low)}, {number(estimate.high)}]",
+            rest=self.n_held_out,
+            by=number(estimate.shrunk_by),
+        )
+
+    @property
+    def _test(self) -> str:
+        """What became of a simpler setting than the best on the questions held out."""
+        estimate = self.held_out
+        if estimate is None or estimate.simpler is None:
+            return ""
+        return phrase(
+            "There it has the same mean as {best}."
+            if abs(estimate.difference) <= TOLERANCE
+            else "{simpler} is simpler and could not be told from it on the former, but was {by} "
+            "behind it on the latter, told to be worse."
+            if self.verdict == "refuted"
+            else "There it is {by} ahead of {best}."
+            if (estimate.difference > 0) == (self.better == "higher")
+            else "There it is {by} behind {best}, not told to be worse.",
+            simpler=visible(estimate.simpler),
+            by=number(abs(estimate.difference)),
+            best=visible(self.best or ""),
+        )
+
+    def instead(self, comparison: Comparison) -> Comparison:
+        """A comparison of the settings whose verdict is which to take: a reader is told one."""
+        is_sure = self.take is not None and self.verdict != "open"
+        return beside_setting(comparison, self.sentence, self.take, supported=is_sure)
+
+    def describe(self, most: int | None = None) -> Iterator[Part]:
+        """The sentence, the settings, or at most so many, the axes."""
+        yield Line(self.sentence, "bold")
+        if self.settings:
+            yield self.settings_table(most)
+        for curve in self.curves:
+            yield _curve_table(curve, self.metric)
+
+    def full(self) -> Iterator[Part]:
+        """The same under a heading."""
+        yield Heading(
+            phrase(
+                "Which setting to take, by {metric} (match: {match})",
+                metric=self.metric,
+                match=self.match,
+            )
+        )
+        yield from self.describe()
+
+    def settings_table(self, most: int | None = None) -> Table:
+        """The settings, the best first; at most so many, with the one to take among them."""
+        results = [
+            setting
+            for place, setting in enumerate(self.settings)
+            if most is None or place < most or setting.name == self.take
+        ]
+        n_hidden = len(self.settings) - len(results)
+        columns = [
+            phrase("setting"),
+            phrase("{metric}, choosing", metric=self.metric),
+            phrase("held out"),
+            phrase("behind at most"),
+            phrase("tokens"),
+            phrase("median time"),
+            phrase("verdict"),
+        ]
+        note: str = phrase(
+            "≈ not told from the best, ▼ told to be worse (at {confidence:.0%}, the largest "
+            "difference of all settings under random signs); ◆ none better in quality, context and "
+            "time at once",
+            confidence=self.confidence,
+        )
+        if n_hidden:
+            note = joined("; ", (note, phrase("and {n} more: --full", n=n_hidden)))
+        return Table(columns, [self._row(result) for result in results], note=note)
+
+    def _row(self, result: SettingResult) -> list[Cell]:
+        mark = phrase("✗ failed") if result.failed else "▼" if result.told_apart else "≈"
+        if result.name == self.best:
+            mark = phrase("best ≈")
+        is_taken = result.name == self.take
+        style = "bold" if is_taken else "dim" if result.failed else ""
+        cells: list[str | Cell] = [
+            Cell(number(result.mean), style, _ends(result)),
+            number(result.held_out),
+            number(result.at_most),
+            "-" if result.tokens is None else f"{result.tokens:.0f}",
+            "-" if result.seconds is None else duration(result.seconds),
+            joined(" ", (phrase("take") if is_taken else "", mark, "◆" * result.on_front)),
+        ]
+        name = Cell(result.name, style, result.failed, code=True)
+        return [name, *(cell if isinstance(cell, Cell) else Cell(cell, style) for cell in cells)]
+
+
+def _ends(result: SettingResult | Point) -> str:
+    return (
+        "" if result.low is None or result.high is None else f"{result.low:.3f} {result.high:.3f}"
+    )
+
+
+def _curve_table(curve: Curve, metric: str) -> Table:
+    """An axis across, the metric's mean below it."""
+    cells = [
+        Cell(joined(" ", [number(point.mean), "▼" * point.told_apart]), below=_ends(point))
+        for point in curve.points
+    ]
+    n = curve.points[0].n_settings
+    return Table(
+        [curve.label, *(visible(point.value) for point in curve.points)],
+        [[metric, *cells]],
+        note=phrase(
+            "over all questions; ▼ another value was told to be better"
+            if n == 1
+            else "each the mean of {n} settings, over all questions; ▼ another value was told to "
+            "be better",
+            n=n,
+        ),
+    )

@@ -1,0 +1,1 @@
+"""What every room needs: messages, errors, import paths, secrets, printing."""

@@ -1,0 +1,350 @@
+"""What can go wrong, and with which exit code the command ends.
+
+    KragxError                 70
+    ├── UsageError             2   an argument, option or metric that does not exist or does not fit
+    │   ├── ConfigError        2   the same in a config file; lists every problem with its YAML path
+    │   ├── MissingExtraError  2   an optional package that is not installed
+    │   └── UntrustedError     2   code that a folder names and that nobody has allowed to run
+    ├── DataError              3   a document, gold item, file or answer that cannot be used
+    ├── RetrieverError         5   a retriever failed on more questions than is tolerated
+    ├── JudgingError           4   judgements are missing, or the budget is used up
+    └── WorkerError            70  a process that shares the work has died
+
+Every error is also a `ValueError` (a missing extra: an `ImportError`), so that plain Python code
+can catch it without importing kragx. An error says where it is (``path``, ``field``), what is
+wrong, and what to do (``remedy``), as attributes; its text is made of these and is never cut up.
+"""
+
+import difflib
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from kragx.ground.messages import joined, phrase
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "JudgingError",
+    "KragxError",
+    "MissingExtraError",
+    "RetrieverError",
+    "UntrustedError",
+    "UsageError",
+    "WorkerError",
+]
+"""Those for users; what helps to raise them, below, is for the rooms."""
+
+_LONGEST_NAME = 80
+"""Characters; what is longer is no misspelt name."""
+
+_MOST_NAMES = 60
+"""Names that a hint lists."""
+
+_LONGEST_TEXT = 10_000
+"""Characters of an error's text; a key in a file may be a megabyte long."""
+
+
+class KragxError(Exception):
+    """The root of the tree: catch this to catch everything that kragx raises on purpose.
+
+    Args:
+        problem: what is wrong, with the value that is.
+        path: the file, with the line where there is one (``gold.jsonl:3``).
+        field: the field or option, as a path (``match.threshold``, ``gold[0].grade``).
+        remedy: what to do about it.
+
+    Examples:
+        >>> from kragx import KragxError
+        >>> error = KragxError("0 is out of range", field="threshold", remedy="give 0.5 or so")
+        >>> str(error)
+        'threshold: 0 is out of range; give 0.5 or so'
+        >>> error.field
+        'threshold'
+    """
+
+    exit_code = 70
+    said: str = ""
+    """Its text in the user's language, once a command knows that."""
+
+    def __init__(self, problem: str, *, path: str = "", field: str = "", remedy: str = "") -> None:
+        self.problem: str = problem
+        self.path: str = path
+        self.field: str = field
+        self.remedy: str = remedy
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        location = joined(": ", (self.path, self.field, self.problem))
+        # a phrase, which the command can say in another language
+        text = joined("; ", (location, self.remedy))
+        if len(text) <= _LONGEST_TEXT:
+            return text
+        half = _LONGEST_TEXT // 2  # what is wrong stands first, the remedy last
+        return f"{text[:half]} [...] {text[-half:]}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_error, (type(self), self.args, self.__dict__)  # for another process
+
+    def within(self, field: str = "", *, path: str = "") -> Self:
+        """The same error seen from further outside: its field stands inside `field`, in `path`.
+
+        Examples:
+            >>> str(UsageError("must be above 0", field="threshold").within("match"))
+            'match.threshold: must be above 0'
+        """
+        outer = _restore_error(type(self), self.args, self.__dict__)
+        outer.field = ".".join(filter(None, (field, self.field))).replace(".[", "[")
+        outer.path = path or self.path
+        return outer
+
+
+_Error = TypeVar("_Error", bound=KragxError)
+
+
+def _restore_error(
+    kind: type[_Error], args: tuple[Any, ...], attributes: Mapping[str, Any]
+) -> _Error:
+    error = kind.__new__(kind, *args)  # subclasses take other arguments
+    error.__dict__.update(attributes)
+    return error
+
+
+class UsageError(KragxError, ValueError):
+    """A wrong argument: an unknown name, an option out of its range, two options that clash.
+
+    Examples:
+        >>> from kragx import UsageError, evaluate
+        >>> try:
+        ...     evaluate([["gold"]], [["found"]], match="ruoge1")
+        ... except UsageError as error:
+        ...     print(error)
+        match: unknown method 'ruoge1'; perhaps you meant 'rouge1'?
+    """
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    r"""A config file that cannot be used; `problems` holds one line for each mistake in it.
+
+    Examples:
+        >>> from kragx import ConfigError
+        >>> str(ConfigError("kragx.yaml", ["metrics: unknown metric 'mr'", "k: unknown field"]))
+        "kragx.yaml: 2 problems\n  metrics: unknown metric 'mr'\n  k: unknown field"
+    """
+
+    def __init__(self, path: str, problems: Sequence[str]) -> None:
+        self.problems: tuple[str, ...] = tuple(problems)
+        n = len(self.problems)
+        number = phrase("1 problem") if n == 1 else phrase("{n} problems", n=n)
+        super().__init__(joined("\n  ", [number, *self.problems]), path=path)
+
+
+class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path: both texts
+    """An optional package is needed and not installed; the remedy says how to install it.
+
+    Examples:
+        >>> from kragx import MissingExtraError
+        >>> error = MissingExtraError("reading Excel files", extra="pandas")
+        >>> str(error).partition(": ")[0]
+        'reading Excel files needs an optional package'
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(
+            phrase(
+                "{what} needs an optional package: {install}",
+                what=what,
+                install=installing(extra),
+            )
+        )
+
+
+class UntrustedError(UsageError):
+    """What a folder asks for needs code, a model or a file elsewhere, and nobody has allowed it.
+
+    Examples:
+        >>> from kragx import UntrustedError
+        >>> issubclass(UntrustedError, ValueError)
+        True
+    """
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            problem, remedy=phrase("if you trust its author, --trust runs it (docs/security.md)")
+        )
+
+
+def installing(extra: str) -> str:
+    """The command that adds an extra to the kragx that runs: to a clone, or from where it came.
+
+    In the folder of a clone with its own environment it is that of README.
+    """
+    root = Path(__file__).resolve().parents[1]
+    if (root / "pyproject.toml").is_file():  # else the folder of all packages
+        requirement = f'-e "{_from_here(root)}[{extra}]"'
+    else:
+        requirement = f'"kragx[{extra}]{_origin()}"'
+    python = "py" if sys.platform == "win32" else "python3"
+    environment = _from_here(Path(sys.prefix))
+    quoted = f'"{environment}"' if " " in environment else environment
+    options = "" if sys.prefix == sys.base_prefix else f" --python {quoted}"
+    return f"{python} -m pip{options} install {requirement}"
+
+
+def _from_here(path: Path) -> str:
+    """A folder as one says it in the one that one is in: short within it, else whole."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, FileNotFoundError):  # elsewhere; or this folder was removed
+        return str(path)
+
+
+def _origin() -> str:
+    """Where kragx was installed from, as pip takes it; empty for the package index."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        noted = distribution("kragx").read_text("direct_url.json")
+    except PackageNotFoundError:
+        noted = None
+    if noted is None:
+        return ""
+    origin = json.loads(noted)  # as PEP 610 has it
+    of_vcs = origin.get("vcs_info", {})
+    system, commit = of_vcs.get("vcs"), of_vcs.get("commit_id")
+    return f" @ {system}+{origin['url']}@{commit}" if system else f" @ {origin['url']}"
+
+
+@contextmanager
+def inside(
+    field: str = "", *, path: str = "", kind: type[KragxError] = KragxError
+) -> Iterator[None]:
+    """Around what may raise: errors of a kind are seen from outside, `within` the field."""
+    try:
+        yield
+    except kind as error:
+        raise error.within(field, path=path) from error.__cause__
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Around imports of an optional package: says how to install it where it is missing."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(what, extra) from None
+
+
+class DataError(KragxError, ValueError):
+    """Bad data: a broken line, a duplicated query id, gold without what the matcher needs.
+
+    Examples:
+        >>> from kragx import DataError, evaluate
+        >>> try:
+        ...     evaluate([[{"id": "c1"}]], [[{"id": "c1"}]], match="overlap")
+        ... except DataError as error:
+        ...     print(str(error).split(";")[0])
+        gold: 1 id has no text: 'c1' (query 'q1', gold 1)
+    """
+
+    exit_code = 3
+
+
+class JudgingError(KragxError, ValueError):
+    """Judging is incomplete or over budget; what was judged is stored, so a new run goes on."""
+
+    exit_code = 4
+
+
+class RetrieverError(KragxError, ValueError):
+    """A retriever failed on every question, or at the first one that it was to stop at.
+
+    Examples:
+        >>> from kragx import GoldDataset, RetrieverError, evaluate
+        >>> def broken(question):
+        ...     raise TimeoutError("no answer")
+        >>> gold = GoldDataset.from_documents([["Seoul"]], queries=["Which city?"])
+        >>> try:
+        ...     evaluate(gold, broken)
+        ... except RetrieverError as error:
+        ...     print(error)
+        broken failed on its only question; the first: query 'q1': TimeoutError: no answer
+    """
+
+    exit_code = 5
+
+
+class WorkerError(KragxError, RuntimeError):
+    """A process that shares the work has died; the error names what it worked on."""
+
+
+def nearest(value: str, valid: Iterable[str]) -> str:
+    """A hint that ends an error message: the valid name nearest to `value`, or all of them.
+
+    Near is what a slip of the hand or of memory makes of it: a third of its letters or fewer are
+    others, or it is a part of the name, or the name one of it.
+
+    >>> nearest("treshold", ["threshold", "measure"])
+    "perhaps you meant 'threshold'?"
+    >>> nearest("queries", ["retries", "timeout"])
+    'valid: retries, timeout'
+    """
+    names = list(valid)
+    folded = {name.casefold(): name for name in names if len(name) <= _LONGEST_NAME}
+    # The time that a search takes grows with the product of the lengths.
+    if len(value) <= _LONGEST_NAME:
+        folded_value = value.casefold()
+        for name in difflib.get_close_matches(folded_value, folded, n=3, cutoff=0.6):
+            if _is_near(folded_value, name) or _is_near(folded_value, name.rpartition(".")[2]):
+                return phrase("perhaps you meant {name!r}?", name=folded[name])
+    if not names:
+        return phrase("it takes none")
+    listing, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
+    if n_more > 0:
+        return phrase("valid: {names}, and {n} more", names=listing, n=n_more)
+    return phrase("valid: {names}", names=listing)
+
+
+def _is_near(first: str, second: str) -> bool:
+    if first in second or second in first:
+        return True
+    # The optimal string alignment distance: letters changed, left out, put in, or swapped with the
+    # next one.
+    before: list[int] = []
+    row: list[int] = [*range(len(second) + 1)]
+    for row_number, letter in enumerate(first, start=1):
+        before, last, row = row, before, [row_number]
+        for place, other_letter in enumerate(second, start=1):
+            fewest = min(
+                before[place] + 1, row[-1] + 1, before[place - 1] + (letter != other_letter)
+            )
+            if (
+                row_number > 1
+                and place > 1
+                and first[row_number - 2 : row_number] == second[place - 2 : place][::-1]
+            ):
+                fewest = min(fewest, last[place - 2] + 1)
+            row.append(fewest)
+    return row[-1] <= max(1, max(len(first), len(second)) // 3)
+
+
+def check_whole(field: str, value: object, lowest: int = 1, *, highest: int | None = None) -> None:
+    """Raise a `UsageError` unless `value` is a whole number from `lowest` to `highest`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+        problem = phrase(
+            "{value!r} is not a whole number of at least {least}", value=value, least=lowest
+        )
+        raise UsageError(problem, field=field)
+    if highest is not None and value > highest:
+        raise UsageError(f"{value} is more than {highest}", field=field)
+
+
+def shorten(value: object, width: int = 60) -> str:
+    """The `repr` of a value for an error message, cut to `width` characters."""
+    text = repr(value)
+    return text if len(text) <= width else text[: width - 3] + "..."

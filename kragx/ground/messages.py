@@ -1,0 +1,47 @@
+"""Sentences that can be said in another language: English texts that know how they were made.
+
+Whatever a person reads is made of these, from the errors of the ground to the tables of results;
+`kragx.ground.printing` says them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class Phrase(str):
+    """An English text, with what it takes to say the same in another language.
+
+    It is a plain text wherever nobody asks: in JSON, in comparisons, in errors.
+
+    Attributes:
+        template: in English, with names in braces; empty of what is only put together.
+        values: what stands in their places; phrases among them are said in that language, too.
+        separator: of what is put together, what stands between its `pieces`.
+        pieces: of what is put together, the texts.
+    """
+
+    template: str = ""
+    values: Mapping[str, Any] = {}
+    separator: str = ""
+    pieces: tuple[str, ...] = ()
+
+
+def phrase(template: str, /, **values: object) -> Phrase:
+    """A text to be said in any language.
+
+    The template is the key of the catalogues (``ko.json``): it stands in the source as
+    a literal, and a test holds that each catalogue has it, with the same names in braces.
+    """
+    result = Phrase(template.format_map(values))
+    result.template, result.values = template, values
+    return result
+
+
+def joined(separator: str, pieces: Iterable[str]) -> Phrase:
+    """Texts put together, empty ones left out; each stays what it is in another language."""
+    texts = tuple(filter(None, pieces))
+    result = Phrase(separator.join(texts))
+    result.separator, result.pieces = separator, texts
+    return result

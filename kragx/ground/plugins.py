@@ -1,0 +1,545 @@
+"""What a user names by import path (`package.module:name`), and the options it is given."""
+
+import hashlib
+import importlib
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+
+from kragx.ground.errors import KragxError, UntrustedError, UsageError, nearest
+from kragx.ground.messages import phrase
+
+
+@dataclass(frozen=True)
+class _Importing:
+    """What may be imported by its path, and where it is looked for.
+
+    Attributes:
+        folder: the first place to look in; None for Python's own places alone.
+        paths: those that may be imported; None if all may.
+    """
+
+    folder: Path | None = None
+    paths: frozenset[str] | None = None
+
+
+# What stands before is looked at, lest every letter of a long word be tried as a beginning.
+_IMPORT_PATH = re.compile(r"(?<![\w.])[^\W\d][\w.]*:[^\W\d][\w.]*")
+_importing: ContextVar[_Importing] = ContextVar("importing", default=_Importing())  # noqa: B039
+
+
+@contextmanager
+def looking_in(folder: Path | None) -> Iterator[None]:
+    """Within this, find modules that import paths name in this folder first, if there is one.
+
+    It comes onto Python's path with the first import path that is loaded, not before: nothing in a
+    folder that is only looked at stands in for a package.
+    """
+    token = _importing.set(replace(_importing.get(), folder=folder))
+    try:
+        yield
+    finally:
+        _importing.reset(token)
+
+
+@contextmanager
+def data_alone(*values: object, trust: bool = False) -> Iterator[None]:
+    """Within this, import paths are refused: what others have written is read as data.
+
+    Args:
+        values: what the user has written himself; import paths that stand in it are his own.
+        trust: refuse none after all.
+    """
+    outer = _importing.get()
+    if trust or outer.paths is not None:
+        yield  # what is around decides
+        return
+    paths = frozenset(path for value in values for path in _IMPORT_PATH.findall(str(value)))
+    token = _importing.set(replace(outer, paths=paths))
+    try:
+        yield
+    finally:
+        _importing.reset(token)
+
+
+def is_import_path(value: str) -> bool:
+    """Whether a text looks like ``package.module:name``."""
+    return _IMPORT_PATH.fullmatch(value) is not None
+
+
+def path_of(kind: type) -> str:
+    """The import path of a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def shown_name(value: Any) -> str:
+    """What results call somebody's object: its `name`, or its import path if it has none.
+
+    A name that its class only inherits is another's, which works in another way.
+    """
+    attributes = {**vars(type(value)), **getattr(value, "__dict__", {})}
+    return str(value.name) if "name" in attributes else path_of(type(value))
+
+
+def imported(path: str) -> Any:
+    """What an import path names, if its module is imported already; else None."""
+    module_name, _, name = path.partition(":")
+    value: Any = sys.modules.get(module_name)
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+
+
+def variables(text: str) -> list[str]:
+    """The names in each ``${NAME}`` of a text."""
+    return _VARIABLE.findall(text, 0, _last_end(text))
+
+
+def with_variables(text: str, replacement: Callable[[re.Match[str]], str]) -> str:
+    """A text with what `replacement` makes of each ``${NAME}``, whose name is the match's group."""
+    end = _last_end(text)
+    return _VARIABLE.sub(replacement, text[:end]) + text[end:]
+
+
+def _last_end(text: str) -> int:
+    # Behind it, the end of each ``${`` would be looked for in vain through all that follows.
+    return text.rfind("}") + 1
+
+
+class FromVariable(str):
+    """A text into which environment variables were put.
+
+    Attributes:
+        written: the text before, with their names.
+    """
+
+    written: str
+
+    def __new__(cls, text: str, written: str = "") -> Self:  # noqa: D102
+        value = super().__new__(cls, text)
+        value.written = written
+        return value
+
+    @property
+    def plain(self) -> str:
+        """The same as a text like any other."""
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        return repr(self.written or self.plain)
+
+
+_PASSWORD = re.compile(
+    r"(?:password|passwd|pwd|pass|secret|(?:^|_)(?:passphrase|pw|credentials?))$"
+)
+_KEY = re.compile(r"(?:token|key|(?:^|_)(?:authorization|auth|bearer|cookie|jwt|pat|dsn))$")
+# Signs of a model's vocabulary, names of fields, and words that merely end so.
+_NO_SECRET = re.compile(
+    r"(?:(?:pad|eos|bos|sep|cls|unk|mask)_?token|(?:id|text|sort|content|metadata)_?key"
+    r"|(?:by|com|sur|tres|over|under|low|high|band|multi)pass"
+    r"|(?:mon|don|tur|hoc|joc|whis|hot)key)$"
+)
+
+
+def named_secret(name: str, *, surely: bool = False) -> bool:
+    """Whether an argument or variable is called as secrets are: ``api_key``, not ``max_tokens``.
+
+    So are ``PGPASSWORD`` and ``APITOKEN``: people leave out the line between the words.
+
+    Args:
+        name: of it.
+        surely: whether only names count that mean nothing else, as ``password``.
+    """
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
+    is_called_so = _PASSWORD.search(snake) or (not surely and _KEY.search(snake))
+    return bool(is_called_so) and not _NO_SECRET.search(snake)
+
+
+def without_secrets(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as keys hold them: all but secrets that came from environment variables."""
+
+    def read(text: str, name: str) -> str | None:
+        return None if isinstance(text, FromVariable) and named_secret(name) else text
+
+    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+
+
+def without_variables(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, other texts that came from variables as their hashes: keys differ, nobody reads."""
+
+    def read(text: str, name: str) -> str | None:
+        if not isinstance(text, FromVariable):
+            return text
+        hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return None if named_secret(name) else f"sha256:{hashed}"
+
+    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+
+
+def as_written(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as results show them: variables by their names, and no other text of a secret."""
+
+    def read(text: str, name: str) -> str | None:
+        if isinstance(text, FromVariable):
+            return text.written
+        return None if named_secret(name) else text
+
+    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+
+
+def _each(value: Any, name: str, read: Callable[[str, str], str | None]) -> Any:
+    """A plain value with what `read` makes of each text and its name; an entry of None goes."""
+    if isinstance(value, str):
+        return read(value, name)
+    if type(value) is list:
+        return [_each(entry, name, read) for entry in value]
+    if type(value) is not dict:
+        return value
+    entries = {key: _each(entry, str(key), read) for key, entry in value.items()}
+    return {key: new for key, new in entries.items() if new is not None or value[key] is None}
+
+
+def plain_attributes(value: object, names: Iterable[str]) -> dict[str, Any]:
+    """Attributes that hold a plain value; of a pydantic model only those that somebody gave it."""
+    names_set = getattr(value, "model_fields_set", None)
+    values = {
+        name: getattr(value, name, None) for name in names if names_set is None or name in names_set
+    }
+    kinds = (str, int, float, dict, list)
+    return {
+        name: entry
+        for name, entry in values.items()
+        if isinstance(entry, kinds) and entry not in ("", [], {})
+    }
+
+
+def load(path: str) -> Any:
+    """The object that an import path such as ``my_package.matchers:BgeMatcher`` names.
+
+    Raises:
+        UsageError: the path is malformed, the module cannot be imported or has no such name.
+        UntrustedError: nothing may be imported here (`data_alone`).
+    """
+    module_name, _, name = path.partition(":")
+    if not module_name or not name:
+        raise UsageError(f"{path!r} is not an import path; write 'package.module:name'")
+    allowed = _importing.get()
+    if allowed.paths is not None and path not in allowed.paths:
+        raise UntrustedError(f"{path} is code, and a folder's data alone is read")
+    if allowed.folder is not None and str(allowed.folder) not in sys.path:
+        sys.path.insert(0, str(allowed.folder))
+    try:
+        value: Any = importlib.import_module(module_name)
+    except KragxError:
+        raise
+    except ImportError as error:
+        raise UsageError(
+            phrase(
+                "{path}: cannot import {module!r}: {error}; install its package, or start kragx in "
+                "the folder that holds it",
+                path=path,
+                module=module_name,
+                error=error,
+            )
+        ) from error
+    # Whatever a user's module raises, an attempt to exit too, the message must say where.
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"{path}: importing {module_name!r} failed: {type(error).__name__}: {error}"
+        ) from error
+    for part in name.split("."):
+        if not hasattr(value, part):
+            public = [attribute for attribute in vars(value) if not attribute.startswith("_")]
+            problem = phrase(
+                "{path}: {module!r} has no {name!r}", path=path, module=module_name, name=name
+            )
+            raise UsageError(problem, remedy=nearest(part, public))
+        value = getattr(value, part)
+    return value
+
+
+def maker(
+    path: str,
+    args: Mapping[str, Any] | None,
+    *,
+    input_name: str = "",
+    also: Collection[str] = (),
+) -> Callable[[], Any]:
+    """Load an import path; what is returned makes, when it is called, what the path stands for.
+
+    A class makes something, and so do a class method and a function that is given arguments. A
+    function without them that takes one thing is used as it is where that may be meant
+    (`input_name`), and one without parameters is called. Any other object is itself what is meant.
+    No arguments and empty ones are the same.
+
+    Args:
+        path: the import path.
+        args: its arguments.
+        input_name: what a function takes that is used as it is: ``question``, ``text``; empty where
+            a function can only make something.
+        also: what such a function may take besides, by name.
+
+    Raises:
+        UsageError: it cannot be loaded, or does not take these arguments; or whether a function
+            makes something or is meant itself cannot be told; when it is called: it fails.
+    """
+    value = load(path)
+    # What it gets are texts like any others.
+    arguments = _each(dict(args or {}), "", lambda text, name: getattr(text, "plain", text))
+    is_function = inspect.isroutine(value) or isinstance(value, partial)
+    is_class = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
+    if not is_class and not arguments and not is_function:
+        return lambda: value
+    if not callable(value):
+        raise UsageError(f"{path}: takes no arguments; it is not a class or function")
+    if (
+        is_function
+        and not (is_class or arguments)
+        and _is_meant_itself(value, path, input_name, also)
+    ):
+        return lambda: value
+    check_arguments(value, arguments, path)
+
+    def make() -> Any:
+        try:
+            return value(**arguments)
+        except KragxError:
+            raise
+        # Whatever foreign code raises, the user must learn where.
+        except (Exception, SystemExit) as error:
+            raise UsageError(f"{path}: {type(error).__name__}: {error}") from error
+
+    return make
+
+
+def _is_meant_itself(
+    function: Callable[..., Any], path: str, input_name: str, also: Collection[str]
+) -> bool:
+    """Whether a function that is given no arguments is used as it is, instead of being called.
+
+    Raises:
+        UsageError: that cannot be told.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some C functions have none
+        return True
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = [
+        p for p in signature.parameters.values() if p.kind not in any_number and p.name not in also
+    ]
+    required = [parameter for parameter in named if parameter.default is parameter.empty]
+    if not input_name or not signature.parameters:
+        return bool(required)
+    if len(required) == 1 and required[0].kind is not inspect.Parameter.KEYWORD_ONLY:
+        return True
+    example = ", ".join(map(_written, required or named[:1])) or "..."
+    raise UsageError(
+        f"{path}: cannot tell whether {path.rpartition(':')[2]}{signature} makes something or "
+        f"takes the {input_name} itself; if it makes something, give it arguments: "
+        f"{{class: {path!r}, args: {{{example}}}}}; if it takes the {input_name}, name a function "
+        f"with that parameter alone: def ask({input_name}): ..."
+    )
+
+
+def _written(parameter: inspect.Parameter) -> str:
+    """An argument as a config has it: its default, where that can be copied, else dots."""
+    default = parameter.default
+    # Texts stay dots, as a path or a secret does not belong into a message.
+    can_be_copied = isinstance(default, (bool, int, float))
+    return f"{parameter.name}: {json.dumps(default) if can_be_copied else '...'}"
+
+
+def build(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") -> Any:
+    """What an import path stands for, made with these arguments; see `maker`.
+
+    Raises:
+        UsageError: as `maker`, and what it returns.
+    """
+    return maker(path, args, input_name=input_name)()
+
+
+def options(value: object) -> dict[str, Any]:
+    """The options that a matcher or tokenizer was made with: its fields, if it is a dataclass."""
+    if not is_dataclass(value):
+        return {}
+    values = {field.name: getattr(value, field.name) for field in fields(value)}
+    return {name: option for name, option in values.items() if option is not None}
+
+
+def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
+    """Raise a `UsageError` if `factory(**args)` has unknown or missing arguments."""
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # some C classes have none; the call itself will tell
+        return
+    aliases = _aliases(factory)
+    parameters = [
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    for name in args:
+        if aliases.get(name, name) not in parameters and not anything:
+            hint = nearest(name, [*parameters, *aliases])
+            raise UsageError(f"{path}: unknown argument {name!r}; {hint}")
+    try:
+        signature.bind(**{aliases.get(name, name): value for name, value in args.items()})
+    except TypeError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _aliases(factory: Any) -> dict[str, str]:
+    """Fields of a pydantic model that may be given by name, whose signature has their aliases."""
+    config = getattr(factory, "model_config", None) or {}
+    if not inspect.isclass(factory) or not isinstance(config, Mapping):
+        return {}
+    if not (config.get("populate_by_name") or config.get("validate_by_name")):
+        return {}
+    fields_ = getattr(factory, "model_fields", {}).items()
+    return {name: field.alias for name, field in fields_ if field.alias}
+
+
+# -- options, by the fields of dataclasses ----------------------------------------------------
+
+Made = TypeVar("Made")
+Read = Callable[[Any], Any]
+"""From what a user writes for an option to what is kept."""
+
+
+def check_options(value: Any) -> None:
+    """Check each option of a dataclass by its field's type, and keep it as it was read.
+
+    A ``bool`` must be one, a ``Literal`` names what is valid, and a function that an annotation
+    carries (``Annotated[int, whole(1)]``) reads the value: it returns what is kept, or raises what
+    is wrong.
+
+    Raises:
+        UsageError: an option is wrong; the error's field is its name.
+    """
+    kind: Any = type(value)
+    for name, read in _readers(kind).items():
+        try:
+            object.__setattr__(value, name, read(getattr(value, name)))
+        except KragxError as error:
+            raise (error if error.field else error.within(name)) from None
+
+
+def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
+    """The dataclass `kind` made of a mapping of its fields.
+
+    Raises:
+        UsageError: an option is unknown, missing or wrong; the error's field is its name.
+    """
+    field_of = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    for name in options:
+        if name not in field_of:
+            remedy = nearest(str(name), field_of)
+            raise UsageError("unknown field", field=str(name), remedy=remedy)
+    for name, field in field_of.items():
+        if field.default is MISSING and name not in options:
+            raise UsageError("missing; it is required", field=name)
+    return kind(**options)
+
+
+@cache
+def _readers(kind: type) -> dict[str, Read]:
+    hints: dict[str, Any] = {}
+    for base in filter(is_dataclass, reversed(kind.__mro__)):
+        # Of the options alone: other annotations may name what is imported for type checkers only.
+        names = {field.name for field in fields(base)}
+        options = SimpleNamespace(
+            __annotations__={
+                name: hint for name, hint in inspect.get_annotations(base).items() if name in names
+            }
+        )
+        module = sys.modules.get(base.__module__)
+        try:
+            hints |= get_type_hints(options, vars(module) if module else {}, include_extras=True)
+        except NameError:  # so may the options of somebody's own class
+            continue
+    readers = {name: _reader(hint) for name, hint in hints.items()}
+    return {name: read for name, read in readers.items() if read is not None}
+
+
+def _reader(hint: Any) -> Read | None:
+    if hint is bool:
+        return fitting(lambda value: isinstance(value, bool), "{!r} is neither true nor false")
+    if get_origin(hint) is Literal:
+        return one_of(*get_args(hint))
+    if get_origin(hint) is Annotated:
+        return next(filter(callable, hint.__metadata__))
+    return None
+
+
+def one_of(*valid: str) -> Read:
+    """Nothing but these texts, as a ``Literal`` of them."""
+
+    def read(value: Any) -> Any:
+        if value not in valid:
+            raise UsageError(f"unknown value {value!r}; {nearest(str(value), valid)}")
+        return value
+
+    return read
+
+
+def fitting(fits: Callable[[Any], bool], problem: str) -> Read:
+    """Values that fit; `problem` says what is wrong with others, ``{!r}`` in it which it is."""
+
+    def read(value: Any) -> Any:
+        if fits(value):
+            return value
+        raise UsageError(problem.format(value))
+
+    return read
+
+
+def whole(lowest: int, highest: int | None = None) -> Read:
+    """Whole numbers from `lowest` on, or to `highest`."""
+    range_text = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
+    return fitting(
+        lambda value: (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and lowest <= value
+            and (highest is None or value <= highest)
+        ),
+        f"{{!r}} is not a whole number {range_text}",
+    )
+
+
+def number(fits: Callable[[float], bool], name: str) -> Read:
+    """Numbers that fit; `name` says which: ``number above 0``."""
+    return fitting(
+        lambda value: (
+            isinstance(value, (int, float)) and not isinstance(value, bool) and fits(value)
+        ),
+        f"{{!r}} is not a {name}",
+    )
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a text, with more than white space in it."""
+    return isinstance(value, str) and bool(value.strip())
+
+
+above_zero: Read = number(lambda value: value > 0, "number above 0")
+some_seconds: Read = number(lambda value: 0 < value < float("inf"), "number of seconds above 0")
+
+
+def optional(read: Read) -> Read:
+    """None, or what `read` takes."""
+    return lambda value: None if value is None else read(value)

@@ -1,0 +1,135 @@
+"""The terminal: descriptions and lines printed in it, and its console."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from kragx.ground.messages import Phrase
+from kragx.ground.printing.parts import Cell, Part, Table, inert
+from kragx.ground.printing.phrases import in_language, spoken
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+WIDTH = 200
+"""Columns of text that goes to no terminal, so that no table is cut in a pipe or CI log."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that never cuts a table in a pipe or CI log, and obeys COLUMNS and NO_COLOR."""
+    from rich.console import Console
+
+    class Pipe(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704  # rich calls this while it handles the error; it is ours
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    # A notebook would get tables as displays of their own, apart from the lines around them.
+    return Pipe(stderr=stderr, width=width, highlight=False, soft_wrap=False, force_jupyter=False)
+
+
+def put(text: str) -> None:
+    """Write a text to standard output, a phrase in the language of results; it steers nothing."""
+    sys.stdout.write(inert(_shown_text(text)))
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Write to standard error what is no result.
+
+    It steers no terminal, and whatever it quotes, only kragx itself begins a line. A phrase is said
+    in the language that results are shown in.
+    """
+    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_shown_text(text))) + "\n")
+    sys.stderr.flush()
+
+
+def _shown_text(text: str) -> str:
+    return in_language(text) if isinstance(text, Phrase) else text
+
+
+def show(parts: Iterable[Part], out: Console | None = None, *, language: str | None = None) -> None:
+    """Print a description; a table too wide for the window is split between its columns.
+
+    `language` is ``en`` or ``ko``; None for the one results are shown in (`phrases.language`).
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = out or console()
+    colour = out.is_terminal and not out.no_color
+    for part in spoken(parts, language):
+        if isinstance(part, Table):
+            _show_table(part, out)
+            continue
+        if not (part.indent or out.is_terminal):
+            out.file.write(f"{part.plain()}\n")  # as below, but in next to no time
+            continue
+        pieces = part.pieces() if colour else [(part.plain(), False)]
+        marked = ((piece, "bold green" if marked else "") for piece, marked in pieces)
+        text = Text.assemble(*marked, style=part.style)
+        if part.indent:
+            out.print(Padding(text, (0, 0, 0, part.indent), expand=False))
+        else:
+            out.print(text, soft_wrap=True)
+
+
+def as_text(parts: Iterable[Part], *, language: str | None = None) -> str:
+    """A description as plain text."""
+    from rich.console import Console
+
+    file = io.StringIO()
+    out = Console(file=file, width=WIDTH, highlight=False, color_system=None, force_jupyter=False)
+    show(parts, out, language=language)
+    return file.getvalue().rstrip("\n")
+
+
+def _show_table(table: Table, out: Console) -> None:
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    def fits(rich_table: RichTable) -> bool:
+        wide = out.options.update(width=10_000)
+        return Measurement.get(out, wide, rich_table).maximum <= out.width
+
+    if table.narrow is not None and not fits(_rich(table, range(len(table.columns)))):
+        table = table.narrow
+    words, rest = range(table.words), list(range(table.words, len(table.columns)))
+    while True:
+        n_rows = next(
+            (n for n in range(len(rest), 1, -1) if fits(_rich(table, [*words, *rest[:n]]))), 1
+        )
+        out.print(_rich(table, [*words, *rest[:n_rows]]))
+        rest = rest[n_rows:]
+        if not rest:
+            break
+    if table.note:
+        out.print(Text(inert(table.note), style="dim"))
+
+
+def _rich(table: Table, columns: Sequence[int]) -> RichTable:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    rich_table = RichTable()
+    for column in columns:
+        side: Literal["left", "right"] = "left" if column < table.words else "right"
+        rich_table.add_column(Text(inert(table.columns[column])), justify=side)
+    for row in table.cells():
+        rich_table.add_row(*(_rich_text(row[column]) for column in columns))
+    return rich_table
+
+
+def _rich_text(cell: Cell) -> Text:
+    from rich.text import Text
+
+    text = Text(inert(cell.text), style=cell.style)
+    return text.append(f"\n{inert(cell.below)}", style="not bold dim") if cell.below else text

@@ -1,0 +1,337 @@
+"""Secrets: which values of a config and the environment are some, and texts without them."""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, Self
+from urllib.parse import quote, unquote
+
+from kragx.ground.plugins import named_secret, variables
+
+LITERAL = "***"
+"""What stands for a secret that a config holds in so many letters."""
+
+# Keys of OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, Pinecone and others; JWTs.
+_ISSUED = re.compile(
+    r"\b(?:sk-|hf_|gh[opsur]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|pcsk_|nvapi-|gsk_|eyJ)"
+    r"[\w.=-]{12,}"
+)
+# Long words are tried at one place alone, or they would take the square of their length.
+_AT_RANDOM = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
+_IN_URL = re.compile(r"(?<=[a-z0-9+.-])://([^\s/?#]*)@", re.I)
+_IN_QUERY = re.compile(r"(?<=[?&])([\w-]{1,40})=([^\s&#\"'<>]*[^\s&#\"'<>.,;:)])")
+# Of connection strings: ``Server=h;Password=x``, ``host=h password='x y'``, ``?user=u&password=x``.
+_PAIR = re.compile(
+    r"(?:^|[;&?\s])([A-Za-z][\w -]{0,39}?)\s?=\s?(\"[^\"]*\"|'[^']*'|\{[^}]*\}|[^\s;&\"']+)"
+)
+# The same with commas between, as in ``host:6380,password=x,ssl=True``.
+_LISTED_PAIR = re.compile(r",\s?([A-Za-z]\w{0,39})=([^\s,;&\"']+)")
+# What tools tell people to write where a server wants no key, and values that are switches.
+_NO_SECRETS = {
+    *("true", "false", "none", "null", "empty", "dummy", "test", LITERAL),
+    *("sk-no-key-required", "sk-dummy", "sk-fake", "sk-xxx", "sk-1234", "token-abc123"),
+    *("fake-api-key", "your-api-key", "your_api_key", "your-api-key-here"),
+}
+_HEADERS = {"headers", "default_headers", "extra_headers"}
+_PLAIN_HEADERS = {"accept", "content-type", "user-agent", "referer", "http-referer", "x-title"}
+"""Headers that tell who asks and in what form; each other one may be a secret."""
+
+_LEAST = 4
+"""Shorter values than this are never masked: they would stand in every text."""
+_WHOLE = 8
+"""Shorter ones than this only as words of their own."""
+_WORD = 12
+"""What is shorter and but letters is a word (``local``, ``lm-studio``), and kept in texts."""
+_SHORT = 64
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """Values that no text may show, and texts without them.
+
+    A value is one where the variable or the field is called so (``api_key``, ``ES_PASSWORD``,
+    ``token``), where it is the password of a URL or stands in a header, or where it looks like a
+    key: ``sk-...``. Port numbers, names of models and the like are none, nor is ``max_tokens``. A
+    value that is a word (``local``, ``ollama``) hides nothing, and stays where texts have it.
+
+    Attributes:
+        marks: by value what is shown for it: ``${NAME}``, or `LITERAL`.
+        literal: the paths of fields of a config that hold one in so many letters.
+    """
+
+    marks: Mapping[str, str] = field(default_factory=dict, repr=False)
+    literal: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, config: object = None) -> Secrets:
+        """Those of the environment, and of a config before its variables are put in."""
+        marks = {
+            value: f"${{{name}}}"
+            for name, value in os.environ.items()
+            if (named_secret(name) or _ISSUED.fullmatch(value))
+            and name not in ("PWD", "OLDPWD")  # of shells: working directories
+        }
+        for name, value in os.environ.items():
+            marks |= dict.fromkeys((*_logins(value), *_connecting(value)), f"${{{name}}}")
+        literal = []
+        for path, name, text in _texts(config):
+            if not (names := variables(text)):
+                # Of a name that may mean another thing the value has to look like a key.
+                if name.endswith("_env"):
+                    marks[os.environ.get(text, "")] = f"${{{text}}}"
+                elif spellings := _written_out(name, text):
+                    marks |= dict.fromkeys(spellings, LITERAL)
+                    literal.append(path)
+            for variable in names:
+                value = os.environ.get(variable, "")
+                passwords = [*_IN_URL.findall(text), *_connecting(text)]
+                is_within = any(f"${{{variable}}}" in part for part in passwords)
+                if is_within or named_secret(name) or _AT_RANDOM.search(value):
+                    marks[value] = f"${{{variable}}}"
+        return cls(_kept_marks(marks), tuple(literal))
+
+    def also(self, values: Iterable[str]) -> Secrets:
+        """These and others, of which no variable is known."""
+        new = [value for value in values if value and value not in self.marks]
+        return replace(self, marks=_kept_marks({**dict.fromkeys(new, LITERAL), **self.marks}))
+
+    def mask(self, text: str) -> str:
+        """A text with the name of its variable in place of each secret.
+
+        The password of any URL is masked, too, and what is called a key in it (``?key=``).
+        """
+        return self._of_short(text) if len(text) <= _SHORT else self._mask(text)
+
+    @cached_property
+    def _of_short(self) -> Callable[[str], str]:
+        """The same of names of models and the like, which come again and again."""
+        return lru_cache(256)(self._mask)
+
+    def _mask(self, text: str) -> str:
+        if "://" in text:
+            text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
+            text = _IN_QUERY.sub(self._in_query, text)
+        if any(form in text for form in self._written):
+            text = self._pattern.sub(lambda match: self._written[match[0]], text)
+        return text
+
+    def _login(self, login: str) -> str:
+        """What stands before the host in a URL, without its password."""
+        user, colon, password = login.rpartition(":")
+        if not password or password.startswith("${"):
+            return login
+        if not colon and _is_word(password):
+            return login  # a user
+        mark = self.marks.get(password, self.marks.get(unquote(password), LITERAL))
+        return f"{user}{colon}{mark}"
+
+    def _in_query(self, match: re.Match[str]) -> str:
+        """A parameter of a URL, without its value if that is a secret."""
+        name, value = match.groups()
+        if not named_secret(name) or value.startswith("${"):
+            return match[0]
+        return f"{name}={self.marks.get(value, LITERAL)}"
+
+    def masked(self, value: Any) -> Any:
+        """A plain value with `mask` applied to all texts in it."""
+        match value:
+            case str():
+                return LITERAL if self.marks.get(value) == LITERAL else self.mask(value)
+            case dict():
+                return {
+                    key: _of_headers(entry, self.masked)
+                    if str(key).lower() in _HEADERS and isinstance(entry, dict)
+                    else self.masked(entry)
+                    for key, entry in value.items()
+                }
+            case list():
+                return [self.masked(entry) for entry in value]
+            case tuple() if type(value) is tuple:
+                return tuple(self.masked(entry) for entry in value)
+        return value
+
+    def __reduce__(self) -> tuple[object, ...]:  # without what was worked out from them
+        return type(self), (dict(self.marks), self.literal)
+
+    @contextmanager
+    def guarding(self) -> Iterator[None]:
+        """Around what knows secrets: its errors do not say them."""
+        try:
+            yield
+        except BaseException as error:
+            for cause in _chain(error):
+                cause.args = self.masked(cause.args)
+                vars(cause).update(self.masked(vars(cause)))
+            raise
+
+    @cached_property
+    def _written(self) -> dict[str, str]:
+        """What is shown for each secret that stands in no text by chance, also as URLs have it."""
+        return {
+            form: mark
+            for value, mark in self.marks.items()
+            if len(value) >= _LEAST and not _is_word(value)
+            for form in (value, quote(value, safe="", errors="replace"))
+        }
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        forms = (
+            re.escape(form) if len(form) >= _WHOLE else rf"(?<!\w){re.escape(form)}(?!\w)"
+            for form in sorted(self._written, key=len, reverse=True)
+        )
+        return re.compile("|".join(forms) or r"(?!)")
+
+
+def _kept_marks(marks: Mapping[str, str]) -> dict[str, str]:
+    return {value: mark for value, mark in marks.items() if value.lower() not in _NO_SECRETS}
+
+
+def _is_word(value: str) -> bool:
+    """Whether a value is one or two words, or a short number, as texts have them by chance."""
+    if value.isdecimal():
+        return len(value) < _WHOLE
+    parts = re.split(r"[-_. ]", value)
+    return len(value) < _WORD and all(
+        part.isalpha() and part in (part.lower(), part.upper(), part.title()) for part in parts
+    )
+
+
+def _logins(text: str) -> Iterator[str]:
+    """The passwords of a text's URLs, with their users too, as they stand there and as they are."""
+    for login in _IN_URL.findall(text):
+        user, colon, password = login.partition(":")
+        if colon or not _is_word(user):
+            for value in (login, password) if colon else (login,):
+                yield from {value, unquote(value)}
+
+
+class BareUrl(str):
+    """A URL without the user and password in it, which stand aside.
+
+    Attributes:
+        login: user and password as they are; None if there are none.
+    """
+
+    login: tuple[str, str] | None
+
+    def __new__(cls, url: str) -> Self:  # noqa: D102
+        match = _IN_URL.search(url)
+        address = super().__new__(cls, _IN_URL.sub("://", url, count=1))
+        address.login = getattr(url, "login", None)
+        if match is not None:
+            user, _, password = match[1].partition(":")
+            address.login = unquote(user), unquote(password)
+        return address
+
+    @property
+    def basic(self) -> str | None:
+        """The header `Authorization` that says the login; None without one."""
+        return self.login and f"Basic {b64encode(':'.join(self.login).encode()).decode()}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _address, (str(self), self.login)
+
+
+def _address(url: str, login: tuple[str, str] | None) -> BareUrl:
+    address = BareUrl(url)
+    address.login = login
+    return address
+
+
+def secrets_in(value: object, name: str = "") -> Iterator[str]:
+    """The secrets among the fields of a client, an object's or a mapping's: keys, headers, logins.
+
+    Texts under the names of secrets, what pydantic calls one, and the logins of URLs.
+    """
+    reveal = getattr(value, "get_secret_value", None)
+    if callable(reveal):
+        value, name = reveal(), "secret"
+    match value:
+        case BareUrl(login=tuple(login)):
+            yield from (login[1], ":".join(login), str(value.basic).removeprefix("Basic "))
+        case str():
+            yield from (*_logins(value), *_connecting(value))
+            if named_secret(name):
+                yield from (value, value.removeprefix("Bearer "))
+        case Mapping():
+            within = name.lower() in _HEADERS
+            for key, entry in value.items():
+                secret = within and str(key).lower() not in _PLAIN_HEADERS
+                yield from secrets_in(entry, "secret" if secret else str(key))
+        case list() | tuple():
+            for entry in value:
+                yield from secrets_in(entry, name)
+
+
+def _of_headers(headers: Mapping[str, Any], masked: Callable[[Any], Any]) -> dict[str, Any]:
+    """Headers as they are shown: variables by their names, and of other values next to none."""
+
+    def shown(name: str, value: Any) -> Any:
+        value = masked(value)
+        is_plain = name.lower() in _PLAIN_HEADERS or not isinstance(value, str)
+        return value if is_plain or variables(value) else LITERAL
+
+    return {name: shown(str(name), value) for name, value in headers.items()}
+
+
+def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:
+    """Each text in a config, with its path and the name of its field."""
+    match value:
+        case str():
+            yield path, name, value
+        case dict():
+            for key, entry in value.items():
+                of_header = name.lower() in _HEADERS and str(key).lower() not in _PLAIN_HEADERS
+                called = "authorization" if of_header else str(key)
+                yield from _texts(entry, f"{path}.{key}".lstrip("."), called)
+        case list():
+            for position, entry in enumerate(value):
+                # [user, password], as clients of search engines take it.
+                of_pair = name.lower().endswith("auth") and (len(value), position) == (2, 1)
+                yield from _texts(entry, f"{path}[{position}]", "password" if of_pair else "")
+
+
+def _written_out(name: str, text: str) -> list[str]:
+    """The secrets of a text without variables."""
+    if text.lower() in _NO_SECRETS:
+        return []
+    within = [*_logins(text), *_connecting(text)]
+    if _is_secret(name, text):
+        return [text, text.removeprefix("Bearer "), *within]
+    return [*within, *(match[0] for match in _ISSUED.finditer(text))]
+
+
+def _is_secret(name: str, text: str) -> bool:
+    """Whether a value is one: of a name that may mean another thing it has to look like a key."""
+    if named_secret(name, surely=True):
+        return True
+    looks_so = _ISSUED.search(text) or (len(text) >= _WHOLE and re.search(r"\d", text))
+    return named_secret(name) and bool(looks_so) and " " not in text.removeprefix("Bearer ")
+
+
+def _connecting(text: str) -> Iterator[str]:
+    """The passwords and keys of a connection string, as they stand there and as they are."""
+    for name, value in (*_PAIR.findall(text), *_LISTED_PAIR.findall(text)) if "=" in text else ():
+        bare = value[1:-1] if value[0] in "\"'{" else value
+        called = name.strip().replace(" ", "_")
+        if _is_secret(called, bare) or (variables(bare) and named_secret(called)):
+            yield from {value, bare, unquote(bare)}
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it comes from."""
+    causes: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        cause = waiting.pop()
+        if cause is not None and cause not in causes:
+            causes.append(cause)
+            waiting += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
+    yield from causes

@@ -1,0 +1,241 @@
+"""Results in Korean: every sentence has one, and numbers and names stay what they are."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from hypothesis import given, strategies as st
+
+import kragx
+from kragx import (
+    Gold,
+    GoldDataset,
+    Query,
+    Run,
+    UsageError,
+    compare,
+    evaluate,
+    explain,
+    sweep,
+)
+from kragx.evaluation.parts.workers import sendable, work_on
+from kragx.ground.caller_warnings import warn
+from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
+from kragx.ground.printing.phrases import catalogue
+from tests.thoroughness import examples
+
+SENTENCES = catalogue("ko")
+
+
+def literals(node: ast.expr) -> list[str]:
+    """The texts that an argument may be: a literal, or one of two."""
+    if isinstance(node, ast.IfExp):
+        return literals(node.body) + literals(node.orelse)
+    assert isinstance(node, ast.Constant), ast.unparse(node)
+    assert isinstance(node.value, str)
+    return [node.value]
+
+
+def templates() -> dict[str, str]:
+    """Each template in the source, with a file that has it."""
+    return {
+        template: path.name
+        for path in Path(kragx.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "phrase"
+        for template in literals(node.args[0])
+    }
+
+
+def places(template: str) -> set[str]:
+    """The names in braces, each with its form."""
+    return {
+        f"{name}:{form}:{conversion}"
+        for _, name, form, conversion in Formatter().parse(template)
+        if name is not None
+    }
+
+
+@pytest.mark.integration
+def test_the_catalogue_has_what_the_source_says():
+    """Korean has each sentence of the source, and none that the source no longer says."""
+    assert set(SENTENCES) == set(templates())
+
+
+@pytest.mark.integration
+def test_what_is_warned_of_can_be_said():
+    """No warning is a text put together on the spot, which no catalogue could have."""
+    calls = {
+        f"{path.name}:{node.lineno}": node.args[0]
+        for path in Path(kragx.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("warn", "warnings.warn")
+        and node.args
+    }
+    assert len(calls) > 10
+    plain = ast.JoinedStr, ast.Constant, ast.BinOp
+    assert [place for place, text in calls.items() if isinstance(text, plain)] == []
+
+
+def test_a_warning_of_another_process_is_said_as_one_of_this():
+    """What is warned of comes back as what can be said in Korean."""
+    _, warned = pickle.loads(pickle.dumps(work_on(sendable(_warning), sendable(3))))
+    ((text, category),) = warned
+    assert (text, category) == ("and 3 more", UserWarning)
+    assert in_language(text, "ko") == "외 3개"
+
+
+def _warning(n):
+    warn(phrase("and {n} more", n=n), UserWarning)
+
+
+def test_a_sentence_fills_in_the_same():
+    """A sentence names in Korean what it names in English; only its form may be left out."""
+    assert [english for english, korean in SENTENCES.items() if not fits(english, korean)] == []
+
+
+def fits(english: str, korean: str) -> bool:
+    """Whether a Korean sentence names what the English one does."""
+    names = {place.split(":")[0] for place in places(english)}
+    return (
+        places(korean) <= places(english)
+        and {place.split(":")[0] for place in places(korean)} == names
+        and korean.strip() == korean != ""
+    )
+
+
+def test_by_hand():
+    """A phrase is its English text, and says the same in Korean; what is in it does too."""
+    text = phrase("{n} of {of} queries scored", n=3, of=5)
+    assert text == "3 of 5 queries scored"
+    assert json.dumps([text]) == '["3 of 5 queries scored"]'
+    assert in_language(text, "ko") == "질문 5개 중 3개 채점"
+    both = joined("; ", [text, "", "recall@5", phrase("left out")])
+    assert both == "3 of 5 queries scored; recall@5; left out"
+    assert in_language(both, "ko") == "질문 5개 중 3개 채점; recall@5; 제외"
+    inside = phrase("facts: {line}", line=text)
+    assert in_language(inside, "ko") == "사실: 질문 5개 중 3개 채점"
+    assert in_language(pickle.loads(pickle.dumps(inside)), "ko") == in_language(inside, "ko")
+    assert in_language("{n} of them", "ko") == "{n} of them"
+
+
+@pytest.mark.parametrize(
+    ("names", "english", "korean"),
+    [
+        ([], "", ""),
+        (["a"], "a", "a"),
+        (["a", "b"], "a and b", "a, b"),
+        (["a", "b", "c"], "a, b and c", "a, b, c"),
+        (list("abcd"), "a, b, c and 1 more", "a, b, c 외 1개"),
+    ],
+)
+def test_lists(names, english, korean):
+    """Names in a sentence, in either language."""
+    assert listed(names, 3) == english
+    assert in_language(listed(names, 3), "ko") == korean
+
+
+@examples(50)
+@given(st.text(max_size=8), st.text(max_size=8))
+def test_names_are_data(one, other):
+    """Braces, percent signs and line ends in names are no templates, in neither language."""
+    text = phrase("{names}: {remark}", names=one, remark=other)
+    assert text == in_language(text, "ko") == f"{one}: {other}"
+
+
+def test_unanswerable_questions_in_korean():
+    """How many are left out and what is retrieved for them, as a sentence says it."""
+    queries = tuple(Query(f"q{i}", "?", gold=(), answerable=False) for i in range(3))
+    dataset = GoldDataset((*queries, Query("q3", "?", gold=(Gold(id="a"),))))
+    lists = {query.id: [{"id": "a"}, {"id": "b"}] for query in dataset}
+    metrics = ["hit_rate@2(need=all)"]
+    found = evaluate(dataset, Run.from_documents(lists), match="id", metrics=metrics)
+    shown = found.to_text(language="ko")
+    assert "답이 없는 질문 3개는 채점에서 뺐습니다(" in shown
+    assert "질문 3개에서 문서 6개를 가져옴" in shown
+    assert "kragx(hit_rate@2(need=all) 변경)" in shown
+
+
+def test_which_language(monkeypatch):
+    """What is named wins over `speaking`, which wins over the variable; else it is English."""
+    monkeypatch.delenv("KRAGX_LANG", raising=False)
+    assert language() == "en"
+    for value in ("ko", "ko_KR.UTF-8", "KO-kr"):
+        monkeypatch.setenv("KRAGX_LANG", value)
+        assert language() == "ko"
+    assert language("en") == "en"
+    with speaking("en"):
+        assert language() == "en"
+        assert language("ko") == "ko"
+        with speaking(None):
+            assert language() == "en"
+    assert language() == "ko"
+    monkeypatch.setenv("KRAGX_LANG", "kr")
+    with pytest.raises(UsageError, match=r"^KRAGX_LANG: unknown value 'kr'; valid: en, ko"):
+        language()
+    with pytest.raises(UsageError, match=r"^language: unknown value 'korean'"):
+        language("korean")
+
+
+def compared(monkeypatch):
+    """Two retrievers of which one is better, and one that failed."""
+    monkeypatch.delenv("KRAGX_LANG", raising=False)
+    gold = GoldDataset.from_documents([[f"answer {i}"] for i in range(20)])
+    lists = {
+        name: [["x"] * at + [f"answer {i}"] for i in range(20)]
+        for name, at in (("좋은 것", 0), ("other", 1))
+    }
+    return {
+        name: evaluate(gold, Run.from_documents(of), match="exact", metrics=["mrr@5"], name=name)
+        for name, of in lists.items()
+    }
+
+
+def test_every_form_of_a_result(monkeypatch):
+    """Terminal, notebook, Markdown and plain text say the same sentences; JSON stays English."""
+    comparison = compare(compared(monkeypatch))
+    english, plain = str(comparison), comparison.to_dict()
+    korean = "좋은 것 사용을 권합니다. mrr@5 기준으로 다른 모든 검색기보다 낫습니다(1.0000"
+    assert korean in comparison.to_text(language="ko")
+    assert korean in comparison.to_markdown(language="ko").replace("\\", "")
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    assert korean in str(comparison)
+    assert korean in comparison._repr_html_()
+    assert korean in comparison._repr_markdown_().replace("\\", "")
+    assert comparison.to_dict() == plain
+    assert comparison.to_text(language="en") == english
+
+
+def test_no_english_sentence_is_left(monkeypatch):
+    """Of an evaluation and a comparison in Korean nothing is English but names and options."""
+    evaluations = compared(monkeypatch)
+    text = compare(evaluations).to_text(language="ko")
+    text += next(iter(evaluations.values())).to_text(language="ko")
+    for word in (" the ", " with ", "better", "queries", "interval", "match:", "metric"):
+        assert word not in text
+
+
+def test_thresholds_and_explanations(monkeypatch):
+    """A sweep with its plateau and an explanation in Korean leave nothing in English but names."""
+    monkeypatch.delenv("KRAGX_LANG", raising=False)
+    gold = GoldDataset.from_documents([["a b c d e f"], []], queries=["무엇?", "누구?"])
+    lists = [["a b c d x y", "a b c d e f"], ["y z"]], [["a b c d e f"], []]
+    match = {"method": "rouge2", "threshold": 0.7}
+    runs = [Run.from_documents(own, name=name) for own, name in zip(lists, ("하나", "둘"))]
+    swept = sweep([evaluate(gold, run, match=match, metrics=["mrr@5"]) for run in runs])
+    explained = [explain(gold, runs[0], query_id=own, match=match) for own in ("q1", "q2")]
+    text = "\n".join(own.to_text(language="ko") for own in (swept, *explained))
+    assert "안정 구간: " in text
+    assert "임계값" in text
+    assert "정답 1: 2위에서 찾음" in text
+    assert "이 질문에는 정답이 없습니다" in text
+    without_options = re.sub(r"rouge2 \(.*\)", "", text)
+    for word in ("threshold", "chosen", "gold", "rank", "query", "the ", "matches", "plateau"):
+        assert word not in without_options
