@@ -13,7 +13,7 @@ from typing import Any
 
 from kragx.data.batch import Batch, BatchBuilder, Row, in_rows
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.formats import FORMATS, tabular, trec
+from kragx.data.formats import FORMATS, every_format, format_named, format_names, tabular, trec
 from kragx.data.formats.document_rows import DocumentRows, Role, columns_hint, fields_of, hint
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
 from kragx.data.formats.jsonl import (
@@ -35,7 +35,7 @@ from kragx.data.rules import RULES_EXAMPLE, RuleSet
 from kragx.data.rules_read import SELDOM, WEIGHING, names_in, rules_before
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import normalise
-from kragx.ground.errors import DataError, UsageError, nearest, shorten
+from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.printing import phrase
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
@@ -91,10 +91,8 @@ class Reading:
     role: Role | None = None
 
     def __post_init__(self) -> None:
-        if self.format_name is not None and self.format_name not in FORMATS:
-            problem = phrase("unknown value {value!r}", value=self.format_name)
-            raise UsageError(problem, field="format", remedy=nearest(self.format_name, FORMATS))
-        self.format: Format | None = FORMATS.get(self.format_name or "")
+        name = self.format_name
+        self.format: Format | None = None if name is None else format_named(name)
         self._columns: Mapping[str, str] = self.columns or {}
         tabular.check_columns(self._columns)
         self.source = source = tabular.only_split(self.source)
@@ -269,7 +267,7 @@ class Reading:
         passed = []
         for line, record in rows if self.format is None else ():
             passed.append((line, record))
-            self.format = next((form for form in FORMATS.values() if form.recognises(record)), None)
+            self.format = next((form for form in every_format() if form.recognises(record)), None)
             if self.format is not None:
                 return chain(passed, rows)
         if passed:
@@ -284,7 +282,7 @@ class Reading:
                         "{hint}; or name its format ({formats})",
                         fields=", ".join(map(repr, record)),
                         hint=hint(record, self._columns) or columns_hint(record),
-                        formats=", ".join(FORMATS),
+                        formats=", ".join(format_names()),
                     ),
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
                 )

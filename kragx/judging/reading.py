@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from kragx.ground import plugins
+from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError, inside, nearest
 from kragx.judging.client import Client
 from kragx.judging.clients.langchain import LangChainClient
@@ -142,7 +143,7 @@ def _client(options: Mapping[str, Any]) -> Any:
     if not isinstance(named, str):
         return named if isinstance(named, Client) else LangChainClient(named)
     args = options.get("args") or {}
-    client = plugins.build(named, args)
+    client = plugins.build(import_path("judges", named), args)
     return client if isinstance(client, Client) else LangChainClient(client, args=args)
 
 

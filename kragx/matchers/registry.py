@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kragx.ground import plugins
+from kragx.ground.entry_points import import_path, plugins as added
 from kragx.ground.errors import UsageError, inside, nearest
 from kragx.ground.printing import phrase
 from kragx.matchers.base import BaseMatcher, Matcher, Place, adapted
@@ -82,6 +83,11 @@ def label(spec: object) -> str:
     return f"{kind}({', '.join(map(label, spec[kind]))})" if kind else str(spec.get("method"))
 
 
+def method_names() -> list[str]:
+    """Every method by name: the built-in ones, and those that installed packages add."""
+    return [*METHODS, *added("matchers")]
+
+
 def method_class(method: str) -> type[BaseMatcher]:
     """The class of a built-in method's matchers, which says what one needs and asks.
 
@@ -126,6 +132,8 @@ def _asked_for(options: Mapping[str, Any]) -> str | None:
     if isinstance(method, str) and method_class(method).asks:
         return str(options.get("embeddings", "a judge"))
     cuts = tokenizer.get("name") if isinstance(tokenizer, Mapping) else tokenizer
+    if isinstance(method, str) and method not in METHODS:
+        method = import_path("matchers", method)
     paths = (name for name in (method, cuts) if isinstance(name, str) and ":" in name)
     return next(paths, None)
 
@@ -157,7 +165,7 @@ def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
         return adapted(spec)
     raise UsageError(
         f"{spec!r} is not a matcher",
-        remedy=f"pass one of {', '.join(METHODS)}, a mapping with 'method', an import path "
+        remedy=f"pass one of {', '.join(method_names())}, a mapping with 'method', an import path "
         "'package.module:name', or an object with threshold and scores",
     )
 
@@ -166,8 +174,11 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
     if ":" in method:
         return _plugged_in(method, options)
     if method not in METHODS:
+        path = import_path("matchers", method)
+        if ":" in path:
+            return _plugged_in(path, {"args": options})
         problem = phrase("unknown method {method!r}", method=method)
-        raise UsageError(problem, remedy=nearest(method, METHODS))
+        raise UsageError(problem, remedy=nearest(method, method_names()))
     valid = option_names(method)
     wrong = [*filterfalse(valid.__contains__, options)]
     if "threshold" in wrong:

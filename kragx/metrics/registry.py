@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from kragx.ground import plugins
+from kragx.ground.entry_points import plugins as added
 from kragx.ground.errors import UsageError, nearest, shorten
 from kragx.ground.printing import phrase
 from kragx.metrics import (
@@ -90,15 +91,27 @@ def metric(text: str) -> Metric:
 
 def _named(name: str) -> Metric:
     if ":" in name:
-        imported = plugins.build(name, None)
-        if (metric := _by_path(imported, name)) is None:
-            raise UsageError(f"{name!r} is no kragx.metrics.Metric, and no function of two")
-        return metric
+        return _imported(name, name)
     name = _ALIASES.get(name, name)
-    if name not in _KNOWN:
-        remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES])
-        raise UsageError(phrase("unknown name {name!r}", name=name), remedy=remedy)
-    return _KNOWN[name]
+    if name in _KNOWN:
+        return _KNOWN[name]
+    if name in added("metrics"):
+        return _imported(added("metrics")[name].path, name)
+    remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
+    raise UsageError(phrase("unknown name {name!r}", name=name), remedy=remedy)
+
+
+def _imported(path: str, name: str) -> Metric:
+    """What stands at an import path, as a metric that is called so."""
+    metric = _by_path(plugins.build(path, None), name)
+    if metric is None:
+        raise UsageError(f"{path!r} is no kragx.metrics.Metric, and no function of two")
+    return metric
+
+
+def added_metrics() -> list[Metric]:
+    """What installed packages add, which is imported for it."""
+    return [_named(name) for name in added("metrics") if name not in METRICS]
 
 
 def _by_path(value: object, path: str) -> Metric | None:

@@ -6,6 +6,7 @@ from typing import Any
 from kragx.ground.printing import Cell, Line, Part, Table
 from kragx.metrics import METRICS, Metric, Option
 from kragx.metrics.ranking_metrics import LISTS
+from kragx.metrics.registry import added_metrics
 from kragx.report.csv_files import csv_text
 
 _COMMON = (
@@ -18,8 +19,7 @@ _COMMON = (
 def metrics_parts(*, every: bool = False) -> Iterator[Part]:
     """The common metrics, or all, as a table, and how to write one."""
     rows: list[list[str | Cell]] = []
-    for name in METRICS if every else _COMMON:
-        metric = METRICS[name]
+    for metric in _all() if every else map(METRICS.__getitem__, _COMMON):
         lowest, greatest = metric.range
         rows.append(
             [
@@ -45,7 +45,12 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
 
 def metrics_plain() -> list[dict[str, Any]]:
     """The metrics as plain values for JSON."""
-    return [_described(metric) for metric in METRICS.values()]
+    return [_described(metric) for metric in _all()]
+
+
+def _all() -> list[Metric]:
+    """Kragx's own, and what installed packages add."""
+    return [*METRICS.values(), *added_metrics()]
 
 
 def metrics_csv() -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from kragx.ground.entry_points import plugins
 from kragx.ground.errors import KragxError, UsageError
 from kragx.ground.printing import in_language, speaking
 
@@ -261,6 +262,8 @@ class _Command(TyperCommand):
         panels: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
+                if param.name == "match" and (added := plugins("matchers")):
+                    record = (record[0], f"{', '.join(added)}, {record[1]}")
                 is_argument = param.param_type_name == "argument"
                 head = getattr(param, "rich_help_panel", None) or "Options"
                 panels.setdefault("Arguments" if is_argument else head, []).append(record)

@@ -15,6 +15,8 @@ from typer.main import get_command
 
 from kragx.app.commands.options import Commands
 from kragx.app.commands.process import ending
+from kragx.ground.entry_points import plugins
+from kragx.ground.plugins import load
 from kragx.ground.printing import inert, put, speaking
 from kragx.ground.printing.phrases import asked_language
 
@@ -44,10 +46,19 @@ _SECTIONS = {
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name; a command's module, and what that needs, is imported with it."""
+    """The commands by name; a command's module, and what that needs, is imported with it.
+
+    Behind kragx's own come those that installed packages add (`kragx.commands`).
+    """
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data or name in plugins("commands")
 
     def __getitem__(self, name: str) -> Any:
-        command = getattr(import_module(f"kragx.app.commands.{self.data[name]}"), name)
+        if name in self.data:
+            command = getattr(import_module(f"kragx.app.commands.{self.data[name]}"), name)
+        else:
+            command = load(plugins("commands")[name].path)
         if isinstance(command, typer.Typer):
             return get_command(command)
         app = Commands(add_completion=False, rich_markup_mode=None)
@@ -92,6 +103,9 @@ class _Kragx(TyperGroup):
             ]
             with formatter.section(head):
                 formatter.write_dl(rows)
+        if added := plugins("commands"):
+            with formatter.section("Of installed packages"):
+                formatter.write_dl([(name, plugin.package) for name, plugin in added.items()])
 
 
 app: typer.Typer = typer.Typer(

@@ -33,9 +33,11 @@ from kragx.comparison.statistics import (
 from kragx.comparison.tuning import GRID, MAX_SETTINGS, Setting, has_grid, read_grid, size, spread
 from kragx.comparison.tuning.grid import settings, value_label
 from kragx.data import RUNS_OR_REPEAT, file_names, run_names
+from kragx.data.formats import format_names
 from kragx.data.formats.located import is_address
 from kragx.data.rules import RuleSet
 from kragx.data.validation import target_problems
+from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.plugins import is_import_path
 from kragx.ground.secrets import Secrets
@@ -75,7 +77,7 @@ SourcePath = Annotated[str | Path, AfterValidator(_source)]
 
 def source_of(value: str) -> str:
     """Which key a retriever that is written as a mere text means."""
-    return "class" if is_import_path(value) else "results"
+    return "class" if is_import_path(import_path("retrievers", value)) else "results"
 
 
 class _Model(BaseModel):
@@ -126,20 +128,9 @@ class DatasetConfig(_Model):
             json_schema_input_type=str | float | None,
         ),
     ] = Field(default=None, description="recorded in results")
-    format: (
-        Literal[
-            "gold",
-            "goldset",
-            "autorag",
-            "ragas",
-            "deepeval",
-            "science-qa",
-            "llamaindex",
-            "qrels",
-            "passages",
-        ]
-        | None
-    ) = Field(default=None, description="default: recognised by the fields")
+    format: Annotated[str, Field(json_schema_extra={"enum": format_names()})] | None = Field(
+        default=None, description="default: recognised by the fields"
+    )
     columns: dict[str, str] | None = Field(
         default=None, description="of tables: for each field the column that holds it"
     )
@@ -153,6 +144,13 @@ class DatasetConfig(_Model):
         default=None,
         description="for 'kragx gold validate': shares, for example {query_type: {lookup: 0.5}}",
     )
+
+    @field_validator("format")
+    @classmethod
+    def _real_format(cls, value: Any) -> Any:
+        if value is not None and value not in format_names():
+            raise ValueError(f"unknown value {value!r}; {nearest(value, format_names())}")
+        return value
 
     @field_validator("targets")
     @classmethod

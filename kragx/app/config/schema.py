@@ -12,7 +12,7 @@ from kragx.judging import Judge, OpenAIClient, Panel
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
 from kragx.matchers.combine import KINDS
-from kragx.matchers.registry import method_class
+from kragx.matchers.registry import method_class, method_names
 
 _JUDGE = {
     name: {"description": said}
@@ -87,7 +87,7 @@ def _matchers() -> dict[str, Any]:
 
     def methods(properties: dict[str, Any]) -> list[dict[str, Any]]:
         return [
-            {"enum": list(METHODS)},
+            {"enum": method_names()},
             import_path,
             *(
                 of(

@@ -19,6 +19,7 @@ from typing import Any
 
 from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, variables_in
+from kragx.ground.entry_points import import_path
 from kragx.ground.plugins import is_import_path
 from kragx.report.record import UNFINISHED, holds_results
 
@@ -109,7 +110,8 @@ class Fingerprints:
         """
         dumped = config.model_dump(mode="json", include={"factory", "args", "callbacks"})
         parts: dict[str, str] = {}
-        for path in filter(is_import_path, _texts([*dumped.values()])):
+        paths = (import_path("retrievers", text) for text in _texts([*dumped.values()]))
+        for path in filter(is_import_path, paths):
             top = re.split(r"[.:]", path, maxsplit=1)[0]
             if top not in self._of_code:
                 self._of_code[top] = {

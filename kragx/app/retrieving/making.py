@@ -10,6 +10,7 @@ from kragx.comparison.tuning import GRID
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
 from kragx.ground import plugins
 from kragx.ground.caller_warnings import about, warn
+from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.matchers import MatchWarning
@@ -32,6 +33,7 @@ def makers_of(name: str, config: RetrieverConfig, problems: list[str]) -> list[C
         # A callback is an object by import path, or what a class or function makes.
         path, args = (spec, None) if isinstance(spec, str) else (spec.factory, spec.args)
         input_name = "question" if spec is config else ""
+        path = import_path("retrievers", path) if spec is config else path
         try:
             makers.append(plugins.maker(path, filled(args), input_name=input_name, also=[HISTORY]))
         except UsageError as error:

@@ -1,0 +1,119 @@
+"""A package that declares entry points adds one of each thing, found by name wherever names are."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOY = Path(__file__).with_name("toy")
+QUESTION = {"query_id": "q1", "query": "섬에 무엇이 있나?", "gold": [{"text": "섬에는 등대가"}]}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package as an installer leaves it: its module, and what it declares."""
+    folder = tmp_path_factory.mktemp("installed")
+    shutil.copy(TOY / "kragx_toy.py", folder)
+    metadata = folder / "kragx_toy-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kragx-toy\nVersion: 1.0\n")
+    shutil.copy(TOY / "entry_points.txt", metadata)
+    return folder
+
+
+def kragx(installed: Path, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """What a command says where the package is installed."""
+    path = os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH", "")]))
+    return subprocess.run(
+        [sys.executable, "-m", "kragx", *args],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a gold set, and results in the package's format."""
+    (tmp_path / "gold.jsonl").write_text(json.dumps(QUESTION) + "\n", encoding="utf-8")
+    row = {"toy_id": "q1", "toy_gold": "섬에는 등대가", "toy_found": ["배", "섬에는 등대가 있다"]}
+    (tmp_path / "toy.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_matcher_a_metric_and_a_format(installed: Path, folder: Path) -> None:
+    """A file in the added format, by the added matcher and metric: found by hand at rank 2."""
+    done = kragx(
+        *(installed, folder, "score", "toy.jsonl", "--match", "starts_with"),
+        *("--metric", "first_grade", "--metric", "mrr@5", "--format", "json"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["mean"] == {"first_grade": 0.0, "mrr@5": 0.5}
+
+
+def test_a_retriever_and_a_judge_of_a_config(installed: Path, folder: Path) -> None:
+    """A config names the retriever alone, and the judge's client by its name."""
+    config = {
+        "dataset": "gold.jsonl",
+        "retrievers": {"found": "island"},
+        "match": {"method": "starts_with", "threshold": 0.9},
+        "relevance_match": "llm",
+        "judge": {"client": "always_relevant"},
+        "metrics": ["first_grade", "precision_judged@1"],
+        "output": "out",
+    }
+    (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
+    done = kragx(installed, folder, "run", "config.yaml")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((folder / "out/report.json").read_text("utf-8"))
+    assert report["evaluations"][0]["mean"] == {"first_grade": 1.0, "precision_judged@1": 1.0}
+    assert report["evaluations"][0]["settings"]["match"]["threshold"] == 0.9
+
+
+def test_a_command_and_what_help_shows(installed: Path, folder: Path) -> None:
+    """Help lists the command with its package, the matcher and the metric."""
+    assert kragx(installed, folder, "greet").stdout == "hello from a package\n"
+    assert "greet  kragx-toy" in kragx(installed, folder, "--help").stdout
+    assert "starts_with, id, " in kragx(installed, folder, "score", "--help").stdout
+    assert "first_grade" in kragx(installed, folder, "metrics", "--all").stdout
+    assert "starts_with" in kragx(installed, folder, "schema").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (("--match", "starts_wiht"), "perhaps you meant 'starts_with'?"),
+        (("--metric", "first_grad"), "perhaps you meant 'first_grade'?"),
+    ],
+)
+def test_errors_know_the_names(
+    installed: Path, folder: Path, args: tuple[str, str], hint: str
+) -> None:
+    """A name that is nearly one of the package's is an error that says so."""
+    done = kragx(installed, folder, "score", "toy.jsonl", *args)
+    assert (done.returncode, hint in done.stderr) == (2, True), done.stderr
+
+
+def test_a_stranger_s_folder_runs_none_of_it(installed: Path, folder: Path) -> None:
+    """What a result folder names by a package's name is code, which reading it does not import."""
+    config = {
+        "dataset": "gold.jsonl",
+        "retrievers": {"found": "island"},
+        "metrics": ["first_grade"],
+        "output": "out",
+    }
+    (folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
+    assert kragx(installed, folder, "run", "config.yaml").returncode == 0
+    (installed / "kragx_toy.py").write_text("raise SystemExit('it was imported')\n")
+    done = kragx(installed, folder, "report", "out")
+    shutil.copy(TOY / "kragx_toy.py", installed)
+    assert done.returncode == 2
+    assert "it was imported" not in done.stdout + done.stderr
