@@ -81,10 +81,10 @@ def _plain(value: object, side: str) -> object:
     return shape.read(value)
 
 
-gold_of = partial(_plain, side="gold")
+gold_of: Callable[[object], object] = partial(_plain, side="gold")
 """A gold set in plain values (`_plain`)."""
 
-results_of = partial(_plain, side="results")
+results_of: Callable[[object], object] = partial(_plain, side="results")
 """The same of what was retrieved."""
 
 

@@ -14,7 +14,7 @@ from kragx.data.formats.encodings import marked
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR
 from kragx.data.formats.jsonl import ending, first_line, json_value, open_bytes
 from kragx.data.formats.located import files_of, is_located
-from kragx.data.formats.parquet import Table
+from kragx.data.formats.parquet import ParquetTable
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import Mender
 
@@ -33,7 +33,7 @@ def rules_before(source: object) -> Mapping[str, Any]:
     Args:
         source: as of `kragx.read_dataset`.
     """
-    if isinstance(source, Table) or is_located(source):
+    if isinstance(source, ParquetTable) or is_located(source):
         return next((rules for table in _tables(source) if (rules := table.rules())), {})
     first: object = None
     if isinstance(source, (str, Path)):
@@ -48,8 +48,8 @@ def rules_before(source: object) -> Mapping[str, Any]:
     return rules if isinstance(rules, Mapping) else {}
 
 
-def _tables(source: Any) -> Iterable[Table]:
-    return [source] if isinstance(source, Table) else map(Table, files_of(source))
+def _tables(source: Any) -> Iterable[ParquetTable]:
+    return [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
 
 
 def names_in(
@@ -65,7 +65,7 @@ def names_in(
         encoding: of CSV, where it is named.
     """
     present: Iterable[Any] = ()
-    if isinstance(source, Table) or is_located(source):
+    if isinstance(source, ParquetTable) or is_located(source):
         present = chain.from_iterable(table.columns() for table in _tables(source))
     elif isinstance(source, (str, Path)):
         return None if str(source) == "-" else frozenset(_in_file(source, names, encoding))

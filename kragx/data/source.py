@@ -27,7 +27,7 @@ from kragx.data.formats.jsonl import (
     read_whole,
 )
 from kragx.data.formats.located import files_of, is_located, located_name, shown
-from kragx.data.formats.parquet import Table
+from kragx.data.formats.parquet import ParquetTable
 from kragx.data.formats.trec import Beir, beir_of
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
@@ -97,7 +97,7 @@ class Reading:
         tabular.check_columns(self._columns)
         self.source = source = tabular.only_split(self.source)
         self.beir: Beir | None = beir_of(source)
-        is_parquet = isinstance(source, Table) or is_located(source)
+        is_parquet = isinstance(source, ParquetTable) or is_located(source)
         self.is_located: bool = is_parquet and self.beir is None
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
         self.name: str = name_of(source)
@@ -220,7 +220,9 @@ class Reading:
         if not self.is_located:
             yield from enumerate(self._with_format(self._rows()), start=1)
             return
-        for table in [source] if isinstance(source, Table) else map(Table, files_of(source)):
+        for table in (
+            [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
+        ):
             self.problems.file = shown(table.file)
             rows: _Rows
             if self.is_nested(table):
@@ -230,7 +232,7 @@ class Reading:
                 rows = self._of_table(table.rows(self.problems))
             yield from enumerate(self._with_format(rows), start=1)
 
-    def is_nested(self, table: Table) -> bool:
+    def is_nested(self, table: ParquetTable) -> bool:
         """Whether a Parquet file has a row a question with nested lists, and is read as such."""
         is_gold = self.format in (None, FORMATS["gold"]) and not self._columns
         return is_gold and table.is_nested()

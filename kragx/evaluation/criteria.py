@@ -38,7 +38,7 @@ from kragx.evaluation.evidence import (
 )
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
-from kragx.evaluation.parts.matched import Plan
+from kragx.evaluation.parts.matched import MatchPlan
 from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen, Told
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.ground.caller_warnings import outside
@@ -320,9 +320,9 @@ class Criteria:
 
     def plan(
         self, keep: Callable[[matchers.MatchItem], Any] | None = None, texts: Texts = NO_TEXTS
-    ) -> Plan:
+    ) -> MatchPlan:
         """How parts are matched, and what is kept of their questions."""
-        return Plan(
+        return MatchPlan(
             self.matcher,
             self.profile,
             texts,

@@ -133,7 +133,7 @@ Sayings = dict[tuple[str, str, str], tuple[float | None, str]]
 grade is None, and the reason what went wrong, where there is no grade."""
 
 
-class Judging:
+class JudgingDefaults:
     """The part of `BaseMatcher` that is about judges; a matcher that has none keeps it as it is.
 
     Attributes:
@@ -218,11 +218,11 @@ class Judging:
         raise UsageError(f"{self.name!r} is no LLM judge, and a pool is what one judged")
 
 
-class BaseMatcher(Judging):
+class BaseMatcher(JudgingDefaults):
     """A matcher, with everything that one may also be able to do; derive from it to say so.
 
     A subclass gives `scores`, of a question at a time, or `trace`, of many at once. What only one
-    that judges can do stands in `Judging`.
+    that judges can do stands in `JudgingDefaults`.
 
     Attributes:
         threshold: the least score that counts as a match.

@@ -28,7 +28,7 @@ from kragx import (
 from kragx.data import Retrieved
 from kragx.data.formats import located
 from kragx.data.formats.located import files_of, is_located, located_name
-from kragx.data.formats.parquet import Table, write_questions
+from kragx.data.formats.parquet import ParquetTable, write_questions
 from kragx.data.problems import Problems
 from kragx.data.source import Reading
 from kragx.matchers import IdMatcher, MatchItem, Notes
@@ -380,12 +380,12 @@ def test_parts_are_row_groups_with_their_rows(tmp_path: Path) -> None:
     rows = [{"query_id": f"q{n}", "gold": [{"text": f"g{n}"}], "retrieved": []} for n in range(10)]
     pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=3)
     problems = Problems("x", strict=True)
-    whole = list(Table(str(path)).records(problems))
-    parts = list(Table(str(path)).stretches(1))
+    whole = list(ParquetTable(str(path)).records(problems))
+    parts = list(ParquetTable(str(path)).stretches(1))
     assert [part.groups for part in parts] == [(0,), (1,), (2,), (3,)]
     assert [own for part in parts for own in part.records(problems)] == whole
     assert [row for row, _ in whole] == list(range(1, 11))
-    assert [part.groups for part in Table(str(path)).stretches(1 << 30)] == [(0, 1, 2, 3)]
+    assert [part.groups for part in ParquetTable(str(path)).stretches(1 << 30)] == [(0, 1, 2, 3)]
 
 
 def test_one_document_stands_for_all_that_are_equal(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ OPTIONS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Table:
+class ParquetTable:
     """A Parquet file, or some of its row groups.
 
     Attributes:
@@ -136,7 +136,7 @@ class Table:
                     digest.update(source.read_at(column.total_compressed_size, start))
         return digest.hexdigest()
 
-    def stretches(self, n_bytes: int) -> Iterator[Table]:
+    def stretches(self, n_bytes: int) -> Iterator[ParquetTable]:
         """It in stretches of neighbouring row groups of some bytes each."""
         with self._opened() as (_, file):
             sizes = [
@@ -146,7 +146,7 @@ class Table:
         for group, size in enumerate(sizes, start=1):
             total += size
             if total >= n_bytes or group == len(sizes):
-                yield Table(self.file, tuple(range(first, group)))
+                yield ParquetTable(self.file, tuple(range(first, group)))
                 first, total = group, 0
 
     @contextmanager

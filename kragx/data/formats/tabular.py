@@ -20,7 +20,7 @@ from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
 from kragx.data.formats.format import Kind, is_index, unique_names
 from kragx.data.formats.jsonl import ending, json_value, open_bytes
-from kragx.data.formats.parquet import Table
+from kragx.data.formats.parquet import ParquetTable
 from kragx.data.problems import Level, Problems
 from kragx.data.text import Mender, read_number
 from kragx.data.weights import REMEDIES
@@ -134,7 +134,7 @@ def read_parquet(
     path: str | Path, problems: Problems | None = None, encoding: str | None = None
 ) -> Iterator[Row]:
     """The rows of a Parquet file, numbered from 1."""
-    return Table(str(path)).rows(problems or Problems(str(path), strict=True))
+    return ParquetTable(str(path)).rows(problems or Problems(str(path), strict=True))
 
 
 READERS = {

@@ -16,8 +16,8 @@ from kragx.data.forbidden import check_cycle, newer_by_older
 from kragx.data.rules import RuleSet
 from kragx.evaluation.forbidden.marking import (
     RANKS,
-    Documents,
     ItemMatches,
+    MarkedDocuments,
     Place,
     Ruled,
     doc_ids,
@@ -218,7 +218,7 @@ class Forbidding:
         Raises:
             DataError: a time has no zone, or versions lead in a circle.
         """
-        docs = Documents(batch, self.id_key, self.corpus)
+        docs = MarkedDocuments(batch, self.id_key, self.corpus)
         matched = matched_items(docs, self.matcher, self._is_in_corpus)
         whys = [item.why for item in matched.items]
         kinds = tuple(sorted({*whys, *(rule.name for rule in self.rules.rules)}))
@@ -262,7 +262,7 @@ class Forbidding:
         )
         return PartMarks(marks, apart, beyond)
 
-    def _beyond(self, docs: Documents, matched: ItemMatches, kinds: Iterable[str]) -> Beyond:
+    def _beyond(self, docs: MarkedDocuments, matched: ItemMatches, kinds: Iterable[str]) -> Beyond:
         named, retrieved = set[str](), set[str]()
         if self.corpus.source is None and not self.ids_met:  # a corpus says which ids there are
             of_items = (item.id for item in matched.items)

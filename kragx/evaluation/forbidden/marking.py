@@ -35,7 +35,7 @@ _LEAST_SHARED = 0.5
 """So much of the shorter of two stretches of a source has to be in the other one."""
 
 
-class Documents:
+class MarkedDocuments:
     """The documents of a batch, by their rows, with what a corpus knows of them.
 
     Args:
@@ -153,7 +153,7 @@ class ItemMatches:
 
 
 def matched_items(
-    docs: Documents, matcher: BatchMatcher | None, is_known: Callable[[str], bool]
+    docs: MarkedDocuments, matcher: BatchMatcher | None, is_known: Callable[[str], bool]
 ) -> ItemMatches:
     """All pairs, each item compared by the first of text, id and source that can be.
 
@@ -189,7 +189,7 @@ def _may_match(item: Forbidden, corpus: Corpus, is_known: Callable[[str], bool])
 
 
 def _truths(
-    docs: Documents, query: int, item: Forbidden, carriers: set[int] | None
+    docs: MarkedDocuments, query: int, item: Forbidden, carriers: set[int] | None
 ) -> dict[int, int]:
     """Which documents of a question an item is: 1, or -1 where nobody knows.
 
@@ -217,7 +217,7 @@ def _truths(
 
 
 def _carriers(
-    docs: Documents, items: ItemMatches, matcher: BatchMatcher | None
+    docs: MarkedDocuments, items: ItemMatches, matcher: BatchMatcher | None
 ) -> dict[int, set[int]]:
     """The documents that have an item's text, for each in whose text the matcher finds anything."""
     texts, batch = docs.batch.forbidden_texts, docs.batch
@@ -282,7 +282,7 @@ class Ruled:
     lacking: Mapping[Place, tuple[int, int]]
 
     @classmethod
-    def by(cls, rule: Rule, docs: Documents, zone: tzinfo | None) -> Self:
+    def by(cls, rule: Rule, docs: MarkedDocuments, zone: tzinfo | None) -> Self:
         """That of a rule; `zone` is of dates and times that say none.
 
         Raises:
@@ -325,7 +325,7 @@ def _truths_of_rule(
     rule: Rule,
     condition: Condition,
     pairs: Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]],
-    docs: Documents,
+    docs: MarkedDocuments,
     zone: tzinfo | None,
 ) -> Iterator[int]:
     """What a condition says of each document's value and its operand."""
@@ -358,7 +358,7 @@ Told = Mapping[int, Sequence[tuple[str, bool]]]
 
 
 def versions_of(
-    docs: Documents, matched: ItemMatches, *, reads_metadata: bool
+    docs: MarkedDocuments, matched: ItemMatches, *, reads_metadata: bool
 ) -> tuple[NDArray[np.int8], Bools, Bools, Bools]:
     """The versions among the documents of a batch, as of `ForbiddenMarks`.
 
@@ -396,7 +396,7 @@ def versions_of(
     return stale, versions, is_open, by_id
 
 
-def _newer(docs: Documents, query: int, of_docs: Sequence[str | None]) -> dict[str, str]:
+def _newer(docs: MarkedDocuments, query: int, of_docs: Sequence[str | None]) -> dict[str, str]:
     """What has taken whose place, as items and documents of a question say."""
     newer: dict[str, str] = {}
     lists = docs.batch.forbidden
@@ -411,7 +411,7 @@ def _newer(docs: Documents, query: int, of_docs: Sequence[str | None]) -> dict[s
 
 
 def _mark(
-    stale: NDArray[np.int8], docs: Documents, query: int, told: Told, newer: dict[str, str]
+    stale: NDArray[np.int8], docs: MarkedDocuments, query: int, told: Told, newer: dict[str, str]
 ) -> None:
     """Mark the older documents of a question above which none of their successors stands."""
     above = set[str]()

@@ -19,7 +19,7 @@ from kragx.data.weights import WEIGHT, unequal
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import unmeasured
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import Facts, reading_settings
+from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
 from kragx.evaluation.part_tables.scored import (
@@ -81,7 +81,8 @@ def evaluate_in_parts(
     """`kragx.evaluate` of results, part by part, with the values of each part in a file.
 
     A part whose values stand in the folder already, of the same content and settings, is not
-    computed again. The numbers are those of `evaluate`, to the last bit.
+    computed again, nor is anything of it judged. The numbers are those of `evaluate`, to the last
+    bit.
 
     Args:
         source: results, as of `evaluate`: a file of JSON Lines, or Parquet.
@@ -89,14 +90,15 @@ def evaluate_in_parts(
         corpus: as for `evaluate`.
         workers: as for `evaluate`.
         measures: match, metrics, profile, no_gold, forbidden, facts_match and budget_tokenizer, as
-            for `evaluate`; nothing asks a judge, and the values of a metric depend on their own
-            question alone.
+            for `evaluate`; a judge grades against the gold, and the values of a metric depend on
+            their own question alone.
 
     Raises:
         UsageError: an argument is wrong, or of a kind that needs all questions at once.
         DataError: as `evaluate`.
         WorkerError: as `evaluate`.
         RetrieverError: as `evaluate`.
+        JudgingError: as `evaluate`; the parts that are whole are kept.
         MissingExtraError: pyarrow is not installed.
     """
     with needing("parquet", "writing tables of values"):
@@ -113,6 +115,7 @@ def evaluate_in_parts(
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
     criteria = criteria.for_run(results.name)
+    criteria = replace(criteria, matcher=criteria.matcher.against_gold())
     criteria, forbids = informed(criteria, results), criteria.forbids(results)
     forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if forbids else None
     results.passed.hashes, results.passed.golds = [], GoldSample()
@@ -126,10 +129,11 @@ def evaluate_in_parts(
         settings=settings_hash(criteria, texts, forbidding),
         forbidding=forbidding,
     )
-    engine, parts = engine_of(workers), parts_of(results.rows)
+    engine, parts = engine_of(workers, *criteria.deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
     total = ScoredPart()
-    for part in passing(results, work, phrase("scored parts")):
+    is_shown = False if criteria.judges else None  # a judge shows its own
+    for part in passing(results, work, phrase("scored parts"), is_shown):
         total.add(part)
     evaluation = _evaluation(total, results, criteria, forbidding).answered()
     _write_summary(evaluation, total.paths, Path(folder))
@@ -137,13 +141,14 @@ def evaluate_in_parts(
 
 
 def _check(criteria: Criteria) -> None:
-    """Refuse what only all questions together can tell, and judges, who keep their own grades."""
+    """Refuse what only all questions together can tell."""
     remedy = "score without --out"
-    if any(matcher.judges for matcher in criteria.deciders):
-        raise UsageError(
-            "--out: what a judge decides is kept in its store, and not in tables",
-            remedy=f"{remedy}; nothing is judged twice",
-        )
+    if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
+        problem = "--out: what a judge of relevance finds in all retrievers is one pool"
+        raise UsageError(problem, remedy=f"give the questions gold, or {remedy}")
+    if any(matcher.votes for matcher in criteria.deciders):
+        problem = "--out: how far the judges of a panel differ is said of all questions at once"
+        raise UsageError(problem, remedy=f"name one judge, or {remedy}")
     for spec in criteria.specs:
         is_pooled = spec.metric.from_relevance is not None
         if is_pooled or not (spec.apart or spec.metric.from_searches is not None):
@@ -164,13 +169,24 @@ def _evaluation(
     facts = {}
     if criteria.facts_by is not None:
         facts = Facts.concluded(total.counts(FACTS), total.facts, criteria.facts_by)
+    if total.n_open:
+        raise UsageError(
+            f"--out: judgements are missing in {total.n_open} of {len(total.paths)} parts, and "
+            "what they leave open is estimated from all questions together",
+            remedy="run again, which asks for these alone, or score without --out",
+        )
+    if matcher.judges and not sums["n_with_any_gold"]:
+        raise UsageError(
+            "--out: no question has gold, and what a judge finds relevant is one pool",
+            remedy="score without --out",
+        )
     criteria.check_lost(notes, sums["n_with_any_gold"])
     for reader in total.readers.values():
         reader.warn()
     weights = unequal(total.column(WEIGHT), source.dataset_name)
     scores = [joined_scores(spec, total, weights) for spec in criteria.specs]
     warn_above_1(scores)
-    counts = source.counts(sums, criteria.profile, notes) | facts
+    counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
     if is_told:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": total.beyond.n_lost}
         total.beyond.warn()

@@ -33,7 +33,7 @@ from kragx.evaluation.inputs import Passed, Texts, table_counts
 from kragx.evaluation.parts.matched import Matches, Part, PartResult, itself, match_part
 from kragx.evaluation.searching import SEARCHES
 from kragx.evaluation.spans import Reader
-from kragx.ground.errors import KragxError, UsageError
+from kragx.ground.errors import KragxError
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
 from kragx.metrics import Floats, MetricScores, MetricSpec, compute
@@ -54,6 +54,9 @@ VERSION = 8
 _PASSED = ("lines", "statuses", "orders")
 """What is kept of `Passed` as it is."""
 
+_JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored", "dialects")
+"""What is kept of `Tally.kept`."""
+
 _NOT_OURS = (ImportError, AttributeError, LookupError, TypeError, ValueError)
 """What reading a table raises that kragx has not written, or not so."""
 
@@ -71,6 +74,7 @@ class ScoredPart(PartResult):
         beyond: what all questions together can tell of what is forbidden.
         paths: of the table of each part.
         n_kept: how many parts have one that stood there before.
+        n_open: how many have none, as judgements are missing.
     """
 
     facts: Notes = field(default_factory=Notes)
@@ -81,6 +85,7 @@ class ScoredPart(PartResult):
     beyond: Beyond = field(default_factory=Beyond)
     paths: list[Path] = field(default_factory=list)
     n_kept: int = 0
+    n_open: int = 0
 
     def add(self, later: Self) -> None:
         """Add the scores of the questions behind these."""
@@ -95,6 +100,7 @@ class ScoredPart(PartResult):
         self.longest = max(self.longest, later.longest)
         self.paths += later.paths
         self.n_kept += later.n_kept
+        self.n_open += later.n_open
 
     def column(self, name: str) -> Floats | None:
         """(q) the values of a column; None where there is none."""
@@ -123,6 +129,7 @@ def settings_hash(criteria: Criteria, texts: Texts, forbidding: Forbidding | Non
         "facts": None if criteria.facts_by is None else criteria.facts_by.settings,
         "vocabulary": [vocabulary.key for vocabulary in told],
         "passages": criteria.passages,
+        "judges": [judge.decides_by for judge in criteria.judges],
         "code": [*map(_code, map(type, foreign)), *map(_code, ways)],
         "tokens": criteria.token_settings,
         "profile": asdict(criteria.profile),
@@ -196,17 +203,23 @@ def scored(
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            _compute(result, matches, items, criteria)
+            result.n_open = int(_compute(result, matches, items, criteria))
     except KragxError as error:
         raise error.within(path=part.name) from error
+    if result.n_open:
+        return result
     write_table(path, criteria.metrics, result, [*map(_groups, items)] if criteria.looks else items)
     return result
 
 
 def _compute(
     result: ScoredPart, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
-) -> None:
-    """The metrics of a part, noted with what all parts together may show."""
+) -> bool:
+    """The metrics of a part, noted with what all parts together may show.
+
+    Returns:
+        Whether judgements are missing: what they leave open is estimated from all questions.
+    """
     evidence, table, searches, forbidden = None, matches.on_basis, matches.searches, None
     if matches.forbidden is not None:
         result.beyond = matches.forbidden.beyond
@@ -217,11 +230,6 @@ def _compute(
     elif forbidden is not None or searches is not None:
         evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
     scores = compute(table, criteria.specs, criteria.profile, evidence)
-    if any(score.bounds and score.extremes is None for score in scores):
-        raise UsageError(
-            "--out: what unknown scores leave open is estimated from all questions together",
-            remedy="score without --out",
-        )
     result.sums.update(table_counts(table, forbidden, searches))
     result.longest = table.longest
     result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
@@ -233,6 +241,8 @@ def _compute(
         if (facts := evidence.matched_facts) is not None:
             result.facts = facts.notes
             result.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
+    are_open = any(score.bounds and score.extremes is None for score in scores)
+    return are_open or matches.table.has_unknown
 
 
 def kinds_of(criteria: Criteria) -> set[str]:
@@ -437,11 +447,20 @@ def _made(record: Mapping[str, Any]) -> Any:
 
 def _notes_record(notes: Notes) -> dict[str, Any]:
     findings = [[*key, _record(finding)] for key, finding in notes.findings.items()]
-    return {"counts": dict(notes), "findings": findings}
+    record: dict[str, Any] = {"counts": dict(notes), "findings": findings}
+    if "judging" in vars(notes):
+        kept = notes.judging.kept()  # nothing is asked for a table that stands there
+        record["judging"] = {name: getattr(kept, name) for name in _JUDGED}
+    return record
 
 
 def _notes_made(record: Mapping[str, Any]) -> Notes:
     notes = Notes(record["counts"])
     for kind, settings, finding in record["findings"]:
         notes.findings[kind, settings] = _made(finding)
+    if "judging" in record:
+        from kragx.judging.tally import Tally
+
+        judging = record["judging"]
+        notes.judging = Tally(**{**judging, "dialects": Counter(judging["dialects"])})
     return notes

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from kragx.data import NO_CORPUS, LackingError, Mender, Reading, stands_twice
 from kragx.data.batch import Batch, Row, batches_of
 from kragx.data.formats.located import files_of, shown
-from kragx.data.formats.parquet import Table
+from kragx.data.formats.parquet import ParquetTable
 from kragx.data.problems import Problem
 from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
@@ -113,7 +113,7 @@ class Lines(Part):
 class Groups(Part):
     """Row groups of a Parquet file that has a row a question."""
 
-    table: Table
+    table: ParquetTable
 
     @property
     def key(self) -> str:
@@ -144,7 +144,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
         return _in_rows(rows)
     if rows.is_located:
         files = files_of(rows.source)
-        if all(rows.is_nested(Table(file)) for file in files):
+        if all(rows.is_nested(ParquetTable(file)) for file in files):
             return chain.from_iterable(map(_groups_of, files))
         return _in_rows(rows, rows.problems.file)
     stream = iter(rows)
@@ -166,7 +166,7 @@ def _in_rows(rows: Iterable[Row], file: str = "") -> Iterator[Part]:
 
 
 def _groups_of(file: str) -> Iterator[Part]:
-    for table in Table(file).stretches(PART_BYTES):
+    for table in ParquetTable(file).stretches(PART_BYTES):
         groups = table.groups or (0,)
         name = f"{shown(file)}, row groups {groups[0] + 1} to {groups[-1] + 1}"
         yield Groups(name, table, file=shown(file), place=table.place)
@@ -193,7 +193,7 @@ def itself(item: MatchItem) -> MatchItem:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MatchPlan:
     """What is done with every part; it can be sent to other processes.
 
     Attributes:
@@ -317,7 +317,7 @@ class MatchedPart(PartResult):
 def matched(
     batches: Iterable[Batch],
     passed: Passed,
-    plan: Plan,
+    plan: MatchPlan,
     notes: Notes,
     on_match: OnMatch | None = None,
 ) -> Matches:
@@ -338,7 +338,7 @@ def matched(
     return matches(matching.match_batches(seen, plan.matcher, notes, on_match))
 
 
-def match_part(part: Part, plan: Plan) -> MatchedPart:
+def match_part(part: Part, plan: MatchPlan) -> MatchedPart:
     """Match a part, in whichever process."""
     passed = Passed(
         hashes=[] if plan.hashes else None,
@@ -361,7 +361,7 @@ def match_part(part: Part, plan: Plan) -> MatchedPart:
 
 def match_all(
     source: Source,
-    plan: Plan,
+    plan: MatchPlan,
     notes: Notes,
     engine: Engine | None = None,
     on_match: OnMatch | None = None,
@@ -402,13 +402,19 @@ def match_all(
 _Part = TypeVar("_Part", bound=PartResult)
 
 
-def passing(source: Source, parts: Generator[_Part, None, None], title: str) -> Iterator[_Part]:
+def passing(
+    source: Source,
+    parts: Generator[_Part, None, None],
+    title: str,
+    is_shown: bool | None = None,
+) -> Iterator[_Part]:
     """What comes of the parts of a source, in order, which passes then.
 
     Args:
         source: what is evaluated.
         parts: what came of each, as it is done.
         title: of the progress bar.
+        is_shown: whether there is one; None for only on a terminal.
 
     Raises:
         DataError: a question stands in two parts, or ids lack texts, all of which are counted.
@@ -416,7 +422,7 @@ def passing(source: Source, parts: Generator[_Part, None, None], title: str) -> 
     lacking: LackingError | None = None
     first: dict[str, tuple[str, int | None]] = {}
     # Closed at once, also after a mistake, as others may be at work.
-    with closing(parts), progress_bar(title, None, None) as advance:
+    with closing(parts), progress_bar(title, None, is_shown) as advance:
         for result in parts:
             places = {name: (result.file, line) for name, line in result.passed.lines.items()}
             twice = next((query_id for query_id in places if query_id in first), None)

@@ -84,7 +84,7 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
         case None | 1 if not isinstance(workers, (bool, float)):
             return None
         case int() if not isinstance(workers, bool) and workers > 1:
-            engine = Pool(workers)
+            engine = ProcessPool(workers)
         case Engine():
             engine = workers
         case {"ray": (None | Mapping()) as options}:
@@ -224,7 +224,7 @@ def _sendable(error: Exception) -> Exception:
 
 
 @dataclass(frozen=True)
-class Pool(Engine):
+class ProcessPool(Engine):
     """Processes of this machine, a core each, which end with the work, and with this one.
 
     Attributes:

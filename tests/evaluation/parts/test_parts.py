@@ -23,7 +23,7 @@ from kragx.data import Mender, Reading
 from kragx.data.batch import in_rows
 from kragx.errors import DataError, KragxError, UsageError, WorkerError
 from kragx.evaluation.parts import matched as parts
-from kragx.evaluation.parts.workers import Pool
+from kragx.evaluation.parts.workers import ProcessPool
 from kragx.judging import Judge
 from kragx.matchers import JudgeMatcher, MatchWarning
 from kragx.testing import ScriptedClient
@@ -258,7 +258,7 @@ def _dies(item):
 def test_a_worker_that_dies_is_an_error_that_names_its_part():
     """Whatever kills it, nobody waits for it."""
     with pytest.raises(WorkerError, match=r"a worker died while it worked on 1, or on 2;"):
-        list(Pool(2).map(_dies, [1, 2, 3]))
+        list(ProcessPool(2).map(_dies, [1, 2, 3]))
 
 
 def _is_cut_off(item):
@@ -275,14 +275,14 @@ def _is_cut_off(item):
 def test_a_worker_that_dies_while_it_sends_is_an_error_too():
     """Nobody waits for the rest of a value."""
     with pytest.raises(WorkerError, match="a worker died while it worked on"):
-        list(Pool(2).map(_is_cut_off, [1, 2, 2, 2]))
+        list(ProcessPool(2).map(_is_cut_off, [1, 2, 2, 2]))
 
 
 def test_without_room_for_values_it_is_said(monkeypatch):
     """They come through the folder of temporary files."""
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
     with pytest.raises(UsageError, match=r"workers: .* cannot be written: .*TMPDIR"):
-        list(Pool(2).map(_cores, [1, 2]))
+        list(ProcessPool(2).map(_cores, [1, 2]))
 
 
 def _fails_or_sleeps(item):
@@ -296,7 +296,7 @@ def test_after_a_mistake_nobody_waits_for_the_rest():
     """Processes end in the middle of what they are at, and the mistake is what it was."""
     start = time.monotonic()
     with pytest.raises(ValueError, match="one"):
-        list(Pool(2).map(_fails_or_sleeps, [1, 2, 3, 4, 5]))
+        list(ProcessPool(2).map(_fails_or_sleeps, [1, 2, 3, 4, 5]))
     assert time.monotonic() - start < PATIENCE
 
 
@@ -309,7 +309,7 @@ def _cores(item):
 @pytest.mark.integration
 def test_a_worker_takes_one_core():
     """Also of libraries that take all there are."""
-    assert list(Pool(2).map(_cores, [1, 2, 3])) == [1, 1, 1]
+    assert list(ProcessPool(2).map(_cores, [1, 2, 3])) == [1, 1, 1]
 
 
 _SCRIPT = """
