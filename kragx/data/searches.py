@@ -176,9 +176,12 @@ def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Searc
             entry = entry.id
         return of_id.get(str(entry), entry)
 
-    return tuple(
-        replace(search, read=tuple(map(read_doc, search.read))) if search.read else search
-        for search in placed
+    # Once more, as an id and the document that it is of are not alike to who sorts them.
+    return in_steps(
+        [
+            replace(search, read=tuple(map(read_doc, search.read))) if search.read else search
+            for search in placed
+        ]
     )
 
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from kragx import (
     DataError,
@@ -270,8 +270,16 @@ def answers(draw: st.DrawFn) -> Retrieved:
     return Retrieved(docs, 0.5, error, draw(STAGES), tuple(searches), has_list)
 
 
+SIDE_BY_SIDE = Retrieved(
+    searches=tuple(Search(None, (Doc("a"),), step=1, read=read) for read in (None, (), ("a",))),
+    has_list=False,
+)
+"""In one step, and apart by what was read of them alone."""
+
+
 @examples(200)
 @given(st.lists(answers(), min_size=1, max_size=3), st.sampled_from(["jsonl", "parquet"]))
+@example([SIDE_BY_SIDE], "jsonl")
 def test_written_and_read(
     tmp_path_factory: pytest.TempPathFactory, made: list[Retrieved], ending: str
 ) -> None:
