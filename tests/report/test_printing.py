@@ -130,4 +130,4 @@ def test_one_door():
         for line in path.read_text(encoding="utf-8").splitlines()
         if not line.lstrip().startswith((">>>", "...")) and door.search(line)
     }
-    assert others == {"printing/terminal.py"}
+    assert others == {"ground/printing/terminal.py"}
