@@ -429,8 +429,8 @@ def nothing_retrieved(path: str) -> DataError:
     """The error of a file that should say what was retrieved, and does not."""
     return DataError(
         phrase(
-            "no query has 'retrieved'; this is a gold file, so name a run or retriever as well, or "
-            "pass a results file"
+            "no query has 'retrieved'; this is a gold file: name results or a retriever beside it "
+            "(of kragx score: --gold FILE RESULTS)"
         ),
         path=path,
     )
