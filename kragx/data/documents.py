@@ -95,28 +95,25 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
     Raises:
         DataError: the value is no document, its text is no string, or it has neither id nor text.
     """
-    match value:
-        case dict() | Mapping():  # a dict, which files hold, is told fastest
-            fields = value
-            if not value.keys() <= _FIELDS:
-                fields = foreign_fields(value) or value
-        case Doc():
-            fields = {name: getattr(value, name) for name in ("id", "text", "score", "metadata")}
-        case str() if strings:
+    fields: Mapping[str, Any] | None
+    if isinstance(value, str):
+        if strings:
             return _of_text(value, mender)
-        case str():
-            raise DataError(
-                f"an object is expected, not the string {shorten(value)}",
-                remedy='write {"id": ...} or {"text": ...}',
-            )
-        case _:
-            foreign = foreign_fields(value)
-            if foreign is None:
-                raise DataError(
-                    f"{named(value)} is not a document; pass a document of LangChain, LlamaIndex "
-                    "or Haystack, a mapping with 'text' or 'id', or a string"
-                )
-            fields = foreign
+        raise DataError(
+            f"an object is expected, not the string {shorten(value)}",
+            remedy='write {"id": ...} or {"text": ...}',
+        )
+    if isinstance(value, Doc):
+        fields = {name: getattr(value, name) for name in ("id", "text", "score", "metadata")}
+    elif isinstance(value, dict) and value.keys() <= _FIELDS:
+        fields = value
+    else:
+        fields = foreign_fields(value) or (value if isinstance(value, Mapping) else None)
+    if fields is None:
+        raise DataError(
+            f"{named(value)} is not a document; pass a document of LangChain, LlamaIndex "
+            "or Haystack, a mapping with 'text' or 'id', or a string"
+        )
     cleaned = clean_fields(fields, _FIELDS, mender, strings)
     doc = Doc(*cleaned, clean_score(fields.get("score")))
     if doc.id is None and doc.text is None:
@@ -203,11 +200,7 @@ def clean_fields(
     """
     if not value.keys() <= names:
         raise unknown_field(next(str(name) for name in value if name not in names), names)
-    text = None
-    for name in TEXT_FIELDS:
-        if name in value:
-            text = value[name]
-            break
+    text = value["text"] if "text" in value else value.get("page_content", value.get("content"))
     return (
         clean_id(value.get("id"), mender),
         None if text is None else clean_text(text, mender),
@@ -335,10 +328,11 @@ def clean_metadata(value: object, mender: Mender | None = None) -> Mapping[str, 
     """
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):
         message = f"must be a mapping (a JSON object), not {type(value).__name__}"
         raise DataError(message, field="metadata")
-    return dict(value) if mender is None else mender.mend_within(dict(value))
+    copied = value if mender is not None and type(value) is dict else dict(value)
+    return copied if mender is None else mender.mend_within(copied)
 
 
 def value_at(metadata: Mapping[str, Any], path: str) -> Any:

@@ -50,15 +50,15 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, items: Sequence[Doc] | Sequence[Gold], number: str) -> Self:
         """Those of objects; `number` names their score, or grade."""
-        names = ["text", "id", number, "metadata"]
-        if number == "grade":
-            names.append("alternatives")
-        columns = ([*map(attrgetter(name), items)] for name in names)
+        columns = [[*map(field, items)] for field in _FIELDS[number]]
         # Nothing is said by None alone, nor by mappings and tuples that are empty.
         return cls(
             len(items),
             *(
-                column if any(column) or not {*map(type, column)} <= _EMPTY else None
+                None
+                if column.count(None) == len(column)
+                or not (any(column) or not _EMPTY.issuperset(map(type, column)))
+                else column
                 for column in columns
             ),
         )
@@ -122,6 +122,10 @@ class Columns(NamedTuple):
         return zip(*(nothing if column is None else column for column in self[1:]))
 
 
+_FIELDS = {
+    number: [*map(attrgetter, ("text", "id", number, "metadata", *more))]
+    for number, more in (("score", ()), ("grade", ("alternatives",)))
+}
 _EMPTY = {NoneType, dict, tuple}
 _OF_ANY: Mapping[str, set[type]] = {
     "text": {str},

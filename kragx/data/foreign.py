@@ -111,7 +111,7 @@ def foreign_fields(value: object) -> dict[str, Any] | None:
     """
     if type(value) in (str, list):
         return None
-    if not isinstance(value, Mapping) and hasattr(value, "page_content"):
+    if hasattr(value, "page_content"):
         # LangChain's, as most documents in Python are: read without a look at the table.
         about = getattr(value, "metadata", None)
         doc_id = getattr(value, "id", None)

@@ -69,11 +69,10 @@ class Mender:
 
     def mend_within(self, value: Any) -> Any:
         """The same for every text within a value: of mappings, keys too, and of lists."""
-        kind = type(value)
-        if kind in _AS_THEY_ARE:
+        if type(value) in _AS_THEY_ARE:
             return value
         if isinstance(value, str):
-            return self.mend(value)
+            return value if value.isascii() else self.mend(value)
         if isinstance(value, dict):
             return {self.mend_within(key): self.mend_within(part) for key, part in value.items()}
         if isinstance(value, list):

@@ -6,12 +6,14 @@ by characters without spaces, where in whole texts the two scores are nearly equ
 document say it together: the length of words alone would blame German, code and addresses.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
 from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
@@ -110,20 +112,35 @@ def _pairs(docs: list[str], golds: list[str], scores: Floats) -> Iterator[tuple[
 
 def _gap(doc: str, gold: str, score: float, corpus: TokenCorpus) -> Gap | None:
     """The gap of a pair; None where characters do not agree."""
-    in_doc, in_gold = (_runs(corpus.letters(tokens)) for tokens in corpus.of([doc, gold]))
-    n_runs = min(in_doc.total(), in_gold.total())
+    n_common, n_runs = _n_common(*map(corpus.letters, corpus.of([doc, gold])))
     if 2 * n_runs < _LEAST_CHARACTERS:
         return None
-    by_characters = (in_doc & in_gold).total() / n_runs
+    by_characters = n_common / n_runs
     if by_characters < _LEAST_BY_CHARACTERS:
         return None
     is_hangul = any("가" <= char <= "힣" for char in gold)
     return Gap(by_characters - score, shorten(doc, 42), is_hangul)
 
 
-def _runs(letters: str) -> Counter[str]:
-    """How often each run of `_N` characters stands in a text."""
-    return Counter(letters[place : place + _N] for place in range(len(letters) - _N + 1))
+def _n_common(doc: str, gold: str) -> tuple[int, int]:
+    """How many runs of `_N` characters two texts have in common, and how many the shorter has."""
+    runs = _runs(doc), _runs(gold)
+    (in_doc, n_doc), (in_gold, n_gold) = (np.unique(part, return_counts=True) for part in runs)
+    _, at_doc, at_gold = np.intersect1d(in_doc, in_gold, assume_unique=True, return_indices=True)
+    return int(np.minimum(n_doc[at_doc], n_gold[at_gold]).sum()), min(map(len, runs))
+
+
+def _runs(letters: str) -> NDArray[np.uint64]:
+    """The runs of `_N` characters of a text, each as a number."""
+    points = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), np.uint32)
+    n_runs = max(len(points) - _N + 1, 0)
+    runs = np.zeros(n_runs, np.uint64)
+    for place in range(_N):  # a hash of 64 bits, as four code points have 84
+        runs = runs * _ODD + points[place : place + n_runs]
+    return runs
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _is_unspaced(text: str) -> bool:

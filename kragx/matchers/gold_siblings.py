@@ -233,11 +233,11 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         return scores
 
     def best(scores: Floats) -> Floats:
-        best = np.zeros(len(questions))
+        best = [0.0] * len(questions)
         for (gold, doc), score in zip(pairs, scores.tolist()):
-            others = [*(rows[gold] - rows[doc])]
-            best[others] = np.maximum(best[others], score)
-        return best
+            for row in rows[gold] - rows[doc]:
+                best[row] = max(best[row], score)
+        return np.array(best)
 
     scores = scores_by(matcher)
     example: dict[str, str] = {}

