@@ -12,7 +12,6 @@ from unicodedata import normalize
 import numpy as np
 
 from kragx.agreement.label_files import (
-    READERS,
     Label,
     Pair,
     Side,
@@ -20,6 +19,7 @@ from kragx.agreement.label_files import (
     cut_of,
     label_format,
     of_dataset,
+    of_file,
     of_mapping,
     of_store,
 )
@@ -50,14 +50,12 @@ class Labels:
             They calibrate a match; `grades` are then empty.
         positive: the least grade that is a match, unless the user says otherwise; None where
             nobody knows: of a rubric of somebody's own, of which a store has no more than the id.
-        by_place: whether they follow from places in sources, and so are no matcher's decisions.
     """
 
     grades: Mapping[Pair, float]
     name: str = "labels"
     of_gold: tuple[Label, ...] = ()
     positive: float | None = 1.0
-    by_place: bool = False
 
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
@@ -206,8 +204,7 @@ def read_labels(
                 cut = cut_of(address, side, choice.get("rubric"))
                 labels = replace(collected(rows, str(address)), positive=cut)
             else:
-                labels = collected(READERS[kind](Path(source)), str(Path(source)))
-                labels = replace(labels, by_place=kind == "offsets")
+                labels = collected(of_file(Path(source), kind), str(Path(source)))
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:
@@ -241,6 +238,11 @@ class Sides:
     human: Labels
     judge: Labels
     scale: Scale
+
+    def on_scale(self) -> "Sides":
+        """The labels on the scale alone; the judge's may lie between two of it."""
+        human = self.human.on(self.scale)
+        return replace(self, human=human, judge=self.judge.on(self.scale, between=True))
 
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -14,15 +13,13 @@ import numpy as np
 from kragx.ground.errors import UsageError, nearest
 from kragx.metrics import parse
 
-Labels = Mapping[str, bool]
+Relevance = Mapping[str, bool]
 """Whether documents are relevant, by their names; who is missing is not known."""
 
 _FIRST = ("hit_rate", "mrr")  # of the first relevant document alone
-_POOLED = ("recall", "map", "ndcg")  # over all that is relevant: of what is known, that is
+_POOLED = ("recall", "ndcg")  # over all that is relevant: of what is known, that is
 LABELLED = ("precision", *_FIRST, *_POOLED)
 """Metrics whose differences people can label, in which a document is relevant or is not."""
-
-_TRIED = 12  # of so many unknown documents all labels are tried out, for `map`
 
 
 @dataclass(frozen=True)
@@ -58,6 +55,27 @@ class LabelledMetric:
         """Whether it is a share of all relevant documents, of which the known ones are taken."""
         return self.name in _POOLED
 
+    def credit(self, rank: int | None) -> float:
+        """What a document at a rank adds, or for `hit_rate` and `mrr` is worth as the first."""
+        if rank is None:
+            return 0.0
+        match self.name:
+            case "precision":
+                return 1.0 / self.k
+            case "mrr":
+                return 1.0 / rank
+            case "ndcg":
+                return float(1.0 / np.log2(1.0 + rank))
+        return 1.0
+
+    def whole(self, n_relevant: int) -> float:
+        """What the sums of credits are divided by, of so many relevant documents."""
+        if self.name == "precision":
+            return 1.0
+        if self.name == "ndcg":
+            return sum(map(self.credit, range(1, 1 + min(n_relevant, self.k)))) or 1.0
+        return float(n_relevant or 1)
+
     def __str__(self) -> str:
         return f"{self.name}@{self.k}"
 
@@ -70,30 +88,30 @@ class TwoLists:
         metric: what they are compared by.
         old, new: the names of their documents; the same name is the same document. One that is
             repeated keeps its rank and counts once.
-        beyond: how many relevant documents are known that neither has.
     """
 
     metric: LabelledMetric
     old: tuple[str, ...]
     new: tuple[str, ...]
-    beyond: int = 0
 
     @cached_property
+    def credits(self) -> dict[str, tuple[float, float]]:
+        """What each document is worth in the old list and the new, by the better of its ranks."""
+        k, credit = self.metric.k, self.metric.credit
+        # Backwards, so that of a repeated document the first rank is left.
+        old, new = (
+            {doc: rank for rank, doc in reversed([*enumerate(docs[:k], 1)])}
+            for docs in (self.old, self.new)
+        )
+        documents = sorted(old | new, key=lambda doc: (min(old.get(doc, k), new.get(doc, k)), doc))
+        return {doc: (credit(old.get(doc)), credit(new.get(doc))) for doc in documents}
+
+    @property
     def documents(self) -> tuple[str, ...]:
         """Those within the cut-off, by the better of their ranks."""
-        best: dict[str, int] = {}
-        for ranks in self._ranks:
-            best |= {doc: min(rank, best.get(doc, rank)) for doc, rank in ranks.items()}
-        return tuple(sorted(best, key=lambda doc: (best[doc], doc)))
+        return tuple(self.credits)
 
-    @cached_property
-    def _ranks(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The first rank of each document, in the old list and in the new."""
-        lists = (self.old[: self.metric.k], self.new[: self.metric.k])
-        old, new = ({doc: rank for rank, doc in reversed([*enumerate(of, 1)])} for of in lists)
-        return old, new
-
-    def wanted(self, labels: Labels) -> tuple[str, ...]:
+    def wanted(self, labels: Relevance) -> tuple[str, ...]:
         """The documents to be labelled next; none where no label can change the difference.
 
         What came or went comes first; what stayed follows where that leaves the difference open.
@@ -102,113 +120,39 @@ class TwoLists:
         low, high = self.bounds(labels)
         if low == high:
             return ()
-        unknown = [doc for doc in self.documents if doc not in labels]
+        unknown = {doc: pair for doc, pair in self.credits.items() if doc not in labels}
         if self.metric.name not in _FIRST:
-            changed = [doc for doc in unknown if self._credits(doc)[0] != self._credits(doc)[1]]
-            return tuple(changed or unknown)
+            return tuple(doc for doc, (old, new) in unknown.items() if old != new) or (*unknown,)
         best = self._best(labels)
-        telling = [doc for doc in unknown if any(map(operator.gt, self._credits(doc), best))]
+        telling = [doc for doc, pair in unknown.items() if any(map(operator.gt, pair, best))]
         if self.metric.name == "mrr":
             return tuple(telling[:1])
-        return tuple([doc for doc in telling if 0.0 in self._credits(doc)] or telling[:1])
+        return tuple([doc for doc in telling if 0.0 in unknown[doc]] or telling[:1])
 
-    def _credits(self, doc: str) -> tuple[float, float]:
-        old, new = self._ranks
-        return self.credit(old.get(doc)), self.credit(new.get(doc))
-
-    def _best(self, labels: Labels) -> tuple[float, float]:
+    def _best(self, labels: Relevance) -> tuple[float, float]:
         """The credit of the first relevant document that is known, in either list."""
-        known = [self._credits(doc) for doc in self.documents if labels.get(doc)]
-        old, new = (max((pair[side] for pair in known), default=0.0) for side in (0, 1))
+        relevant = [pair for doc, pair in self.credits.items() if labels.get(doc)]
+        old, new = map(max, zip((0.0, 0.0), *relevant))
         return old, new
 
-    def credit(self, rank: int | None) -> float:
-        """What a document at a rank adds, or for `hit_rate` and `mrr` is worth as the first."""
-        if rank is None:
-            return 0.0
-        match self.metric.name:
-            case "precision":
-                return 1.0 / self.metric.k
-            case "mrr":
-                return 1.0 / rank
-            case "ndcg":
-                return float(1.0 / np.log2(1.0 + rank))
-        return 1.0
-
-    def bounds(self, labels: Labels) -> tuple[float, float]:
+    def bounds(self, labels: Relevance) -> tuple[float, float]:
         """The least and the greatest difference, new minus old, that the unknown labels leave.
 
-        They are alike where no label can change it. For `map` with more than twelve unknown
-        documents they are -1 and 1.
+        They are alike where no label can change it.
         """
-        old, new = self._ranks
-        if old == new:
-            return 0.0, 0.0
+        unknown = [pair for doc, pair in self.credits.items() if doc not in labels]
         if self.metric.name in _FIRST:
-            return self._of_first(labels)
-        low, high = self._of_map(labels) if self.metric.name == "map" else self._of_sum(labels)
+            # One relevant document more makes either extreme: the one that is a list's first.
+            best_old, best_new = self._best(labels)
+            values = [max(best_new, new) - max(best_old, old) for old, new in [(0, 0), *unknown]]
+            return min(values), max(values)
+        relevant = [new - old for doc, (old, new) in self.credits.items() if labels.get(doc)]
+        gains = sorted(new - old for old, new in unknown)
+        # However many of the unknown are relevant: at the worst those that gain least, at the best
+        # those that gain most.
+        n_relevant = range(len(relevant), len(relevant) + len(gains) + 1)
+        wholes = [self.metric.whole(n) for n in n_relevant]
+        sums = (sum(relevant) + np.cumsum([0.0, *order]) for order in (gains, gains[::-1]))
+        least, most = (totals / wholes for totals in sums)
+        low, high = float(least.min()), float(most.max())
         return (low, high) if high - low > 1e-12 else (low, low)
-
-    def _of_first(self, labels: Labels) -> tuple[float, float]:
-        # One relevant document more is enough for either extreme: the one that is a list's first.
-        best_old, best_new = self._best(labels)
-        unknown = (self._credits(doc) for doc in self.documents if doc not in labels)
-        values = [max(best_new, new) - max(best_old, old) for old, new in [(0.0, 0.0), *unknown]]
-        return min(values), max(values)
-
-    def _of_sum(self, labels: Labels) -> tuple[float, float]:
-        gains = {doc: new - old for doc in self.documents for old, new in [self._credits(doc)]}
-        known = sum(gain for doc, gain in gains.items() if labels.get(doc))
-        unknown = sorted(gain for doc, gain in gains.items() if doc not in labels)
-        return self._over_totals(
-            labels,
-            [known + total for total in accumulate(unknown, initial=0.0)],
-            [known + total for total in accumulate(reversed(unknown), initial=0.0)],
-        )
-
-    def _over_totals(
-        self, labels: Labels, least: Sequence[float], most: Sequence[float]
-    ) -> tuple[float, float]:
-        """The extremes over how many of the unknown documents are relevant, from 0 on."""
-        n = self.beyond + sum(bool(labels.get(doc)) for doc in self.documents)
-        wholes = [self._whole(n + more) for more in range(len(most))]
-        return (
-            min(value / whole for value, whole in zip(least, wholes)),
-            max(value / whole for value, whole in zip(most, wholes)),
-        )
-
-    def _whole(self, n_relevant: int) -> float:
-        """What the sums are divided by, of so many relevant documents."""
-        match self.metric.name:
-            case "precision":
-                return 1.0
-            case "ndcg":
-                ranks = range(1, 1 + min(n_relevant, self.metric.k))
-                return sum(map(self.credit, ranks)) or 1.0
-        return float(n_relevant or 1)
-
-    def _of_map(self, labels: Labels) -> tuple[float, float]:
-        old, new = (tuple(ranks.get(doc, 0) for doc in self.documents) for ranks in self._ranks)
-        return _of_map(old, new, tuple(map(labels.get, self.documents)), self.beyond)
-
-
-@lru_cache(maxsize=1 << 14)  # many questions change alike
-def _of_map(
-    old: tuple[int, ...], new: tuple[int, ...], labels: tuple[bool | None, ...], beyond: int
-) -> tuple[float, float]:
-    """The extremes of `map`, of the ranks of documents in either list, 0 where it has them not."""
-    unknown = [place for place, label in enumerate(labels) if label is None]
-    if len(unknown) > _TRIED:
-        return -1.0, 1.0
-    # (2^u, d): each row has other labels for the u that are not known.
-    tried = np.tile([float(bool(label)) for label in labels], (1 << len(unknown), 1))
-    for bit, place in enumerate(unknown):
-        tried[:, place] = np.arange(len(tried)) >> bit & 1
-    sums = [np.zeros(len(tried)), np.zeros(len(tried))]
-    for side, ranks in enumerate((old, new)):
-        n_relevant = np.zeros(len(tried))
-        for rank, place in sorted((rank, place) for place, rank in enumerate(ranks) if rank):
-            n_relevant += tried[:, place]
-            sums[side] += tried[:, place] * n_relevant / rank
-    values = (sums[1] - sums[0]) / np.maximum(1, beyond + tried.sum(axis=1))
-    return float(values.min()), float(values.max())
