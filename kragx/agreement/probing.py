@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
@@ -76,16 +76,21 @@ def probe(
     check_whole("passages", passages)
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)  # before anything is asked
     check_whole("seed", seed, lowest=0)
-    asks = asks or judge.asks or "relevance"
+    mode = asks or judge.asks or "relevance"
     names = variant_names(variants)
-    drawn = irrelevant(dataset, passages, seed, support=asks == "support")
+    drawn = irrelevant(dataset, passages, seed, support=mode == "support")
     n_irrelevant = len(drawn)
-    drawn += own_golds(passage.query for passage in drawn)
-    questions = [_question(judge, passage, asks) for passage in drawn]
+    # Of each query that has one the first of its best graded gold texts.
+    for query in {passage.query.id: passage.query for passage in drawn}.values():
+        if golds := [gold for gold in query.gold if gold.grade > 0 and (gold.text or "").strip()]:
+            best = max(golds, key=lambda gold: gold.grade)
+            drawn.append(JudgedPassage(query, best.text or "", "gold"))
+    questions = [_question(judge, passage, mode) for passage in drawn]
     changed = [
-        VARIANTS[name].of(question, passage.query.text or "", random.Random(f"{seed} {row}"))
+        replace(question, document=VARIANTS[name].change(question, passage.query.text or "", rng))
         for name in names
         for row, (question, passage) in enumerate(zip(questions[:n_irrelevant], drawn))
+        for rng in [random.Random(f"{seed} {row}")]
     ]
     judged = judge.judge([*questions, *changed])
     # A grade of None, of a judgement that failed, becomes NaN.
@@ -105,8 +110,8 @@ def probe(
         origins=Counter(passage.origin for passage in drawn),
         settings={
             "model": judge.model,
-            "asks": asks,
-            "rubric": judge.rubric_id(asks),
+            "asks": mode,
+            "rubric": judge.rubric_id(mode),
             "top": top,
             "variants": names,
             "n_passages": n_irrelevant,
@@ -142,19 +147,16 @@ def irrelevant(
     rng.shuffle(queries)
     by_query: list[list[JudgedPassage]] = []
     for query in queries:
-        graded_0 = [gold.text for gold in query.gold if gold.grade <= 0 and gold.text]
-        if graded_0:
-            by_query.append([JudgedPassage(query, text, "graded 0") for text in graded_0])
-            continue
-        gold = list(map(normalise, gold_texts(query)))
-        foreign = [
-            text
-            for query_id, text in rng.sample(golds, min(len(golds), 50))
-            if query_id != query.id and not _shares(normalise(text), gold)
-        ]
-        by_query.append(
-            [JudgedPassage(query, text, "gold of another query") for text in foreign[:3]]
-        )
+        origin: Origin = "graded 0"
+        texts = [gold.text for gold in query.gold if gold.grade <= 0 and gold.text]
+        if not texts:
+            origin, known = "gold of another query", list(map(normalise, gold_texts(query)))
+            texts = [
+                text
+                for query_id, text in rng.sample(golds, min(len(golds), 50))
+                if query_id != query.id and not _shares(normalise(text), known)
+            ][:3]
+        by_query.append([JudgedPassage(query, text, origin) for text in texts])
     # The first of every query, then the second of every query that has one, and so on.
     passages = [passage for turn in zip_longest(*by_query) for passage in turn if passage]
     if not passages:
@@ -169,27 +171,17 @@ def _shares(text: str, golds: Sequence[str]) -> bool:
     return any(text in gold or gold in text for gold in golds)
 
 
-def own_golds(queries: Iterable[Query]) -> list[JudgedPassage]:
-    """Of each query that has one the first of its best graded gold texts."""
-    distinct = {query.id: query for query in queries}.values()
-    return [
-        JudgedPassage(query, max(golds, key=lambda gold: gold.grade).text or "", "gold")
-        for query in distinct
-        if (golds := [gold for gold in query.gold if gold.grade > 0 and (gold.text or "").strip()])
-    ]
-
-
-def _question(judge: Grader, passage: JudgedPassage, asks: Asks) -> Question:
+def _question(judge: Grader, passage: JudgedPassage, mode: Asks) -> Question:
     """What is asked of a passage.
 
     It has no ids: human labels stay out of it, and exports do not show what nobody retrieved.
     """
     query, text = passage.query, passage.text
-    if asks == "relevance":
-        rubric = judge.rubric_for(asks, query.text or "")
+    if mode == "relevance":
+        rubric = judge.rubric_for(mode, query.text or "")
         return Question(rubric, text, query=query.text, reference=query.reference)
-    gold = text if passage.origin == "gold" else next(iter(gold_texts(query)))
-    return Question(judge.rubric_for(asks, gold), text, gold=gold)
+    gold = text if passage.origin == "gold" else gold_texts(query)[0]
+    return Question(judge.rubric_for(mode, gold), text, gold=gold)
 
 
 @dataclass(frozen=True)
@@ -227,7 +219,8 @@ class _Graded:
         if interval is None and n_queries >= LEAST:
             interval = wilson_interval(auc, n_queries, self.draws["confidence"])
         irrelevant_mean, gold_mean = map(defined, ratio(counts @ scale, counts.sum(1)))
-        match = graded & (self.plain >= self.cuts)
+        # What failed is NaN, and no match.
+        match = self.plain >= self.cuts
         return Baseline(
             n_irrelevant=int(counts[0].sum()),
             n_gold=int(counts[1].sum()),
@@ -245,11 +238,10 @@ class _Graded:
 
     def lift(self, variant: str, changed: Floats) -> Lift:
         """What a variant does to irrelevant passages, by their grades with it."""
-        graded = ~np.isnan(self.plain[: len(changed)] + changed)
-        before, query, cuts = (
-            column[: len(changed)][graded] for column in (self.plain, self.query, self.cuts)
-        )
-        after, query = changed[graded], np.unique(query, return_inverse=True)[1]
+        n = len(changed)
+        graded = ~np.isnan(self.plain[:n] + changed)
+        before, after, cuts = self.plain[:n][graded], changed[graded], self.cuts[:n][graded]
+        query = np.unique(self.query[:n][graded], return_inverse=True)[1]
         # Sums by query, as whole queries are drawn again: passages of one go up and down together.
         terms = np.array([np.bincount(query, after - before), np.bincount(query)], float).T
         intervals = expanded_intervals(
@@ -257,17 +249,16 @@ class _Graded:
         )
         right = before < cuts
         n_right, n_fooled = int(right.sum()), int((right & (after >= cuts)).sum())
-        without_change, with_it = (
-            float(grades.mean()) if grades.size else None for grades in (before, after)
-        )
+        means = [float(grades.mean()) for grades in (before, after) if grades.size]
+        plain, with_it = means or (None, None)
         return Lift(
             variant,
             VARIANTS[variant].what,
             n=len(before),
             n_missing=int((~graded).sum()),
-            plain=without_change,
+            plain=plain,
             changed=with_it,
-            lift=None if without_change is None or with_it is None else with_it - without_change,
+            lift=None if plain is None or with_it is None else with_it - plain,
             interval=intervals["lift"],
             n_right=n_right,
             n_fooled=n_fooled,

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
@@ -12,21 +12,11 @@ Change = Callable[[Question, str, random.Random], str]
 """From a question, its query's text and a source of randomness to the changed passage."""
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One change.
-
-    Attributes:
-        what: it does, for people.
-        change: does it.
-    """
+class Variant(NamedTuple):
+    """What one change does, for people, and who does it."""
 
     what: str
     change: Change
-
-    def of(self, question: Question, query: str, rng: random.Random) -> Question:
-        """The question about the changed passage."""
-        return replace(question, document=self.change(question, query, rng))
 
 
 def _scattered(question: Question, query: str, rng: random.Random) -> str:
@@ -122,12 +112,10 @@ def variant_names(names: Iterable[str] | None) -> list[str]:
     Raises:
         UsageError: a name is none of `VARIANTS`, or there is none.
     """
-    if names is None:
-        return list(VARIANTS)
-    names = [names] if isinstance(names, str) else list(names)
-    for name in names:
+    named = [names] if isinstance(names, str) else list(VARIANTS if names is None else names)
+    if not named:
+        raise UsageError("none is named", field="variants")
+    for name in named:
         if name not in VARIANTS:
             raise UsageError(f"{name!r} is none; {nearest(name, VARIANTS)}", field="variants")
-    if not names:
-        raise UsageError("none is named", field="variants")
-    return [name for name in VARIANTS if name in names]
+    return [name for name in VARIANTS if name in named]

@@ -450,7 +450,7 @@ def sampled(qrels, tmp_path, human, **settings):
 
 
 def test_a_stratified_sample_needs_chances(qrels, tmp_path):
-    """What was drawn by strata is no random part of the queries; chances are those of whole ones."""
+    """What was drawn by strata is no random part of the queries; chances are of whole ones."""
     human, judge, run = files()
     path = sampled(qrels, tmp_path, human, design="stratified", asks="relevance")
     with pytest.raises(DataError, match="a stratified sample"):
