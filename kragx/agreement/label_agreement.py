@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from kragx.agreement.before_after import FEW_QUERIES, Change, changed
-from kragx.agreement.coefficients import estimated, resting_on, title
+from kragx.agreement.coefficients import FEW_QUERIES, Change, changed, estimated, resting_on, title
 from kragx.agreement.label_files import Pair, Side, examples_shown
 from kragx.agreement.labels import OutOfScale, Scale, other_forms, read_labels, read_sides
 from kragx.agreement.scoring import (
@@ -268,7 +267,7 @@ def agree(
     change = None
     if earlier is not None and compared:
         first = sides.counts(common, earlier)
-        change = changed(first, counts, labels, judge=earlier.name, n_without=n_without, **drawing)
+        change = changed(first, counts, labels, earlier.name, n_without, **drawing)
     values, intervals, undefined = estimated(counts, labels, **drawing)
     agreement = Agreement(
         scale=scale_of_labels,

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.agreement.change.betting import CONFIDENCE, Drawn
-from kragx.agreement.change.credit import Relevance
-from kragx.agreement.change.lot import Lot
+from kragx.agreement.change.lot import Lot, Relevance
 from kragx.ground.printing import (
     Line,
     Part,

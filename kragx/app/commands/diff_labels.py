@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.agreement.change.credit import LabelledMetric
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
-from kragx.agreement.change.lot import draw_lot
+from kragx.agreement.change.lot import LabelledMetric, draw_lot
 from kragx.app.commands.workshop import serve
 from kragx.comparison.lists import ListDiff
 from kragx.ground.errors import UsageError
