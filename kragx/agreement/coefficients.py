@@ -177,19 +177,19 @@ def title(name: str) -> str:
 def why_undefined(name: str, confusion: Floats, labels: Sequence[int]) -> str:
     """Why a statistic has no value for this matrix; arguments as of `statistics`."""
     group, _, label = name.partition(".")
-    if group == "kappa_binary":
-        above = binary(confusion, labels.index(int(label)))[1, 1] > 0
-        return phrase(
-            "both sides put every pair at {label} or above: nothing could disagree"
-            if above
-            else "both sides put every pair at below {label}: nothing could disagree",
-            label=label,
-        )
-    if label:
+    if group == "bias" and label:
         return phrase("no compared pair has the human label {label}", label=label)
-    common = labels[int(confusion.sum(1).argmax())]
+    if group != "kappa_binary":
+        label = str(labels[int(confusion.sum(1).argmax())])
+        return phrase(
+            "both sides gave every pair the label {label}: nothing could disagree", label=label
+        )
+    above = binary(confusion, labels.index(int(label)))[1, 1] > 0
     return phrase(
-        "both sides gave every pair the label {label}: nothing could disagree", label=common
+        "both sides put every pair at {label} or above: nothing could disagree"
+        if above
+        else "both sides put every pair at below {label}: nothing could disagree",
+        label=label,
     )
 
 

@@ -69,38 +69,39 @@ class CorrectedSystem:
 
     def remarks(self) -> Iterator[str]:
         """What is not used, or missing."""
-        if self.n_partly_labelled:
-            yield phrase(
+        n_labelled, share = len(self.labelled), percent(self.judged)
+        remarks = {
+            phrase(
                 "{n} queries labelled in part, not used for the correction; they are hardly left "
                 "out by lot, so label all that the compared lists have",
                 n=self.n_partly_labelled,
-            )
-        if self.n_unscored:
-            yield phrase("{n} queries without a label by the judge, in no mean", n=self.n_unscored)
-        if self.n_missing:
-            yield phrase(
+            ): self.n_partly_labelled > 0,
+            phrase(
+                "{n} queries without a label by the judge, in no mean", n=self.n_unscored
+            ): self.n_unscored > 0,
+            phrase(
                 "judged queries that its results lack: {n} (scored as empty lists)",
                 n=self.n_missing,
-            )
-        if self.n_failed:
-            yield phrase(
+            ): self.n_missing > 0,
+            phrase(
                 "queries that failed: {n_failed} (scored as empty lists)", n_failed=self.n_failed
-            )
-        if self.judged is not None and self.judged < 1:
-            yield phrase(
+            ): self.n_failed > 0,
+            phrase(
                 "judged@{k} {share}: what the judge has not labelled counts as not relevant in its "
                 "values",
                 k=self.depth,
-                share=percent(self.judged),
-            )
-        if len(self.labelled) < FEW_QUERIES:
-            yield phrase(
+                share=share,
+            ): self.judged is not None and self.judged < 1,
+            phrase(
                 "{n} labelled queries are few: intervals are rough below {few} queries",
-                n=len(self.labelled),
+                n=n_labelled,
                 few=FEW_QUERIES,
-            )
-        if any(mean.interval is None for mean in self.metrics.values()):
-            yield phrase("no interval where people's values are all the same: nothing varies")
+            ): n_labelled < FEW_QUERIES,
+            phrase("no interval where people's values are all the same: nothing varies"): any(
+                mean.interval is None for mean in self.metrics.values()
+            ),
+        }
+        return (text for text, holds in remarks.items() if holds)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from kragx.data import Doc, Gold, GoldDataset, read_dataset
 from kragx.data.documents import clean_id
@@ -249,7 +249,7 @@ def check_choice(choice: Mapping[str, object]) -> None:
 
 def of_store(
     address: Address, side: Side | None, choice: Choice, *, expected: bool = False
-) -> Iterator[Label]:
+) -> tuple[list[Label], float | None]:
     """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
     Args:
@@ -259,6 +259,9 @@ def of_store(
         choice: of the judge's grades.
         expected: whether the grades that probabilities expect are wanted, and a panel's mean.
 
+    Returns:
+        The labels, and the least grade that is a match by the judge's rubric, None if nobody knows.
+
     Raises:
         DataError: there is no such store, or nothing of the kind in it.
         UsageError: several models or rubrics graded, or both questions were asked: these are not
@@ -266,22 +269,34 @@ def of_store(
     """
     with Store(address, make=False) as store:
         if side is None:
-            yield from _of_judge_and_people(store, choice)
+            labels = [*_of_judge_and_people(store, choice)]
         elif side == "judge":
-            yield from _of_pairs(grades_by(store, choice, expected=expected))
-        elif people := store.labels():
-            yield from _of_pairs(people)
+            labels = [*_of_pairs(grades_by(store, choice, expected=expected))]
         else:
+            labels = [*_of_pairs(store.labels())]
+        if not labels and side == "human":
             raise DataError(
                 f"{address}: the store holds no human label; bring some in: kragx judge store "
                 "import HUMAN.qrels"
             )
+        return labels, _match_from(store, side, choice.get("rubric"))
+
+
+def _match_from(store: Store, side: Side | None, rubric: str | None) -> float | None:
+    if rubric is not None and is_file(rubric):
+        return read_rubric(rubric).match_from
+    if side is not None:  # labels that are held against others, as they are
+        return 2.0
+    questions = [record["question"] for record in store.records() if "grade" in record]
+    ids = {wording_of(question)[0] for question in questions if question}
+    # All built-in rubrics begin to match at 2; of another the store has no more than the id.
+    return 2.0 if all(map(built_in_of, ids if rubric is None else [rubric])) else None
 
 
 def grades_by(store: Store, choice: Choice, *, expected: bool = False) -> dict[Pair, float]:
     """The grades of a store's judge alone."""
-    meant: Choice = {**choice, "asks": choice.get("asks") or asked_in(store)}
-    return grades(store, expected=expected, **meant)
+    mode = choice.get("asks") or asked_in(store)
+    return grades(store, expected=expected, **cast("Choice", {**choice, "asks": mode}))
 
 
 def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
@@ -292,17 +307,17 @@ def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
 def _of_judge_and_people(store: Store, choice: Choice) -> Iterator[Label]:
     kinds = ("support", "relevance") if choice.get("asks") is None else (choice["asks"],)
     by_kind = (graded_once(store, {**choice, "asks": kind}) for kind in kinds)
-    graded = next(filter(None, by_kind), [])
-    support = any(answer.question["asks"] == "support" for answer in graded)
-    people = {} if support else store.labels()
-    for answer in graded:
-        document, gold = answer.question["document"], answer.question["gold"]
-        if support:
-            yield Label(answer.grade, doc_text=document, gold_text=gold)
-            continue
+    answers = next(filter(None, by_kind), [])
+    if answers and answers[0].question["asks"] == "support":
+        for answer in answers:
+            question = answer.question
+            yield Label(answer.grade, doc_text=question["document"], gold_text=question["gold"])
+        return
+    people = store.labels()
+    for answer in answers:
         for query_id, doc_id in answer.pairs:
             if (query_id, doc_id) not in people:
-                yield Label(answer.grade, query_id, doc_text=document)
+                yield Label(answer.grade, query_id, doc_text=answer.question["document"])
     yield from _of_pairs(people)
 
 
@@ -324,24 +339,11 @@ def examples_shown(source: object, choice: Choice) -> set[str]:
 
     `NO_EXAMPLES` for none; of any other source of labels there is no name.
     """
-    if not isinstance(source, (str, Path)):
-        return set()
-    if not is_url(source) and label_format(Path(source)) != "store":
+    if not isinstance(source, (str, Path)) or (
+        not is_url(source) and label_format(Path(source)) != "store"
+    ):
         return set()
     with Store(source, make=False) as store:
-        asked_type = choice.get("asks") or asked_in(store)
-        meant: Choice = {**choice, "asks": asked_type, "examples": None}
-        return {examples_of(record["question"]) for record in graded_records(store, meant)}
-
-
-def cut_of(address: Address, side: Side | None, rubric: str | None) -> float | None:
-    """The least grade that is a match by the rubric of a store's judge; None if nobody knows."""
-    if rubric is not None and is_file(rubric):
-        return read_rubric(rubric).match_from
-    if side is not None:  # labels that are held against others, as they are
-        return 2.0
-    with Store(address, make=False) as store:
-        questions = [record["question"] for record in store.records() if "grade" in record]
-    ids = {wording_of(question)[0] for question in questions if question}
-    rubrics = map(built_in_of, ids if rubric is None else [rubric])
-    return None if None in rubrics else 2.0
+        mode = choice.get("asks") or asked_in(store)
+        records = graded_records(store, {**choice, "asks": mode, "examples": None})
+        return {examples_of(record["question"]) for record in records}

@@ -116,36 +116,34 @@ class LabelledDifference(Result):
                     share=percent(self.open_share),
                 )
             )
-        if self.relevant_from is not None:
-            yield Line(phrase("relevant is a grade of {cut} or more", cut=self.relevant_from))
-        if n := counts["n_put_off"]:
-            yield Line(
-                phrase("questions put off, which count at their worst on either side: {n}", n=n)
-            )
-        if n := counts["n_left_out"]:
-            yield warning(
-                phrase(
-                    "questions left out, as they do not have two lists: {n}, {share} of all that "
-                    "is asked",
-                    n=n,
-                    share=percent(self.left_out_share),
-                )
-            )
-        if self.is_sample:
-            yield warning(
-                phrase(
-                    "these questions were drawn from more, of which this interval knows nothing; "
-                    "lists need no labels, so compare all that were asked"
-                )
-            )
-        if self.pool is not None:
-            yield Line(
-                phrase(
-                    "{metric} is relative to what is known to be relevant (pool {pool})",
-                    metric=self.metric,
-                    pool=self.pool,
-                )
-            )
+        remarks = {
+            phrase(
+                "relevant is a grade of {cut} or more", cut=self.relevant_from
+            ): self.relevant_from is not None,
+            phrase(
+                "questions put off, which count at their worst on either side: {n}",
+                n=counts["n_put_off"],
+            ): counts["n_put_off"] > 0,
+            phrase(
+                "{metric} is relative to what is known to be relevant (pool {pool})",
+                metric=self.metric,
+                pool=self.pool,
+            ): self.pool is not None,
+        }
+        yield from (Line(text) for text, holds in remarks.items() if holds)
+        cautions = {
+            phrase(
+                "questions left out, as they do not have two lists: {n}, {share} of all that is "
+                "asked",
+                n=counts["n_left_out"],
+                share=percent(self.left_out_share),
+            ): counts["n_left_out"] > 0,
+            phrase(
+                "these questions were drawn from more, of which this interval knows nothing; lists "
+                "need no labels, so compare all that were asked"
+            ): self.is_sample,
+        }
+        yield from (warning(text) for text, holds in cautions.items() if holds)
 
     @property
     def text(self) -> str:
