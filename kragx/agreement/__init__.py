@@ -17,10 +17,9 @@ from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label
 from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
-from kragx.agreement.probing import probe
+from kragx.agreement.probing import VARIANTS, probe
 from kragx.agreement.sample import PairToLabel, Sample, draw, from_run, from_store
 from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
-from kragx.agreement.variants import VARIANTS
 
 __all__ = [
     "VARIANTS",

@@ -242,7 +242,6 @@ def calibrate(
             "'source' and 'start_index' where they were taken from; name a file with --labels"
         )
     given_labels = read_labels(labels)
-    is_placed = is_placed or given_labels.by_place
     positive = given_labels.positive if positive is None else positive
     if positive is None:
         raise UsageError(

@@ -6,12 +6,14 @@ statistic is undefined, so that a bootstrap is one call. Of yes-or-no decisions 
 `statistics` has all that `agree` gives, by name.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from kragx.ground.printing import phrase
+from kragx.agreement.scoring import ends, level
+from kragx.ground.printing import Line, Part, Table, number, phrase, signed
 from kragx.judging import votes
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
@@ -125,30 +127,40 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
 
 
 def estimated(
-    counts: Floats, labels: Sequence[int], *, confidence: float, resamples: int, seed: int
+    counts: Floats, labels: Sequence[int], **drawing: Any
 ) -> tuple[dict[str, float | None], dict[str, Interval | None], dict[str, str]]:
     """Every statistic, its interval by resampled queries, and why there is none where it lacks.
 
     Args:
         counts: (q, l, l) the confusion matrix of each query.
         labels: as of `statistics`.
-        confidence: of the intervals.
-        resamples: of the bootstrap.
-        seed: the same seed gives the same intervals.
+        drawing: ``confidence``, ``resamples`` and ``seed``; the same seed, the same intervals.
     """
+    values, intervals = _resampled(counts, lambda sums: statistics(sums, labels), **drawing)
     whole = counts.sum(0)
-    values = {name: defined(value) for name, value in statistics(whole, labels).items()}
-    intervals = expanded_intervals(
-        counts,
-        lambda sums: statistics(sums, labels),
-        confidence=confidence,
-        count=resamples,
-        seed=seed,
-    )
     undefined = {
         name: why_undefined(name, whole, labels) for name, value in values.items() if value is None
     }
-    return values, {**intervals, **dict.fromkeys(undefined)}, undefined
+    return values, intervals, undefined
+
+
+def _resampled(
+    terms: Floats,
+    measured: Callable[[Floats], dict[str, Floats]],
+    *,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> tuple[dict[str, float | None], dict[str, Interval | None]]:
+    """What is measured of the sum of all terms, and its intervals where there is a value."""
+    sums = measured(terms.sum(0, keepdims=True))
+    values = {name: defined(value[0]) for name, value in sums.items()}
+    intervals = expanded_intervals(
+        terms, measured, confidence=confidence, count=resamples, seed=seed
+    )
+    return values, {
+        name: None if values[name] is None else interval for name, interval in intervals.items()
+    }
 
 
 def title(name: str) -> str:
@@ -165,19 +177,19 @@ def title(name: str) -> str:
 def why_undefined(name: str, confusion: Floats, labels: Sequence[int]) -> str:
     """Why a statistic has no value for this matrix; arguments as of `statistics`."""
     group, _, label = name.partition(".")
-    if group == "kappa_binary":
-        above = binary(confusion, labels.index(int(label)))[1, 1] > 0
-        return phrase(
-            "both sides put every pair at {label} or above: nothing could disagree"
-            if above
-            else "both sides put every pair at below {label}: nothing could disagree",
-            label=label,
-        )
-    if label:
+    if group == "bias" and label:
         return phrase("no compared pair has the human label {label}", label=label)
-    common = labels[int(confusion.sum(1).argmax())]
+    if group != "kappa_binary":
+        label = str(labels[int(confusion.sum(1).argmax())])
+        return phrase(
+            "both sides gave every pair the label {label}: nothing could disagree", label=label
+        )
+    above = binary(confusion, labels.index(int(label)))[1, 1] > 0
     return phrase(
-        "both sides gave every pair the label {label}: nothing could disagree", label=common
+        "both sides put every pair at {label} or above: nothing could disagree"
+        if above
+        else "both sides put every pair at below {label}: nothing could disagree",
+        label=label,
     )
 
 
@@ -196,3 +208,102 @@ def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:
         },
         **{f"bias.{label}": has[:, row].sum() for row, label in enumerate(labels)},
     }
+
+
+HEADLINE = "kappa_quadratic"
+"""The one statistic that decides whether a judge got better: of many, one always did by chance."""
+
+
+FEW_QUERIES = 10
+"""An interval that rests on fewer queries than this is said to be a rough one."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The same pairs, judged before and after.
+
+    Attributes:
+        judge: whose labels were those before.
+        n_without: pairs that only the labels after have; they are not compared.
+        values: each statistic before.
+        differences: after minus before; None where one of them is undefined.
+        intervals: of the differences, by pairs of queries; None where there is none.
+        verdict: ``better``, ``worse`` or ``not known``, by `HEADLINE`, and not known of fewer than
+            `FEW_QUERIES` queries; ``same`` where every query has the confusion that it had.
+    """
+
+    judge: str
+    n_without: int
+    values: Mapping[str, float | None]
+    differences: Mapping[str, float | None]
+    intervals: Mapping[str, Interval | None]
+    verdict: str
+
+    def describe(self, after: Mapping[str, float | None], confidence: float) -> Iterator[Part]:
+        """A table of both, and what it says."""
+        yield Table(
+            (
+                phrase("statistic"),
+                phrase("before"),
+                phrase("after"),
+                phrase("difference"),
+                level(confidence),
+            ),
+            [
+                (
+                    title(name),
+                    number(value),
+                    number(after[name]),
+                    signed(self.differences[name]),
+                    ends(self.intervals[name]),
+                )
+                for name, value in self.values.items()
+                if not name.startswith("bias.")  # each rests on a few of these pairs
+            ],
+        )
+        headline = title(HEADLINE)
+        sentences = {
+            "better": phrase(
+                "the judge agrees better with people than before ({statistic})", statistic=headline
+            ),
+            "worse": phrase(
+                "the judge agrees worse with people than before ({statistic})", statistic=headline
+            ),
+            "same": phrase("the judge agrees with people as it did before, in every query"),
+            "not known": phrase(
+                "these pairs cannot tell whether the judge agrees better or worse than before "
+                "({statistic}); label more",
+                statistic=headline,
+            ),
+        }
+        yield Line(sentences[self.verdict])
+
+
+def changed(
+    before: Floats, after: Floats, labels: range, judge: str, n_without: int, **drawing: Any
+) -> Change:
+    """How far the statistics changed, with intervals from resampled queries.
+
+    Args:
+        before: (q, l, l) the confusion matrix of each query.
+        after: the same, of the same pairs.
+        labels: of the scale.
+        judge: whose labels were those before.
+        n_without: pairs that have no label before.
+        drawing: as of `estimated`.
+    """
+
+    def differences(sums: Floats) -> dict[str, Floats]:
+        first, second = (statistics(sums[:, side], labels) for side in (0, 1))
+        return {name: second[name] - first[name] for name in first}
+
+    # Both of a query are drawn together, as they are of the same pairs.
+    changes, intervals = _resampled(np.stack([before, after], axis=1), differences, **drawing)
+    values = {name: defined(value) for name, value in statistics(before.sum(0), labels).items()}
+    interval = intervals[HEADLINE]
+    verdict = "not known"
+    if (before == after).all():
+        verdict = "same"
+    elif len(before) >= FEW_QUERIES and interval and not interval[0] <= 0 <= interval[1]:
+        verdict = "better" if interval[0] > 0 else "worse"
+    return Change(judge, n_without, values, changes, intervals, verdict)

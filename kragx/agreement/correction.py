@@ -7,19 +7,16 @@ too narrow.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, Unpack
-
-import numpy as np
+from typing import Any, Unpack
 
 from kragx.agreement import scoring
-from kragx.agreement.drawing import Drawing
 from kragx.agreement.label_files import examples_shown
-from kragx.agreement.labels import Labels, Scale, Sides, other_forms, read_sides
-from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
-from kragx.comparison.statistics import CONFIDENCE, Interval
+from kragx.agreement.labels import Scale, Sides, other_forms, read_sides
+from kragx.agreement.prediction_powered import CorrectedMean
+from kragx.agreement.system_values import Drawing, SystemValues, depth_of
+from kragx.comparison.statistics import CONFIDENCE
 from kragx.data import Run
-from kragx.evaluation.evaluation import Evaluation
-from kragx.ground.errors import DataError, UsageError
+from kragx.ground.errors import UsageError
 from kragx.ground.printing import (
     Line,
     Part,
@@ -33,7 +30,6 @@ from kragx.ground.printing import (
 )
 from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
-from kragx.metrics import Floats
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
@@ -73,38 +69,39 @@ class CorrectedSystem:
 
     def remarks(self) -> Iterator[str]:
         """What is not used, or missing."""
-        if self.n_partly_labelled:
-            yield phrase(
+        n_labelled, share = len(self.labelled), percent(self.judged)
+        remarks = {
+            phrase(
                 "{n} queries labelled in part, not used for the correction; they are hardly left "
                 "out by lot, so label all that the compared lists have",
                 n=self.n_partly_labelled,
-            )
-        if self.n_unscored:
-            yield phrase("{n} queries without a label by the judge, in no mean", n=self.n_unscored)
-        if self.n_missing:
-            yield phrase(
+            ): self.n_partly_labelled > 0,
+            phrase(
+                "{n} queries without a label by the judge, in no mean", n=self.n_unscored
+            ): self.n_unscored > 0,
+            phrase(
                 "judged queries that its results lack: {n} (scored as empty lists)",
                 n=self.n_missing,
-            )
-        if self.n_failed:
-            yield phrase(
+            ): self.n_missing > 0,
+            phrase(
                 "queries that failed: {n_failed} (scored as empty lists)", n_failed=self.n_failed
-            )
-        if self.judged is not None and self.judged < 1:
-            yield phrase(
+            ): self.n_failed > 0,
+            phrase(
                 "judged@{k} {share}: what the judge has not labelled counts as not relevant in its "
                 "values",
                 k=self.depth,
-                share=percent(self.judged),
-            )
-        if len(self.labelled) < FEW_QUERIES:
-            yield phrase(
+                share=share,
+            ): self.judged is not None and self.judged < 1,
+            phrase(
                 "{n} labelled queries are few: intervals are rough below {few} queries",
-                n=len(self.labelled),
+                n=n_labelled,
                 few=FEW_QUERIES,
-            )
-        if any(mean.interval is None for mean in self.metrics.values()):
-            yield phrase("no interval where people's values are all the same: nothing varies")
+            ): n_labelled < FEW_QUERIES,
+            phrase("no interval where people's values are all the same: nothing varies"): any(
+                mean.interval is None for mean in self.metrics.values()
+            ),
+        }
+        return (text for text, holds in remarks.items() if holds)
 
 
 @dataclass(frozen=True)
@@ -257,13 +254,15 @@ def correct(
         # The judge has seen the labels of the other half, and is nearer to people there.
         sides = replace(sides, human=sides.held_out().human)
         notes.append(phrase("the judge was shown labels: only the half that it never sees counts"))
-    people, machine, labels = sides.human, sides.judge, sides.scale
+    queries, n_labels = [*sides.judge.queries], len(sides.human) + len(sides.judge)
+    sides = sides.on_scale()
+    n_out_of_scale = n_labels - len(sides.human) - len(sides.judge)
     drawing = Drawing.of(human, questions)
     notes += drawing.notes
-    systems: dict[str, CorrectedSystem] = {}
-    values = [_values(sides, run, metrics, least, drawing) for run in runs]
-    first = values[0]
-    pool = _pool_of(sides)
+    first, *rest = values = [
+        SystemValues.of(sides, queries, run, metrics, least, drawing) for run in runs
+    ]
+    weights, pool, judged = drawing.weights(queries), _pool_of(sides), {*queries}
     if names := [str(spec) for spec in first.evaluation.specs if spec.needs_all_gold]:
         notes.append(
             phrase(
@@ -272,164 +271,55 @@ def correct(
                 hash=pool,
             )
         )
-    for run, values_of_run in zip(runs, values, strict=True):
-        difference = values_of_run.minus(first)
-        is_known = run is not runs[0] and difference.n_labelled >= least
-        if run is not runs[0] and not is_known:
-            notes.append(
-                phrase(
-                    "{name} and {first}: no difference, as {n} queries are labelled for both",
-                    name=run.name,
-                    first=runs[0].name,
-                    n=difference.n_labelled,
-                )
-            )
-        systems[run.name] = CorrectedSystem(
-            metrics=values_of_run.means(confidence, (0, 1)),
-            differences=difference.means(confidence, (-1, 1)) if is_known else None,
-            labelled=values_of_run.labelled,
-            n_partly_labelled=values_of_run.n_partly,
-            n_unscored=sum(query not in machine.queries for query in run.results),
-            judged=scoring.judged_share(values_of_run.evaluation),
-            depth=depth_of(values_of_run.evaluation),
-            n_missing=values_of_run.evaluation.counts["n_missing"],
-            n_failed=values_of_run.evaluation.counts["n_failed"],
+    differences = [of_system.minus(first) for of_system in rest]
+    notes += [
+        phrase(
+            "{name} and {first}: no difference, as {n} queries are labelled for both",
+            name=difference.evaluation.name,
+            first=first.evaluation.name,
+            n=difference.n_labelled,
         )
-    n_out_of_scale = sum(
-        len(side) - len(side.on(labels, between=side is machine)) for side in (people, machine)
-    )
+        for difference in differences
+        if difference.n_labelled < least
+    ]
     return Corrected(
-        systems=systems,
-        n_human_only=sum(query not in machine.queries for query in people.queries),
+        systems={
+            run.name: CorrectedSystem(
+                metrics=of_system.means(confidence, (0, 1)),
+                differences=difference.means(confidence, (-1, 1))
+                if difference is not None and difference.n_labelled >= least
+                else None,
+                labelled=of_system.labelled,
+                n_partly_labelled=of_system.n_partly,
+                n_unscored=sum(query not in judged for query in run.results),
+                judged=scoring.judged_share(of_system.evaluation),
+                depth=depth_of(of_system.evaluation),
+                n_missing=of_system.evaluation.counts["n_missing"],
+                n_failed=of_system.evaluation.counts["n_failed"],
+            )
+            for run, of_system, difference in zip(runs, values, [None, *differences], strict=True)
+        },
+        n_human_only=sum(query not in judged for query in sides.human.queries),
         n_out_of_scale=n_out_of_scale,
-        scale=labels,
-        notes=(*scoring.scale_notes(labels, n_out_of_scale), *notes),
+        scale=sides.scale,
+        notes=(*scoring.scale_notes(sides.scale, n_out_of_scale), *notes),
         settings={
-            "human": people.name,
-            "judge": machine.name,
+            "human": sides.human.name,
+            "judge": sides.judge.name,
             "confidence": confidence,
             "least_queries": least,
             "unit": "query",
             "method": "prediction-powered mean with power tuning, cross-fitted (PPI++)",
             "pool": pool,
-            **({} if drawing.asks is None else {"asks": first.asks}),
+            **({} if weights is None else {"asks": float(weights.sum())}),
         },
     )
 
 
-@dataclass(frozen=True)
-class _Values:
-    """Each metric's values of a system, or of the difference of two.
-
-    Attributes:
-        evaluation: of the system by the judge's labels.
-        queries: (q) those that the judge has labels for.
-        drawing: what they stand for.
-        labelled: the queries that people have labelled whole.
-        n_partly: how many they have labelled in part.
-        judge: (m, q) by the judge's labels.
-        human: (m, q) by people's; NaN of a query that they have not labelled whole.
-    """
-
-    evaluation: Evaluation
-    queries: Sequence[str]
-    drawing: Drawing
-    labelled: tuple[str, ...]
-    n_partly: int
-    judge: Floats
-    human: Floats
-
-    def minus(self, base: Self) -> Self:
-        """The differences to another system's values of the same queries."""
-        return replace(self, judge=self.judge - base.judge, human=self.human - base.human)
-
-    @property
-    def n_labelled(self) -> int:
-        """How many queries have people's values."""
-        return int((~np.isnan(self.human[0])).sum())
-
-    @property
-    def asks(self) -> float | None:
-        """How many asks the queries stand for; None where all are alike."""
-        weights = self.drawing.weights(self.queries)
-        return None if weights is None else float(weights.sum())
-
-    def means(self, confidence: float, bounds: Interval) -> dict[str, CorrectedMean]:
-        """The corrected mean of each metric."""
-        labelled = ~np.isnan(self.human[0])
-        weighing = self.drawing.options(self.queries, labelled)
-        return {
-            str(spec): prediction_powered(
-                human[labelled], judge[labelled], judge[~labelled], confidence, bounds, **weighing
-            )
-            for spec, human, judge in zip(
-                self.evaluation.specs, self.human, self.judge, strict=True
-            )
-        }
-
-
 def _pool_of(sides: Sides) -> str:
-    """A hash of all labels that are on the scale."""
-    on = (sides.human.on(sides.scale), sides.judge.on(sides.scale, between=True))
-    labels = [sorted([*pair, grade] for pair, grade in side.grades.items()) for side in on]
+    """A hash of all labels."""
+    labels = [
+        sorted([*pair, grade] for pair, grade in side.grades.items())
+        for side in (sides.human, sides.judge)
+    ]
     return key_of(canonical_json(labels))[:16]
-
-
-def _values(
-    sides: Sides, run: Run, metrics: Sequence[str], least: int, drawing: Drawing
-) -> _Values:
-    """A system's values by either side.
-
-    Raises:
-        DataError: people have labelled fewer than `least` queries whole.
-    """
-    people, scale, queries = sides.human, sides.scale, list(sides.judge.queries)
-    graded = scoring.as_gold(sides.judge.on(scale, between=True), scale, queries)
-    by_judge = scoring.scored_by(graded, run, metrics)
-    depth = depth_of(by_judge)
-    whole, n_partly = labelled_whole(people, scale, queries, run, depth)
-    if len(whole) < least:
-        raise DataError(
-            f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-            f"({n_partly} in part), and a correction needs at least {least}",
-            remedy="; ".join(other_forms(people.grades, sides.judge.grades))
-            or "label more (kragx judge label --queries), or take a smaller cut",
-        )
-    results = {query: run.results[query] for query in whole if query in run.results}
-    labelled = scoring.as_gold(people.on(scale), scale, whole)
-    by_people = scoring.scored_by(labelled, replace(run, results=results), metrics)
-    judge = np.array([score.values for score in by_judge.scores])
-    human = np.full(judge.shape, np.nan)
-    human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
-    return _Values(by_judge, queries, drawing, tuple(whole), n_partly, judge, human)
-
-
-def depth_of(evaluation: Evaluation) -> int:
-    """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
-    for score in evaluation.scores:
-        if not isinstance(score.spec.k, int):
-            raise UsageError(
-                f"metric {str(score.spec)!r} looks at whole lists, which people would have to "
-                f"label to the end; cut it, for example {score.spec.name}@10"
-            )
-        if np.isnan(score.values).any():
-            raise UsageError(
-                f"metric {str(score.spec)!r} has no value for some queries, and a corrected "
-                "mean needs one for each; name another, such as ndcg@10"
-            )
-    return scoring.deepest(evaluation) or 0
-
-
-def labelled_whole(
-    human: Labels, scale: Scale, queries: Sequence[str], run: Run, depth: int
-) -> tuple[list[str], int]:
-    """The queries whose top documents all have a human label, and how many have some."""
-    touched = [query for query in queries if human.queries.get(query)]
-
-    def to_the_depth(query: str) -> bool:
-        result = run.results.get(query)
-        docs = () if result is None else result.documents[:depth]
-        return all(human.queries[query].get(str(doc.id)) in scale for doc in docs)
-
-    whole = list(filter(to_the_depth, touched))
-    return whole, len(touched) - len(whole)

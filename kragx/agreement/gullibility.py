@@ -185,48 +185,63 @@ class Probe(Result):
 
     def _verdict_line(self) -> Line:
         base, verdict = self.baseline, self.verdict
-        if verdict == "not fooled":
-            highs = [lift.fooled[1] for lift in self.lifts if lift.fooled]
-            nothing = phrase("nothing that was tried fooled this judge")
-            limit = percent(max(highs), 0) if highs else ""
-            caveat = phrase("as few were tried, up to {most} may be", most=limit) if highs else ""
-            return Line(joined("; ", [nothing, caveat]))
-        words: dict[Verdict, str] = {
-            "nothing graded": phrase(
-                "no irrelevant passage has a grade: nothing is known of this judge"
-            ),
-            "one grade": phrase(
-                "this judge gives {grade} to everything ({n} passages, gold texts as well); do not "
-                "trust it: that nothing moves it means nothing"
-                if base.n_gold
-                else "this judge gives {grade} to everything ({n} passages, which are all "
-                "irrelevant); do not trust it: that nothing moves it means nothing",
-                grade="-" if self.one_grade is None else f"{self.one_grade:g}",
-                n=base.n_irrelevant + base.n_gold,
-            ),
-            "all a match": phrase(
-                "this judge takes all {n} irrelevant passages for a match; do not trust it: that "
-                "nothing moves it means nothing",
-                n=base.n_irrelevant,
-            ),
-            "too few": phrase(
-                "{few}: whether this judge tells what answers a query from what does not is "
-                "unknown, and without that it means nothing that nothing moves it",
-                few=phrase("too few queries" if base.n_gold else "no gold text was graded"),
-            ),
-            "guessing": phrase(
-                "this judge cannot be told from one that guesses (a gold text is graded above an "
-                "irrelevant passage in {share} of cases, ties as half; guessing: 50%); do not "
-                "trust it, whatever moves it or does not",
-                share=percent(base.auc, 0),
-            ),
-            "fooled": "",
+        highs = [lift.fooled[1] for lift in self.lifts if lift.fooled]
+        unsure = phrase("too few passages to tell whether it is better than guessing")
+        sentences: dict[Verdict, list[str]] = {
+            "nothing graded": [
+                phrase("no irrelevant passage has a grade: nothing is known of this judge")
+            ],
+            "one grade": [
+                phrase(
+                    "this judge gives {grade} to everything ({n} passages, gold texts as well); do "
+                    "not trust it: that nothing moves it means nothing"
+                    if base.n_gold
+                    else "this judge gives {grade} to everything ({n} passages, which are all "
+                    "irrelevant); do not trust it: that nothing moves it means nothing",
+                    grade="-" if self.one_grade is None else f"{self.one_grade:g}",
+                    n=base.n_irrelevant + base.n_gold,
+                )
+            ],
+            "all a match": [
+                phrase(
+                    "this judge takes all {n} irrelevant passages for a match; do not trust it: "
+                    "that nothing moves it means nothing",
+                    n=base.n_irrelevant,
+                )
+            ],
+            "too few": [
+                phrase(
+                    "{few}: whether this judge tells what answers a query from what does not is "
+                    "unknown, and without that it means nothing that nothing moves it",
+                    few=phrase("too few queries" if base.n_gold else "no gold text was graded"),
+                )
+            ],
+            "guessing": [
+                phrase(
+                    "this judge cannot be told from one that guesses (a gold text is graded above "
+                    "an irrelevant passage in {share} of cases, ties as half; guessing: 50%); do "
+                    "not trust it, whatever moves it or does not",
+                    share=percent(base.auc, 0),
+                )
+            ],
+            "fooled": [],
+            "not fooled": [
+                phrase("nothing that was tried fooled this judge"),
+                phrase("as few were tried, up to {most} may be", most=percent(max(highs), 0))
+                if highs
+                else "",
+            ],
         }
         fooled_by = joined(", ", self._fooled_by())
-        additions = [phrase("fooled by {variants}", variants=fooled_by)] if fooled_by else []
-        if verdict == "fooled" and self._is_unknown:
-            additions.append(phrase("too few passages to tell whether it is better than guessing"))
-        return warning(joined("; ", [words[verdict], *additions]))
+        text = joined(
+            "; ",
+            [
+                *sentences[verdict],
+                phrase("fooled by {variants}", variants=fooled_by) if fooled_by else "",
+                unsure if verdict == "fooled" and self._is_unknown else "",
+            ],
+        )
+        return Line(text) if verdict == "not fooled" else warning(text)
 
     def _fooled_by(self) -> Iterator[str]:
         """What fooled it, the worst first."""

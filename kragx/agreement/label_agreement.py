@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from kragx.agreement.before_after import FEW_QUERIES, Change, changed
-from kragx.agreement.coefficients import estimated, resting_on, title
+from kragx.agreement.coefficients import FEW_QUERIES, Change, changed, estimated, resting_on, title
 from kragx.agreement.label_files import Pair, Side, examples_shown
 from kragx.agreement.labels import OutOfScale, Scale, other_forms, read_labels, read_sides
 from kragx.agreement.scoring import (
@@ -268,7 +267,7 @@ def agree(
     change = None
     if earlier is not None and compared:
         first = sides.counts(common, earlier)
-        change = changed(first, counts, labels, judge=earlier.name, n_without=n_without, **drawing)
+        change = changed(first, counts, labels, earlier.name, n_without, **drawing)
     values, intervals, undefined = estimated(counts, labels, **drawing)
     agreement = Agreement(
         scale=scale_of_labels,
@@ -298,22 +297,20 @@ def agree(
 
 def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
     """What a reader must know; `counts` is the confusion matrix of each query, (q, l, l)."""
-    scale, change = agreement.scale, agreement.change
+    scale, change, matrix = agreement.scale, agreement.change, counts.sum(0)
     if scale.inferred and agreement.out_of_scale:
         yield phrase(
             "the scale, {scale}, was taken from the human labels; if labels that are listed as "
             "out of scale belong to it, name it (--scale 0-3)",
             scale=str(scale),
         )
-    if agreement.values["kappa"] is not None:
-        matrix = counts.sum(0)
-        for side, sums in ((_WHO["human"], matrix.sum(1)), (_WHO["judge"], matrix.sum(0))):
-            if (sums > 0).sum() == 1:
-                yield phrase(
-                    "{who} gave every pair the label {label}, so kappa is 0 by its form",
-                    who=side,
-                    label=scale.low + int(sums.argmax()),
-                )
+    for side, sums in ((_WHO["human"], matrix.sum(1)), (_WHO["judge"], matrix.sum(0))):
+        if (sums > 0).sum() == 1 and agreement["kappa"] is not None:
+            yield phrase(
+                "{who} gave every pair the label {label}, so kappa is 0 by its form",
+                who=side,
+                label=scale.low + int(sums.argmax()),
+            )
     yield from _of_intervals(agreement, counts)
     yield from other_forms(*agreement.missing.values())
     if change is not None and change.n_without:
@@ -338,26 +335,25 @@ def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
         yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
         return
     alike = [name for name, value in values.items() if value is not None and not intervals[name]]
-    if alike:
-        yield phrase(
-            "no interval, as every resample gives the same value: {names}",
-            names=joined("; ", map(title, alike)),
-        )
-    if n_queries < FEW_QUERIES:
-        yield phrase(
-            "{n} queries are few: intervals are rough below {few} queries",
-            n=n_queries,
-            few=FEW_QUERIES,
-        )
-        return
     rough = [
         name
         for name, n_resting in resting_on(counts, agreement.scale.labels).items()
-        if intervals[name] is not None and n_resting < FEW_QUERIES
+        if intervals[name] is not None and n_resting < FEW_QUERIES <= n_queries
     ]
-    if rough:
-        yield phrase(
+    remarks = {
+        phrase(
+            "no interval, as every resample gives the same value: {names}",
+            names=joined("; ", map(title, alike)),
+        ): alike,
+        phrase(
+            "{n} queries are few: intervals are rough below {few} queries",
+            n=n_queries,
+            few=FEW_QUERIES,
+        ): n_queries < FEW_QUERIES,
+        phrase(
             "rough intervals, as fewer than {few} queries have such human labels: {names}",
             few=FEW_QUERIES,
             names=joined("; ", map(title, rough)),
-        )
+        ): rough,
+    }
+    yield from (text for text, holds in remarks.items() if holds)

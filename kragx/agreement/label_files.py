@@ -1,23 +1,21 @@
 """Labels in files, in memory and in judgement stores: one `Label` a row, whatever holds them.
 
-| format    | what                                                                              |
-|-----------|-----------------------------------------------------------------------------------|
-| `pairs`   | JSON Lines or CSV: query_id, doc_id or rank, gold_id or gold (optional), label      |
-| `matrix`  | JSON Lines as ``kragx match`` writes them: query_id, matched (n x m)                |
-| `offsets` | JSON Lines: query_id, chunk_chars (n), gold_chars (m), overlap_chars (n x m)        |
-| `qrels`   | TREC qrels: query, document id, grade; of a document with any of the query's gold   |
-| `store`   | a judgement store: a judge's grades and people's                                  |
-| `gold`    | a gold or results file of any format: the grades of its gold                        |
+| format  | what                                                                                |
+|---------|-------------------------------------------------------------------------------------|
+| `pairs` | JSON Lines or CSV: query_id, doc_id or rank, gold_id or gold (optional), label; or as |
+|         | ``kragx match`` writes them: query_id, matched (n x m)                              |
+| `qrels` | TREC qrels: query, document id, grade; of a document with any of the query's gold   |
+| `store` | a judgement store: a judge's grades and people's                                    |
+| `gold`  | a gold or results file of any format: the grades of its gold                        |
 
 `rank` and `gold` count from 1. A label is 0 or 1, true or false, or a grade.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from kragx.data import Doc, Gold, GoldDataset, read_dataset
 from kragx.data.documents import clean_id
@@ -47,7 +45,7 @@ Side = Literal["human", "judge"]
 _FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
 _IDS = {"query_id", "doc_id", "gold_id"}
 _WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
-_MARKS = {"matched": "matrix", "overlap_chars": "offsets", "label": "pairs"}
+_MARKS = {"matched", "label"}
 _SQLITE = b"SQLite format 3\x00"
 _GOLD_SETS = (".json", ".json.gz", ".tsv", ".xlsx", ".xls", ".parquet")
 
@@ -98,12 +96,11 @@ def label_format(path: Path) -> str:
     name = path.name.lower()
     if name.endswith(_GOLD_SETS):
         return "gold"
-    if not name.endswith((".csv", ".jsonl", ".ndjson", ".jsonl.gz")) and not start.lstrip(
-        b"\xef\xbb\xbf \r\n\t"
-    ).startswith(b"{"):
+    is_rows = name.endswith((".csv", ".jsonl", ".ndjson", ".jsonl.gz"))
+    if not is_rows and not start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
         return "qrels" if start.strip() else "pairs"
     _, record = next(_records(path), (0, {}))
-    return next((name for mark, name in _MARKS.items() if mark in record), "gold")
+    return "gold" if _MARKS.isdisjoint(record) else "pairs"
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -117,27 +114,41 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     return filled(rows)
 
 
-def _of_qrels(path: Path) -> Iterator[Label]:
-    for line, query, document, grade in iter_qrels(path):
-        yield Label(grade, query, doc_id=document, place=f"line {line}")
+def of_file(path: Path, kind: str) -> Iterator[Label]:
+    """The labels of a file of any format but a store, which needs to be told what is meant."""
+    if kind == "qrels":
+        for line, query, document, grade in iter_qrels(path):
+            yield Label(grade, query, doc_id=document, place=f"line {line}")
+    elif kind == "gold":
+        yield from of_dataset(read_dataset(path), str(path))
+    else:
+        for line, record in _records(path):
+            with inside(path=f"{path}:{line}"):
+                for label in _of_record(record):
+                    yield replace(label, place=f"line {line}")
 
 
-def _by_record(
-    read: Callable[[str, Mapping[str, Any]], Iterator[Label]], path: Path
-) -> Iterator[Label]:
-    """The labels that `read` makes of each record's query id and fields; an empty one is none."""
-    for line, record in _records(path):
-        fields = {
-            name: value
-            for name, value in record.items()
-            if value is not None and str(value).strip() != ""
-        }
-        with inside(path=f"{path}:{line}"):
-            for name in fields.keys() & _IDS:
-                with inside(name):
-                    fields[name] = clean_id(fields[name], Mender())
-            for label in read(_required(fields, "query_id"), fields):
-                yield replace(label, place=f"line {line}")
+def _of_record(record: Mapping[str, Any]) -> Iterator[Label]:
+    """The labels of a pair or a matrix; a field in which nothing stands is none."""
+    fields = {
+        name: value
+        for name, value in record.items()
+        if value is not None and str(value).strip() != ""
+    }
+    for name in fields.keys() & _IDS:
+        with inside(name):
+            fields[name] = clean_id(fields[name], Mender())
+    query_id = _required(fields, "query_id")
+    if "matched" not in fields:
+        yield _of_pair(query_id, fields)
+        return
+    rows = fields["matched"]
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise DataError(f"'matched' must be a list of lists, not {shorten(rows)}")
+    for rank, row in enumerate(rows, start=1):
+        for gold, value in enumerate(row, start=1):
+            if value is not None:  # null: not known
+                yield Label(_grade(value), query_id, rank=rank, gold=gold)
 
 
 def _required(fields: Mapping[str, Any], name: str) -> Any:
@@ -146,15 +157,13 @@ def _required(fields: Mapping[str, Any], name: str) -> Any:
     return fields[name]
 
 
-def _of_pair(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
+def _of_pair(query_id: str, record: Mapping[str, Any]) -> Label:
     fields = {name: str(value) for name, value in record.items()}
     if unknown := [name for name in fields if name not in _FIELDS]:
         raise DataError(f"unknown field {unknown[0]!r}; {nearest(unknown[0], _FIELDS)}")
-    if ("rank" in fields) == ("doc_id" in fields):
-        raise DataError("give either 'doc_id' or 'rank', which counts from 1")
-    if "gold" in fields and "gold_id" in fields:
-        raise DataError("give either 'gold_id' or 'gold', which counts from 1")
-    yield Label(
+    if ("rank" in fields) == ("doc_id" in fields) or {"gold", "gold_id"} <= fields.keys():
+        raise DataError("give either 'doc_id' or 'rank', either 'gold_id' or 'gold', from 1 on")
+    return Label(
         _grade(_required(fields, "label")),
         query_id,
         rank=_position(fields, "rank"),
@@ -181,46 +190,6 @@ def _grade(value: Any) -> float:
     return grade
 
 
-def _of_matrix(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
-    rows = record.get("matched")
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise DataError(f"'matched' must be a list of lists, not {shorten(rows)}")
-    for rank, row in enumerate(rows, start=1):
-        for gold, value in enumerate(row, start=1):
-            if value is not None:  # null: not known
-                yield Label(_grade(value), query_id, rank=rank, gold=gold)
-
-
-def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
-    try:
-        chunks, golds, rows = (record[f"{name}_chars"] for name in ("chunk", "gold", "overlap"))
-        matched = [
-            [shares_half(shared, chunk, gold) for shared, gold in zip(row, golds, strict=True)]
-            for row, chunk in zip(rows, chunks, strict=True)
-        ]
-    except (KeyError, TypeError, ValueError):
-        raise DataError(
-            "'overlap_chars' must be lists of numbers, one for each of 'chunk_chars', each as long "
-            "as 'gold_chars'"
-        ) from None
-    yield from _of_matrix(query_id, {"matched": matched})
-
-
-def shares_half(shared: float, chunk: float, gold: float) -> bool:
-    """A match by offsets: at least half of the characters of either one are shared."""
-    return shared > 0 and 2 * shared >= min(chunk, gold)
-
-
-READERS: Mapping[str, Callable[[Path], Iterator[Label]]] = {
-    "pairs": partial(_by_record, _of_pair),
-    "matrix": partial(_by_record, _of_matrix),
-    "offsets": partial(_by_record, _of_offsets),
-    "qrels": _of_qrels,
-    "gold": lambda path: of_dataset(read_dataset(path), str(path)),
-}
-"""The reader of each format; a store needs to be told what is meant."""
-
-
 def document_name(doc: Doc | Gold) -> str:
     """How labels call a document: its id, else ``text-`` and the start of its text's SHA-256."""
     return doc.id if doc.id is not None else f"text-{key_of(doc.text or '')[:16]}"
@@ -234,8 +203,7 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
     """
     if not any(query.gold for query in dataset):
         raise DataError(
-            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched', nor "
-            "'overlap_chars'",
+            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched'",
             path=name,
         )
     for query in dataset:
@@ -281,7 +249,7 @@ def check_choice(choice: Mapping[str, object]) -> None:
 
 def of_store(
     address: Address, side: Side | None, choice: Choice, *, expected: bool = False
-) -> Iterator[Label]:
+) -> tuple[list[Label], float | None]:
     """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
     Args:
@@ -291,6 +259,9 @@ def of_store(
         choice: of the judge's grades.
         expected: whether the grades that probabilities expect are wanted, and a panel's mean.
 
+    Returns:
+        The labels, and the least grade that is a match by the judge's rubric, None if nobody knows.
+
     Raises:
         DataError: there is no such store, or nothing of the kind in it.
         UsageError: several models or rubrics graded, or both questions were asked: these are not
@@ -298,22 +269,34 @@ def of_store(
     """
     with Store(address, make=False) as store:
         if side is None:
-            yield from _of_judge_and_people(store, choice)
+            labels = [*_of_judge_and_people(store, choice)]
         elif side == "judge":
-            yield from _of_pairs(grades_by(store, choice, expected=expected))
-        elif people := store.labels():
-            yield from _of_pairs(people)
+            labels = [*_of_pairs(grades_by(store, choice, expected=expected))]
         else:
+            labels = [*_of_pairs(store.labels())]
+        if not labels and side == "human":
             raise DataError(
                 f"{address}: the store holds no human label; bring some in: kragx judge store "
                 "import HUMAN.qrels"
             )
+        return labels, _match_from(store, side, choice.get("rubric"))
+
+
+def _match_from(store: Store, side: Side | None, rubric: str | None) -> float | None:
+    if rubric is not None and is_file(rubric):
+        return read_rubric(rubric).match_from
+    if side is not None:  # labels that are held against others, as they are
+        return 2.0
+    questions = [record["question"] for record in store.records() if "grade" in record]
+    ids = {wording_of(question)[0] for question in questions if question}
+    # All built-in rubrics begin to match at 2; of another the store has no more than the id.
+    return 2.0 if all(map(built_in_of, ids if rubric is None else [rubric])) else None
 
 
 def grades_by(store: Store, choice: Choice, *, expected: bool = False) -> dict[Pair, float]:
     """The grades of a store's judge alone."""
-    meant: Choice = {**choice, "asks": choice.get("asks") or asked_in(store)}
-    return grades(store, expected=expected, **meant)
+    mode = choice.get("asks") or asked_in(store)
+    return grades(store, expected=expected, **cast("Choice", {**choice, "asks": mode}))
 
 
 def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
@@ -324,17 +307,17 @@ def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
 def _of_judge_and_people(store: Store, choice: Choice) -> Iterator[Label]:
     kinds = ("support", "relevance") if choice.get("asks") is None else (choice["asks"],)
     by_kind = (graded_once(store, {**choice, "asks": kind}) for kind in kinds)
-    graded = next(filter(None, by_kind), [])
-    support = any(answer.question["asks"] == "support" for answer in graded)
-    people = {} if support else store.labels()
-    for answer in graded:
-        document, gold = answer.question["document"], answer.question["gold"]
-        if support:
-            yield Label(answer.grade, doc_text=document, gold_text=gold)
-            continue
+    answers = next(filter(None, by_kind), [])
+    if answers and answers[0].question["asks"] == "support":
+        for answer in answers:
+            question = answer.question
+            yield Label(answer.grade, doc_text=question["document"], gold_text=question["gold"])
+        return
+    people = store.labels()
+    for answer in answers:
         for query_id, doc_id in answer.pairs:
             if (query_id, doc_id) not in people:
-                yield Label(answer.grade, query_id, doc_text=document)
+                yield Label(answer.grade, query_id, doc_text=answer.question["document"])
     yield from _of_pairs(people)
 
 
@@ -356,24 +339,11 @@ def examples_shown(source: object, choice: Choice) -> set[str]:
 
     `NO_EXAMPLES` for none; of any other source of labels there is no name.
     """
-    if not isinstance(source, (str, Path)):
-        return set()
-    if not is_url(source) and label_format(Path(source)) != "store":
+    if not isinstance(source, (str, Path)) or (
+        not is_url(source) and label_format(Path(source)) != "store"
+    ):
         return set()
     with Store(source, make=False) as store:
-        asked_type = choice.get("asks") or asked_in(store)
-        meant: Choice = {**choice, "asks": asked_type, "examples": None}
-        return {examples_of(record["question"]) for record in graded_records(store, meant)}
-
-
-def cut_of(address: Address, side: Side | None, rubric: str | None) -> float | None:
-    """The least grade that is a match by the rubric of a store's judge; None if nobody knows."""
-    if rubric is not None and is_file(rubric):
-        return read_rubric(rubric).match_from
-    if side is not None:  # labels that are held against others, as they are
-        return 2.0
-    with Store(address, make=False) as store:
-        questions = [record["question"] for record in store.records() if "grade" in record]
-    ids = {wording_of(question)[0] for question in questions if question}
-    rubrics = map(built_in_of, ids if rubric is None else [rubric])
-    return None if None in rubrics else 2.0
+        mode = choice.get("asks") or asked_in(store)
+        records = graded_records(store, {**choice, "asks": mode, "examples": None})
+        return {examples_of(record["question"]) for record in records}

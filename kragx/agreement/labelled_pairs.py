@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.agreement.label_files import Label, shares_half
+from kragx.agreement.label_files import Label
 from kragx.agreement.labels import other_forms
 from kragx.data import Doc, Gold, normalise
 from kragx.ground.errors import DataError
@@ -151,7 +151,8 @@ def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
 def _match(chunk: _Stretch, gold: _Stretch) -> bool:
     (source, start, end), (gold_source, gold_start, gold_end) = chunk, gold
     shared = min(end, gold_end) - max(start, gold_start)
-    return source == gold_source and shares_half(shared, end - start, gold_end - gold_start)
+    shorter = min(end - start, gold_end - gold_start)
+    return source == gold_source and shared > 0 and 2 * shared >= shorter
 
 
 def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:

@@ -12,14 +12,13 @@ from unicodedata import normalize
 import numpy as np
 
 from kragx.agreement.label_files import (
-    READERS,
     Label,
     Pair,
     Side,
     check_choice,
-    cut_of,
     label_format,
     of_dataset,
+    of_file,
     of_mapping,
     of_store,
 )
@@ -50,14 +49,12 @@ class Labels:
             They calibrate a match; `grades` are then empty.
         positive: the least grade that is a match, unless the user says otherwise; None where
             nobody knows: of a rubric of somebody's own, of which a store has no more than the id.
-        by_place: whether they follow from places in sources, and so are no matcher's decisions.
     """
 
     grades: Mapping[Pair, float]
     name: str = "labels"
     of_gold: tuple[Label, ...] = ()
     positive: float | None = 1.0
-    by_place: bool = False
 
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
@@ -70,15 +67,18 @@ class Labels:
     @cached_property
     def queries(self) -> Mapping[str, Mapping[str, float]]:
         """The labels of each query by document id."""
-        queries: dict[str, dict[str, float]] = {}
+        queries: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for (query, document), grade in self.grades.items():
-            queries.setdefault(query, {})[document] = grade
-        return queries
+            queries[query][document] = grade
+        return dict(queries)
 
     def on(self, scale: "Scale", *, between: bool = False) -> "Labels":
         """Those that are on a scale; with `between`, those between two of its labels as well."""
-        on_it = scale.spans if between else scale.__contains__
-        grades = {pair: grade for pair, grade in self.grades.items() if on_it(grade)}
+        grades = {
+            pair: grade
+            for pair, grade in self.grades.items()
+            if grade in scale or (between and scale.low <= grade <= scale.high)
+        }
         return replace(self, grades=grades)
 
 
@@ -110,10 +110,6 @@ class Scale:
             and grade == int(grade)
             and self.low <= grade <= self.high
         )
-
-    def spans(self, grade: float) -> bool:
-        """Whether a grade is a label, or lies between two."""
-        return self.low <= grade <= self.high
 
     def __str__(self) -> str:
         return phrase("{low} to {high}", low=self.low, high=self.high)
@@ -201,13 +197,10 @@ def read_labels(
         case str() | Path():
             kind = "store" if is_url(source) else label_format(Path(source))
             if kind == "store":
-                address = Address.of(source)
-                rows = of_store(address, side, choice, expected=expected)
-                cut = cut_of(address, side, choice.get("rubric"))
-                labels = replace(collected(rows, str(address)), positive=cut)
+                rows, positive = of_store(Address.of(source), side, choice, expected=expected)
+                labels = replace(collected(rows, str(Address.of(source))), positive=positive)
             else:
-                labels = collected(READERS[kind](Path(source)), str(Path(source)))
-                labels = replace(labels, by_place=kind == "offsets")
+                labels = collected(of_file(Path(source), kind), str(Path(source)))
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:
@@ -242,13 +235,19 @@ class Sides:
     judge: Labels
     scale: Scale
 
+    def on_scale(self) -> "Sides":
+        """The labels on the scale alone; the judge's may lie between two of it."""
+        human = self.human.on(self.scale)
+        return replace(self, human=human, judge=self.judge.on(self.scale, between=True))
+
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""
-        human, judge = (
-            replace(labels, grades={p: g for p, g in labels.grades.items() if is_held_out(p[0])})
-            for labels in (self.human, self.judge)
-        )
-        return replace(self, human=human, judge=judge)
+
+        def half(labels: Labels) -> Labels:
+            grades = {p: grade for p, grade in labels.grades.items() if is_held_out(p[0])}
+            return replace(labels, grades=grades)
+
+        return replace(self, human=half(self.human), judge=half(self.judge))
 
     @property
     def missing(self) -> dict[Side, tuple[Pair, ...]]:
@@ -300,18 +299,17 @@ class Sides:
 
     def counts(self, pairs: Sequence[Pair], judge: Labels) -> Floats:
         """(q, l, l) the confusion matrix of each query, with a judge's labels."""
-        rows: dict[str, int] = {}
-        cells = (
-            np.array([rows.setdefault(query, len(rows)) for query, _ in pairs]),
-            *(
-                np.array([labels.grades[pair] for pair in pairs], int) - self.scale.low
-                for labels in (self.human, judge)
-            ),
+        # In the order in which queries come, as resamples draw them by number.
+        places: dict[str, int] = {}
+        rows = np.array([places.setdefault(query, len(places)) for query, _ in pairs])
+        human, machine = (
+            np.array([labels.grades[pair] for pair in pairs], int) - self.scale.low
+            for labels in (self.human, judge)
         )
         size = len(self.scale.labels)
-        counts = np.zeros((len(rows), size, size))
-        # `counts[cells] += 1` would count a cell that stands there several times once.
-        np.add.at(counts, cells, 1)
+        counts = np.zeros((len(places), size, size))
+        # `counts[...] += 1` would count a cell that stands there several times once.
+        np.add.at(counts, (rows, human, machine), 1)
         return counts
 
 
@@ -346,26 +344,23 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
         DataError: there is none, or pairs have two different labels: all such pairs are listed.
     """
     rows = tuple(rows)
-    places: dict[tuple[Pair, float], str] = {}
-    for label in rows:
-        if label.pair is None:
-            return Labels({}, file_name(name), of_gold=rows)
-        places.setdefault((label.pair, label.grade), label.place)
-    if not places:
+    if any(label.pair is None for label in rows):
+        return Labels({}, file_name(name), of_gold=rows)
+    if not rows:
         raise DataError(f"{name}: there is no label in it")
-    grades = dict(places.keys())
-    if len(grades) < len(places):
-        by_pair: dict[Pair, list[str]] = defaultdict(list)
-        for (pair, grade), place in places.items():
-            by_pair[pair].append(f"{grade:g} ({place})" if place else f"{grade:g}")
-        lines = [
-            f"query {query!r}, document {document!r}: {', '.join(labels)}"
-            for (query, document), labels in by_pair.items()
-            if len(labels) > 1
-        ]
+    places: defaultdict[Pair, dict[float, str]] = defaultdict(dict)
+    for label in rows:
+        if label.pair is not None:
+            places[label.pair].setdefault(label.grade, label.place)
+    lines = []
+    for (query, document), grades in places.items():
+        texts = (f"{g:g} ({place})" if place else f"{g:g}" for g, place in grades.items())
+        if len(grades) > 1:
+            lines.append(f"query {query!r}, document {document!r}: {', '.join(texts)}")
+    if lines:
         head = (
             f"{name}: {len(lines)} pairs have labels that contradict each other; keep one of each"
         )
         rest = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
         raise DataError("\n  ".join([head, *lines[:_LISTED], *rest]))
-    return Labels(grades, file_name(name))
+    return Labels({pair: next(iter(grades)) for pair, grades in places.items()}, file_name(name))

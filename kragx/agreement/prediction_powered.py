@@ -93,102 +93,82 @@ def prediction_powered(
     2023; T. Zrnic, E. Candes, Cross-prediction-powered inference, PNAS 121, 2024; two phases:
     C.-E. Sarndal, B. Swensson, J. Wretman, Model Assisted Survey Sampling, 1992, chapter 9.
     """
-    everything = np.concatenate([judge, rest])
-    drawn = _Drawn.of(len(human), len(everything), weights, chances)
-    if len(judge) != len(human) or np.count_nonzero(drawn.shares) < 3:
-        raise UsageError(
-            f"{len(human)} labelled and {len(judge)} judged units: at least 3 of each needed"
-        )
     check_confidence(confidence)
-    v, plain = drawn.shares, float(drawn.of_all @ everything)
-    parts = drawn.parts(human, judge, everything)
-    value = float(v @ (human + parts * (plain - judge)))
-    value = min(bounds[1], max(bounds[0], value))
+    everything = np.concatenate([judge, rest])
+    n, n_all = len(human), len(everything)
+    w = np.ones(n_all) if weights is None else weights
+    p = np.full(n, n / max(n_all, 1)) if chances is None else chances
+    if len(w) != n_all or len(p) != n or not ((p > 0) & (p <= 1)).all() or w[:n].sum() <= 0:
+        raise UsageError(
+            f"{len(w)} weights of {n_all} units and {len(p)} chances of {n}: one for each is "
+            "needed, chances above 0 and at most 1, and weights that are not all 0"
+        )
+    if len(judge) != n or np.count_nonzero(w[:n]) < 3:
+        raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
+    v = w[:n] / p
+    v = v / v.sum()
+    plain = float((w / w.sum()) @ everything)
+    used = _parts(v, human, judge, everything)
+    value = float(v @ (human + used * (plain - judge)))
     low, width = bounds[0], bounds[1] - bounds[0]
-    trials = effective_n(v, v > 0)
-    between = min(effective_n(v, human > bounds[0]), effective_n(v, human < bounds[1]))
+    n_effective = effective_n(v, v > 0)
+    n_between = min(effective_n(v, human > bounds[0]), effective_n(v, human < bounds[1]))
 
-    def around(mean: float, used: Floats | float) -> Interval | None:
-        variance = drawn.variance(human, used * (plain - drawn.without(judge)))
-        if between and variance <= 1e-24 * max(1, mean**2):  # equal, but for their last digits
+    def around(mean: float, shifts: Floats | float) -> Interval | None:
+        variance = _variance(v, p, human, shifts)
+        if n_between and variance <= 1e-24 * max(1, mean**2):  # equal, but for their last digits
             return None
         if not isfinite(width):
-            degrees = max(1, floor(trials + 1e-9) - 1)
+            degrees = max(1, floor(n_effective + 1e-9) - 1)
             margin = student_t((1 + confidence) / 2, degrees) * sqrt(variance)
             return mean - margin, mean + margin
         ends = score_interval(
-            (mean - low) / width, variance / width**2, trials, between, confidence
+            (mean - low) / width, variance / width**2, n_effective, n_between, confidence
         )
         return low + width * ends[0], low + width * ends[1]
 
+    value = min(bounds[1], max(bounds[0], value))
     return CorrectedMean(
         value=value,
-        interval=around(value, parts),
+        interval=around(value, used * (plain - _without(v, judge))),
         plain=plain,
         human=float(v @ human),
         human_interval=around(float(v @ human), 0.0),
-        weight=float(v @ parts),
-        n_labelled=len(human),
-        n_queries=len(everything),
+        weight=float(v @ used),
+        n_labelled=n,
+        n_queries=n_all,
     )
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """What the labelled units stand for.
+def _without(v: Floats, values: Floats) -> Floats:
+    """(n) the mean over the labelled by shares v, each of them left out in turn."""
+    means: Floats = (v @ values - v * values) / (1 - v)
+    return means
 
-    Attributes:
-        shares: (n) of each labelled unit in a mean over the labelled.
-        of_all: (n + N) of each unit in a mean over all.
-        chances: (n) of each labelled unit to have become one.
+
+def _parts(v: Floats, human: Floats, judge: Floats, everything: Floats) -> Floats:
+    """(n) how much of the judge is used beside each labelled unit, as all the others have it.
+
+    A part below 0 would subtract a judge that ranks backwards, and one above 1 trust it more than
+    people.
     """
+    y, f = human - v @ human, judge - v @ judge
+    if len(everything) == len(human):
+        return np.zeros_like(y)
+    products = _without(v, y * f) - _without(v, y) * _without(v, f)
+    squares = _without(v, f * f) - _without(v, f) ** 2
+    varies = squares > 1e-12 * everything.var()
+    clipped: Floats = np.clip(np.divide(products, squares, np.zeros_like(y), where=varies), 0, 1)
+    return clipped
 
-    shares: Floats
-    of_all: Floats
-    chances: Floats
 
-    @classmethod
-    def of(cls, n: int, n_all: int, weights: Floats | None, chances: Floats | None) -> "_Drawn":
-        """From weights and chances, None where they are alike.
+def _variance(v: Floats, p: Floats, human: Floats, shifts: Floats | float) -> float:
+    """Of the mean of human values by shares v and chances p, shifted.
 
-        Raises:
-            UsageError: they are no weights and no chances, or not so many.
-        """
-        w = np.ones(n_all) if weights is None else weights
-        p = np.full(n, n / max(n_all, 1)) if chances is None else chances
-        if len(w) != n_all or len(p) != n or not ((p > 0) & (p <= 1)).all() or w[:n].sum() <= 0:
-            raise UsageError(
-                f"{len(w)} weights of {n_all} units and {len(p)} chances of {n}: one for each is "
-                "needed, chances above 0 and at most 1, and weights that are not all 0"
-            )
-        v = w[:n] / p
-        return cls(v / v.sum(), w / w.sum(), p)
-
-    def without(self, values: Floats) -> Floats:
-        """(n) the mean over the labelled, each of them left out in turn."""
-        v = self.shares
-        means: Floats = (v @ values - v * values) / (1 - v)
-        return means
-
-    def parts(self, human: Floats, judge: Floats, everything: Floats) -> Floats:
-        """(n) how much of the judge is used beside each labelled unit, as all the others have it.
-
-        A part below 0 would subtract a judge that ranks backwards, and one above 1 trust it more
-        than people.
-        """
-        y, f = (values - self.shares @ values for values in (human, judge))
-        products = self.without(y * f) - self.without(y) * self.without(f)
-        squares = self.without(f * f) - self.without(f) ** 2
-        varies = squares > 1e-12 * everything.var()
-        is_whole = len(everything) == len(human)
-        parts = np.divide(products, squares, out=np.zeros_like(y), where=varies & (not is_whole))
-        clipped: Floats = np.clip(parts, 0, 1)
-        return clipped
-
-    def variance(self, human: Floats, shifts: Floats) -> float:
-        """Of the mean of human values, shifted; (n) the shifts with each unit left out in turn."""
-        v, p, people = self.shares, self.chances, self.without(human)
-        left_out = people + shifts
-        middle = (1 - v) @ left_out / (len(v) - 1)  # of a mean: the mean itself
-        drawn = (1 - p) @ (middle - left_out) ** 2 + p @ (v @ human - people) ** 2
-        return float(drawn) * (len(v) - 1) / len(v)
+    (n) the shifts with each unit left out in turn.
+    """
+    people = _without(v, human)
+    left_out = people + shifts
+    middle = (1 - v) @ left_out / (len(v) - 1)  # of a mean: the mean itself
+    drawn = (1 - p) @ (middle - left_out) ** 2 + p @ (v @ human - people) ** 2
+    return float(drawn) * (len(v) - 1) / len(v)

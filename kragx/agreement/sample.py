@@ -4,7 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from math import floor, fsum
 from pathlib import Path
 from typing import Any, Unpack
@@ -79,8 +79,8 @@ def read_sample(path: Path) -> Sample:
         DataError: it is no such file.
     """
     records = read_records(path)
-    number, first = next(records, (1, {}))
-    if not isinstance(settings := first.get("sample"), dict):
+    number, head = next(records, (1, {}))
+    if not isinstance(settings := head.get("sample"), dict):
         raise DataError(f"{path}:{number}: not a sample that kragx judge label has drawn")
     items = []
     for number, record in records:
@@ -137,11 +137,11 @@ def draw(
                 )
     ordered = sorted(candidates, key=lambda pair: pair.ids)
     rng = random.Random(seed)
-    of_queries: dict[str, Mapping[str, float]] = {}
+    chances: dict[str, Mapping[str, float]] = {}
     if queries is not None:
-        drawn, of_queries["chances"] = _whole_queries(ordered, queries, rng, weights)
+        drawn, chances["chances"] = _whole_queries(ordered, queries, rng, weights)
         if weights is not None:
-            of_queries["weights"] = {pair.query_id: weights[pair.query_id] for pair in ordered}
+            chances["weights"] = {pair.query_id: weights[pair.query_id] for pair in ordered}
     elif stratified:
         drawn = _stratified(ordered, pairs, rng)
     else:
@@ -155,7 +155,7 @@ def draw(
             "wanted": pairs if queries is None else queries,
             "drawn": len(drawn),
             "candidates": len(ordered),
-            **of_queries,
+            **chances,
         },
     )
 
@@ -167,25 +167,16 @@ def _whole_queries(
     weights: Mapping[str, float] | None,
 ) -> tuple[list[PairToLabel], dict[str, float]]:
     """All pairs of the queries that are drawn, and the chance of each of these."""
-    by_query = {
-        query_id: list(pairs)
-        for query_id, pairs in groupby(ordered, key=lambda pair: pair.query_id)
-    }
+    groups = groupby(ordered, key=lambda pair: pair.query_id)
+    by_query = {query_id: list(pairs) for query_id, pairs in groups}
     names = list(by_query)
-    if weights is None:
-        chosen = rng.sample(names, min(queries, len(names)))
-        chances = dict.fromkeys(chosen, len(chosen) / len(names))
-    else:
-        sizes = [weights[name] for name in names]
-        rows, every = drawn_in_proportion(sizes, queries, rng)
-        chosen = [names[row] for row in rows]
-        chances = {names[row]: every[row] for row in rows}
-    drawn: list[PairToLabel] = []
+    sizes = [1.0 if weights is None else weights[name] for name in names]
+    rows, chances = drawn_in_proportion(sizes, queries, rng)
     # One query after the other: reading its question once is enough.
-    for query_id in chosen:
-        rng.shuffle(by_query[query_id])
-        drawn += by_query[query_id]
-    return drawn, chances
+    drawn = [
+        pair for row in rows for pair in rng.sample(by_query[names[row]], len(by_query[names[row]]))
+    ]
+    return drawn, {names[row]: chances[row] for row in rows}
 
 
 def drawn_in_proportion(
@@ -210,25 +201,27 @@ def drawn_in_proportion(
     replacement, The Annals of Mathematical Statistics 33, 1962.
     """
     certain = {row for row, size in enumerate(sizes) if size > 0}
-    chances = [float(row in certain) for row in range(len(sizes))]
+    scale = 0.0
     if n < len(certain):
-        certain, left = set[int](), fsum(sizes)
+        certain, total = set[int](), fsum(sizes)
         # What is so large that it comes for sure leaves fewer places to the others.
         for row in sorted(range(len(sizes)), key=lambda row: -sizes[row]):
-            if sizes[row] * (n - len(certain)) < left:
+            if sizes[row] * (n - len(certain)) < total:
                 break
             certain.add(row)
-            left -= sizes[row]
-        scale = (n - len(certain)) / left
-        chances = [1.0 if row in certain else scale * size for row, size in enumerate(sizes)]
+            total -= sizes[row]
+        scale = (n - len(certain)) / total
+    chances = [1.0 if row in certain else scale * size for row, size in enumerate(sizes)]
     order = rng.sample(range(len(sizes)), len(sizes))
     if strata is not None:
         order.sort(key=strata.__getitem__)
-    reached, drawn = rng.random(), []
-    for row in order:
-        before, reached = reached, reached + chances[row]
-        if row in certain or floor(reached) > floor(before):
-            drawn.append(row)
+    # Whoever stands where the sum of the chances passes a whole number, from a random start.
+    sums = list(accumulate((chances[row] for row in order), initial=rng.random()))
+    drawn = [
+        row
+        for row, start, end in zip(order, sums, sums[1:])
+        if row in certain or floor(end) > floor(start)
+    ]
     rng.shuffle(drawn)
     return drawn, chances
 
@@ -240,20 +233,20 @@ def _stratified(
         band = 0 if pair.rank is None else 1 + sum(pair.rank > last for last in _RANKS)
         return -1 if pair.grade is None else pair.grade, band
 
-    by_stratum = sorted(ordered, key=stratum_of)
-    waiting = [list(stratum) for _, stratum in groupby(by_stratum, key=stratum_of)]
-    for stratum in waiting:
+    by_stratum = groupby(sorted(ordered, key=stratum_of), key=stratum_of)
+    strata = [list(stratum) for _, stratum in by_stratum]
+    for stratum in strata:
         rng.shuffle(stratum)
     used: Counter[str] = Counter()
     drawn: list[PairToLabel] = []
-    while waiting and len(drawn) < pairs:
+    while strata and len(drawn) < pairs:
         # One from each stratum in turn, so that none gets more than another before it is used up.
-        for stratum in rng.sample(waiting, len(waiting))[: pairs - len(drawn)]:
+        for stratum in rng.sample(strata, len(strata))[: pairs - len(drawn)]:
             pair = min(stratum, key=lambda pair: used[pair.query_id])
             stratum.remove(pair)
             used[pair.query_id] += 1
             drawn.append(pair)
-        waiting = [stratum for stratum in waiting if stratum]
+        strata = [stratum for stratum in strata if stratum]
     rng.shuffle(drawn)
     return drawn
 
@@ -320,18 +313,17 @@ def from_store(address: str | Path | Address, **choice: Unpack[Choice]) -> list[
     documents: dict[Pair, str] = {}
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(address, make=False) as store:
-        asked_type = choice.get("asks") or asked_in(store)
-        graded = grades_by(store, choice)
+        mode = choice.get("asks") or asked_in(store)
+        grades = grades_by(store, choice)
         for record in store.records():
-            question = record["question"]
-            if question is None or question["asks"] != asked_type:
-                continue
-            text = question["query"] if asked_type == "relevance" else question["gold"]
-            for pair in map(tuple, record["pairs"]):
-                documents.setdefault(pair, question["document"])
-                against.setdefault(pair, {})[text or ""] = None
+            question = record["question"] or {}
+            if question.get("asks") == mode:
+                text = question["query"] if mode == "relevance" else question["gold"]
+                for pair in map(tuple, record["pairs"]):
+                    documents.setdefault(pair, question["document"])
+                    against.setdefault(pair, {})[text or ""] = None
     return [
-        PairToLabel(*pair, "\n\n".join(against[pair]), document, grade=graded.get(pair))
+        PairToLabel(*pair, "\n\n".join(against[pair]), document, grade=grades.get(pair))
         for pair, document in documents.items()
     ]
 

@@ -45,6 +45,7 @@ LEAST_LABELS = 30
 """Of fewer labels no interval is shown: it would hold the truth too seldom."""
 
 _MARGIN = 0.01
+_MIDDLE = 0.5  # of a threshold that nothing decides
 
 
 def as_mapping(spec: object) -> dict[str, Any]:
@@ -110,16 +111,14 @@ def _scores(items: Sequence[MatchItem], table: MatchTable, pairs: Ints) -> Float
 def _matcher(spec: dict[str, Any]) -> tuple[BaseMatcher, float | None]:
     """The matcher of a candidate, and its own threshold where there is none to choose."""
     try:
-        matcher = matchers.matcher(with_threshold(spec, 0.5))
-        fixed = None if matcher.threshold == 0.5 else matcher.threshold
+        matcher, chosen = matchers.matcher(with_threshold(spec, _MIDDLE)), _MIDDLE
     except UsageError:  # it takes no threshold, or is wrong without one too
-        matcher = matchers.matcher(spec)
-        fixed = matcher.threshold
+        matcher, chosen = matchers.matcher(spec), None
     if matcher.judges:
         raise UsageError(
             "candidates: a judge's grades are what others are compared with; name it in --labels"
         )
-    return matcher, fixed
+    return matcher, None if matcher.threshold == chosen else matcher.threshold
 
 
 def with_threshold(spec: Mapping[str, Any], threshold: float) -> dict[str, Any]:
@@ -206,14 +205,12 @@ class Chooser:
         Pairs outside `part` are decided in some way, which says nothing.
         """
         fold = self._fold(part)
-        thresholds = np.array(
-            [
-                [self.threshold(row, part & (fold != number)) for number in range(fold.max() + 1)]
-                for row in range(len(self.trials))
-            ]
-        )
+        thresholds = [
+            [self.threshold(row, part & (fold != number)) for number in range(fold.max() + 1)]
+            for row in range(len(self.trials))
+        ]
         scores = np.array([trial.scores for trial in self.trials])
-        decided: Bools = matches(scores, thresholds[:, fold])
+        decided: Bools = matches(scores, np.array(thresholds)[:, fold])
         return decided
 
     def threshold(self, candidate: int, part: Bools) -> float:
@@ -232,7 +229,7 @@ class Chooser:
         last = np.flatnonzero(np.append(scores[1:] < scores[:-1], True) & (scores > 0))
         # Without a score above 0 nothing is found at any threshold.
         if not last.size:
-            return 0.5
+            return _MIDDLE
         decided = np.cumsum(np.stack([~truth, truth], axis=-1)[order], axis=0, dtype=np.float64)
         confusion = np.stack([decided[-1] - decided[last], decided[last]], axis=-1)
         values = np.nan_to_num(AGREEMENTS[self.by](confusion), nan=-np.inf)
@@ -258,13 +255,10 @@ class Chooser:
             confusion = _kinds(decided[row], self.truth).sum(-1)
             threshold = self.threshold(row, everything)
             fitted = _kinds(matches(trial.scores, threshold), self.truth).sum(-1)
+            is_fixed = trial.fixed is not None
             candidates.append(
                 Candidate(
-                    match=(
-                        trial.spec
-                        if trial.fixed is not None
-                        else with_threshold(trial.spec, threshold)
-                    ),
+                    match=trial.spec if is_fixed else with_threshold(trial.spec, threshold),
                     agreement=self._estimate(values[row], sampled[row], decided[row]),
                     apparent=defined(AGREEMENTS[self.by](fitted)),
                     mistakes=int(fitted[0, 1] + fitted[1, 0]),
@@ -280,8 +274,8 @@ class Chooser:
         choices = np.array([self.choose(fold != number) for number in range(self.folds)])
         # Thresholds did not see the fold either, so the decisions are those made above.
         whole = decided[choices[fold], np.arange(len(fold))]
-        honest = self._measured(whole[None], everything)
-        return candidates, candidates[min(tied)], self._estimate(honest[0][0], honest[1][0], whole)
+        [value], [drawn] = self._measured(whole[None], everything)
+        return candidates, candidates[min(tied)], self._estimate(value, drawn, whole)
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""

@@ -9,8 +9,7 @@ import pytest
 
 from kragx import DataError, UsageError
 from kragx.agreement import agree
-from kragx.agreement.before_after import HEADLINE, changed
-from kragx.agreement.coefficients import statistics
+from kragx.agreement.coefficients import HEADLINE, changed, statistics
 from kragx.agreement.labels import read_labels
 from kragx.judging import Judge, Question
 from kragx.judging.clients.scripted import ScriptedClient

@@ -410,18 +410,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
         tmp_path / "matrix.jsonl",
         [{"query_id": key, "matched": rows} for key, rows in by_query.items()],
     )
-    write(
-        tmp_path / "offsets.jsonl",
-        [
-            {
-                "query_id": key,
-                "chunk_chars": [300] * len(rows),
-                "gold_chars": [100],
-                "overlap_chars": [[50 if row[0] else 49] for row in rows],
-            }
-            for key, rows in by_query.items()
-        ],
-    )
     (tmp_path / "labels.qrels").write_text(
         "".join(f"{each['query_id']} 0 {each['doc_id']} {int(each['label'])}\n" for each in by_id)
     )
@@ -447,7 +435,7 @@ def write(path: Path, records: list[dict[str, Any]]) -> None:
 
 @pytest.mark.integration
 def test_every_format_says_the_same(tmp_path: Path):
-    """Positions, ids, CSV, a matrix, offsets, qrels and a judge's store: the same calibration."""
+    """Positions, ids, CSV, a matrix, qrels and a judge's store: the same calibration."""
     found = files(tmp_path)
     results = found["results.jsonl"]
     expected = None
@@ -467,12 +455,6 @@ def test_every_format_says_the_same(tmp_path: Path):
         assert plain == expected, name
     assert expected is not None
     assert expected["n_matches"] == 18
-    # Offsets are places in sources, which no matcher made: their number stands.
-    placed = calibrate(
-        results, found["offsets.jsonl"], only=[{"method": "rouge1", "measure": "recall"}]
-    )
-    assert (placed.made_by, placed.honest.value) == (None, 1.0)
-    assert placed.match == expected["match"]
 
 
 @pytest.mark.parametrize(
@@ -489,14 +471,6 @@ def test_every_format_says_the_same(tmp_path: Path):
         ('{"rank": 1, "label": 1}\n', "'query_id' is missing"),
         ('{"query_id": "q1", "rnk": 1, "label": 1}\n', "perhaps you meant 'rank'"),
         ('{"query_id": "q1", "matched": [true]}\n', "'matched' must be a list of lists"),
-        (
-            '{"query_id": "q", "chunk_chars": [1], "gold_chars": [1], "overlap_chars": [[1, 2]]}',
-            "'overlap_chars' must be lists of numbers",
-        ),
-        (
-            '{"query_id": "q", "chunk_chars": [1], "gold_chars": [1], "overlap_chars": [["1"]]}',
-            "'overlap_chars' must be lists of numbers",
-        ),
     ],
 )
 def test_a_broken_label_file_is_named_with_its_line(tmp_path: Path, content: str, message: str):

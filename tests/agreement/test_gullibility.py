@@ -10,8 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from kragx import GoldDataset
 from kragx.agreement import probe
-from kragx.agreement.probing import irrelevant
-from kragx.agreement.variants import VARIANTS
+from kragx.agreement.probing import VARIANTS, irrelevant
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Panel, Store
 from kragx.judging.clients.scripted import ScriptedClient

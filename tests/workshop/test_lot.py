@@ -6,8 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from kragx.agreement.change import estimate
-from kragx.agreement.change.credit import LabelledMetric
-from kragx.agreement.change.lot import draw_lot
+from kragx.agreement.change.lot import LabelledMetric, draw_lot
 from kragx.data import Doc
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk

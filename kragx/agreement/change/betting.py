@@ -49,7 +49,8 @@ class Drawn:
         return self._least(confidence), -self.mirrored()._least(confidence)
 
     @property
-    def _left(self) -> Floats:
+    def left(self) -> Floats:
+        """(n) the sum of `most` of those that each term was drawn from."""
         left: Floats = np.cumsum(self.most[::-1])[::-1] + self.rest
         return left
 
@@ -83,7 +84,7 @@ class Drawn:
     def capital(self, total: float) -> Floats:
         """(..., n) its logarithm after each draw; of terms (..., n), for each row."""
         before = np.cumsum(self.low, axis=-1) - self.low
-        mean = (total - before) / self._left
+        mean = (total - before) / self.left
         ratio = (1 + self.low / self.most) / np.maximum(1 + mean, _LEAST)
         growth = (np.log1p(share * (ratio - 1)).cumsum(axis=-1) for share in _SHARES)
         capital: Floats = np.logaddexp.reduce(list(growth)) - log(len(_SHARES))
@@ -91,8 +92,8 @@ class Drawn:
 
     def first_above(self, total: float, confidence: float = CONFIDENCE) -> Ints:
         """(...) how many draws it takes to see that the total is above a number; n + 1 for none."""
-        after = self._left - self.most
-        is_above = np.cumsum(self.low, axis=-1) - after > total + _SLACK * self._left[0]
+        after = self.left - self.most
+        is_above = np.cumsum(self.low, axis=-1) - after > total + _SLACK * self.left[0]
         is_above |= self.capital(total) >= needed(confidence)
         n = self.most.size
         return np.where(is_above.any(axis=-1), is_above.argmax(axis=-1) + 1, n + 1)

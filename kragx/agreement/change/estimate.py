@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.agreement.change.betting import CONFIDENCE, Drawn
-from kragx.agreement.change.credit import Labels
-from kragx.agreement.change.lot import Lot
+from kragx.agreement.change.lot import Lot, Relevance
 from kragx.ground.printing import (
     Line,
     Part,
@@ -52,9 +51,9 @@ class LabelledDifference(Result):
         more: how many questions more would probably decide: nine in ten times more than the first,
             one in ten more than the second; None for "many more".
         counts: ``n_questions`` with two lists; ``n_left_out``, those without;
-            ``n_known``, the labels that were known before; ``n_open``, those
-            whose difference needs labels; of these ``n_labelled``, whose difference is known by
-            now, and ``n_put_off``, which count at their worst; ``n_labels``, the pairs labelled.
+            ``n_open``, those whose difference needs labels; of these ``n_labelled``, whose
+            difference is known by now, and ``n_put_off``, which count at their worst;
+            ``n_labels``, the pairs labelled.
         open_share: how many of the asks of questions with two lists those stand for that need
             labels.
         left_out_share: how many of all asks the questions without two lists stand for.
@@ -117,38 +116,34 @@ class LabelledDifference(Result):
                     share=percent(self.open_share),
                 )
             )
-        if n := counts["n_known"]:
-            yield Line(phrase("labels that were known before: {n}", n=n))
-        if self.relevant_from is not None:
-            yield Line(phrase("relevant is a grade of {cut} or more", cut=self.relevant_from))
-        if n := counts["n_put_off"]:
-            yield Line(
-                phrase("questions put off, which count at their worst on either side: {n}", n=n)
-            )
-        if n := counts["n_left_out"]:
-            yield warning(
-                phrase(
-                    "questions left out, as they do not have two lists: {n}, {share} of all that "
-                    "is asked",
-                    n=n,
-                    share=percent(self.left_out_share),
-                )
-            )
-        if self.is_sample:
-            yield warning(
-                phrase(
-                    "these questions were drawn from more, of which this interval knows nothing; "
-                    "lists need no labels, so compare all that were asked"
-                )
-            )
-        if self.pool is not None:
-            yield Line(
-                phrase(
-                    "{metric} is relative to what is known to be relevant (pool {pool})",
-                    metric=self.metric,
-                    pool=self.pool,
-                )
-            )
+        remarks = {
+            phrase(
+                "relevant is a grade of {cut} or more", cut=self.relevant_from
+            ): self.relevant_from is not None,
+            phrase(
+                "questions put off, which count at their worst on either side: {n}",
+                n=counts["n_put_off"],
+            ): counts["n_put_off"] > 0,
+            phrase(
+                "{metric} is relative to what is known to be relevant (pool {pool})",
+                metric=self.metric,
+                pool=self.pool,
+            ): self.pool is not None,
+        }
+        yield from (Line(text) for text, holds in remarks.items() if holds)
+        cautions = {
+            phrase(
+                "questions left out, as they do not have two lists: {n}, {share} of all that is "
+                "asked",
+                n=counts["n_left_out"],
+                share=percent(self.left_out_share),
+            ): counts["n_left_out"] > 0,
+            phrase(
+                "these questions were drawn from more, of which this interval knows nothing; lists "
+                "need no labels, so compare all that were asked"
+            ): self.is_sample,
+        }
+        yield from (warning(text) for text, holds in cautions.items() if holds)
 
     @property
     def text(self) -> str:
@@ -157,26 +152,21 @@ class LabelledDifference(Result):
             return phrase("no label can change the difference, so it is known exactly")
         if self.low == self.high:
             return phrase("whatever differs is labelled, so of these questions it is known exactly")
-        if self.verdict == "open":
-            return self._outlook
-        new = visible(self.new)
-        return {
+        new, (low, high) = visible(self.new), self.more or (None, None)
+        sentences: dict[Verdict, str] = {
             "better": phrase("decided: {new} is better on these questions", new=new),
             "worse": phrase("decided: {new} is worse on these questions", new=new),
             "same": phrase("decided: the same within {margin}", margin=self.margin),
             "hopeless": phrase("many more labels would decide it; the same command goes on anyway"),
-        }[self.verdict]
-
-    @property
-    def _outlook(self) -> str:
-        low, high = self.more or (None, None)
-        if low is None:
-            return phrase("not decided yet")
-        if high is None:
-            return phrase("not decided yet: {low} questions more may do, or many more", low=low)
-        return phrase(
-            "not decided yet: about {low} to {high} questions more would do", low=low, high=high
-        )
+            "open": phrase("not decided yet")
+            if low is None
+            else phrase("not decided yet: {low} questions more may do, or many more", low=low)
+            if high is None
+            else phrase(
+                "not decided yet: about {low} to {high} questions more would do", low=low, high=high
+            ),
+        }
+        return sentences[self.verdict]
 
 
 class Ledger:
@@ -189,17 +179,16 @@ class Ledger:
     def __init__(self, lot: Lot) -> None:
         self.lot = lot
         self._lists = [question.lists(lot.metric) for question in lot.questions]
-        self._labels: list[Labels] = [question.known for question in lot.questions]
-        self._low, self._high = np.zeros((2, len(self._lists)))
-        for place, question in enumerate(lot.questions):
-            self.take(place, question.known)
+        self._labels: list[Relevance] = [{} for _ in lot.questions]
+        self._low, self._high = -lot.most, lot.most.copy()
+        for place in range(len(lot.questions)):
+            self.take(place, {})
 
-    def take(self, place: int, labels: Labels) -> None:
+    def take(self, place: int, labels: Relevance) -> None:
         """Note all labels of the question at a place of the order."""
-        question = self.lot.questions[place]
-        self._labels[place] = {**question.known, **labels}
-        bounds = self._lists[place].bounds(self._labels[place])
-        self._low[place], self._high[place] = (question.weight * bound for bound in bounds)
+        weight, bounds = self.lot.questions[place].weight, self._lists[place].bounds(labels)
+        self._labels[place] = labels
+        self._low[place], self._high[place] = (weight * bound for bound in bounds)
 
     def wanted(self, place: int) -> tuple[str, ...]:
         """The documents of a question that are to be labelled next."""
@@ -210,11 +199,6 @@ class Ledger:
         """(n) which questions' differences are known."""
         settled: Bools = self._low == self._high
         return settled
-
-    @property
-    def _is_touched(self) -> Bools:
-        touched: Bools = (self._low > -self.lot.most) | (self._high < self.lot.most)
-        return touched
 
     def difference(
         self,
@@ -234,9 +218,6 @@ class Ledger:
         """
         lot, settled = self.lot, self.is_settled
         low, high, value = self._over_all()
-        low, high = (0.0 if abs(end) <= _ROUNDING else end for end in (low, high))
-        if value is not None:
-            value = min(max(value, low), high)
         verdict: Verdict = "open"
         if low > 0 or high < 0:
             verdict = "better" if low > 0 else "worse"
@@ -248,7 +229,6 @@ class Ledger:
         more = self._more(margin) if looks else None
         if more is not None and more[0] is None and settled.sum() >= FEW:
             verdict = "hopeless"
-        asked = zip(lot.questions, self._labels)
         return LabelledDifference(
             lot.old,
             lot.new,
@@ -262,10 +242,9 @@ class Ledger:
             {
                 "n_questions": lot.n_questions,
                 "n_left_out": lot.n_left_out,
-                "n_known": lot.n_known,
                 "n_open": len(settled),
                 "n_labelled": int(settled.sum()),
-                "n_labels": sum(len(labels) - len(of.known) for of, labels in asked),
+                "n_labels": sum(map(len, self._labels)),
                 "n_put_off": n_put_off,
             },
             sum(question.weight for question in lot.questions) / lot.asks,
@@ -279,21 +258,22 @@ class Ledger:
         """The interval of the difference over all, and its estimate within."""
         lot, settled = self.lot, np.flatnonzero(self.is_settled)
         if not lot.questions:
-            value = lot.settled / lot.asks
-            return value, value, value
-        n = int(np.max(np.flatnonzero(self._is_touched), initial=-1)) + 1
+            return 0.0, 0.0, 0.0
+        # Up to the last question of which any label is known: the rest is as it was drawn.
+        is_touched = (self._low > -lot.most) | (self._high < lot.most)
+        n = int(np.max(np.flatnonzero(is_touched), initial=-1)) + 1
         most, rest = lot.most[:n], float(lot.most[n:].sum())
         drawn = Drawn(self._low[:n], self._high[:n], most, rest)
-        low, high = ((end + lot.settled) / lot.asks for end in drawn.interval())
+        low, high = (end / lot.asks for end in drawn.interval())
+        low, high = (0.0 if abs(end) <= _ROUNDING else end for end in (low, high))
         if not settled.size:
             return low, high, None
         terms = (drawn.low + drawn.high) / 2  # of who was put off, the middle
-        left = np.cumsum(most[::-1])[::-1] + rest
         # Each draw alone, with the terms before it, estimates the total without bias (D. Raj, Some
         # estimators in sampling with varying probabilities without replacement, JASA 51, 1956).
-        totals = np.cumsum(terms) - terms + left * terms / most
-        value = (float(totals[: settled[-1] + 1].mean()) + lot.settled) / lot.asks
-        return low, high, value
+        totals = np.cumsum(terms) - terms + drawn.left * terms / most
+        value = float(totals[: settled[-1] + 1].mean()) / lot.asks
+        return low, high, min(max(value, low), high)
 
     def _more(self, margin: float | None) -> tuple[int | None, int | None]:
         """How many questions more would decide in the best tenth of futures and in nine of ten.
@@ -310,10 +290,10 @@ class Ledger:
         shares = rng.choice([*seen, -1.0, 1.0], (_FUTURES, len(far)))
         terms = np.hstack([np.tile(seen, (_FUTURES, 1)), shares]) * most
         up = Drawn(terms, terms, most, rest)
-        down, zero, edge = up.mirrored(), -lot.settled, (margin or 0.0) * lot.asks
-        steps = np.minimum(up.first_above(zero), down.first_above(-zero))
+        down, edge = up.mirrored(), (margin or 0.0) * lot.asks
+        steps = np.minimum(up.first_above(0.0), down.first_above(0.0))
         if margin is not None:
-            within = up.first_above(zero - edge), down.first_above(-zero - edge)
+            within = up.first_above(-edge), down.first_above(-edge)
             steps = np.minimum(steps, np.maximum(*within))
         few, many = np.quantile(steps - len(known), (0.1, 0.9), method="nearest")
         few, many = max(1, int(few)), int(many)
@@ -324,7 +304,7 @@ class Ledger:
     def _pool(self) -> str:
         """A hash of the documents that are known to be relevant, question by question."""
         pool = [
-            [question.query_id, question.beyond, sorted(doc for doc in labels if labels[doc])]
+            [question.query_id, sorted(doc for doc in labels if labels[doc])]
             for question, labels in zip(self.lot.questions, self._labels)
         ]
         return key_of(canonical_json(pool))[:16]

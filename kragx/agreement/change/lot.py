@@ -1,30 +1,172 @@
-"""The questions whose labels can change a difference, in an order drawn by lot."""
+"""The questions whose labels can change a difference, in an order drawn by lot.
+
+What two lists of a question can differ by follows from the relevant documents that are known.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import warnings
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from kragx import matchers
-from kragx.agreement.change.credit import LabelledMetric, Labels, TwoLists
 from kragx.agreement.label_files import document_name
 from kragx.comparison.lists import ListDiff, QuestionDiff, composed
-from kragx.data import Doc, Gold, GoldDataset, Query
-from kragx.data.documents import normal_form
+from kragx.data import Doc
 from kragx.data.formats.jsonl import write_records
-from kragx.evaluation.vocabulary import vocabulary_of_items
-from kragx.ground.errors import DataError
+from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json, key_of
-from kragx.matchers import MatchItem, MatchWarning, Notes
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats, parse
+
+Relevance = Mapping[str, bool]
+"""Whether documents are relevant, by their names; who is missing is not known."""
+
+_FIRST = ("hit_rate", "mrr")  # of the first relevant document alone
+_POOLED = ("recall", "ndcg")  # over all that is relevant: of what is known, that is
+LABELLED = ("precision", *_FIRST, *_POOLED)
+"""Metrics whose differences people can label, in which a document is relevant or is not."""
+
+
+@dataclass(frozen=True)
+class LabelledMetric:
+    """A metric whose difference is labelled.
+
+    Attributes:
+        name: of the metric, one of `LABELLED`.
+        k: its cut-off.
+    """
+
+    name: str
+    k: int
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The metric of a text.
+
+        Raises:
+            UsageError: it has no cut-off, options, or is made of more than relevant documents.
+        """
+        spec = parse(text)
+        if spec.name not in LABELLED:
+            problem = f"{text!r} does not follow from which documents are relevant"
+            raise UsageError(problem, field="--metric", remedy=nearest(spec.name, LABELLED))
+        if not isinstance(spec.k, int) or str(spec) != f"{spec.name}@{spec.k}":
+            remedy = f"name it with a cut-off and without options, as in {spec.name}@5"
+            raise UsageError(f"{text!r} cannot be labelled", field="--metric", remedy=remedy)
+        return cls(spec.name, spec.k)
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether it is a share of all relevant documents, of which the known ones are taken."""
+        return self.name in _POOLED
+
+    def credit(self, rank: int | None) -> float:
+        """What a document at a rank adds, or for `hit_rate` and `mrr` is worth as the first."""
+        if rank is None:
+            return 0.0
+        match self.name:
+            case "precision":
+                return 1.0 / self.k
+            case "mrr":
+                return 1.0 / rank
+            case "ndcg":
+                return float(1.0 / np.log2(1.0 + rank))
+        return 1.0
+
+    def whole(self, n_relevant: int) -> float:
+        """What the sums of credits are divided by, of so many relevant documents."""
+        if self.name == "precision":
+            return 1.0
+        if self.name == "ndcg":
+            return sum(map(self.credit, range(1, 1 + min(n_relevant, self.k)))) or 1.0
+        return float(n_relevant or 1)
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.k}"
+
+
+@dataclass(frozen=True)
+class TwoLists:
+    """What two versions retrieved for a question.
+
+    Attributes:
+        metric: what they are compared by.
+        old, new: the names of their documents; the same name is the same document. One that is
+            repeated keeps its rank and counts once.
+    """
+
+    metric: LabelledMetric
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+    @cached_property
+    def credits(self) -> dict[str, tuple[float, float]]:
+        """What each document is worth in the old list and the new, by the better of its ranks."""
+        k, credit = self.metric.k, self.metric.credit
+        # Backwards, so that of a repeated document the first rank is left.
+        old, new = (
+            {doc: rank for rank, doc in reversed([*enumerate(docs[:k], 1)])}
+            for docs in (self.old, self.new)
+        )
+        documents = sorted(old | new, key=lambda doc: (min(old.get(doc, k), new.get(doc, k)), doc))
+        return {doc: (credit(old.get(doc)), credit(new.get(doc))) for doc in documents}
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Those within the cut-off, by the better of their ranks."""
+        return tuple(self.credits)
+
+    def wanted(self, labels: Relevance) -> tuple[str, ...]:
+        """The documents to be labelled next; none where no label can change the difference.
+
+        What came or went comes first; what stayed follows where that leaves the difference open.
+        Where the first relevant document decides alone they are asked for one by one.
+        """
+        low, high = self.bounds(labels)
+        if low == high:
+            return ()
+        unknown = {doc: pair for doc, pair in self.credits.items() if doc not in labels}
+        if self.metric.name not in _FIRST:
+            return tuple(doc for doc, (old, new) in unknown.items() if old != new) or (*unknown,)
+        best = self._best(labels)
+        telling = [doc for doc, pair in unknown.items() if any(map(operator.gt, pair, best))]
+        if self.metric.name == "mrr":
+            return tuple(telling[:1])
+        return tuple([doc for doc in telling if 0.0 in unknown[doc]] or telling[:1])
+
+    def _best(self, labels: Relevance) -> tuple[float, float]:
+        """The credit of the first relevant document that is known, in either list."""
+        relevant = [pair for doc, pair in self.credits.items() if labels.get(doc)]
+        old, new = map(max, zip((0.0, 0.0), *relevant))
+        return old, new
+
+    def bounds(self, labels: Relevance) -> tuple[float, float]:
+        """The least and the greatest difference, new minus old, that the unknown labels leave.
+
+        They are alike where no label can change it.
+        """
+        unknown = [pair for doc, pair in self.credits.items() if doc not in labels]
+        if self.metric.name in _FIRST:
+            # One relevant document more makes either extreme: the one that is a list's first.
+            best_old, best_new = self._best(labels)
+            values = [max(best_new, new) - max(best_old, old) for old, new in [(0, 0), *unknown]]
+            return min(values), max(values)
+        relevant = [new - old for doc, (old, new) in self.credits.items() if labels.get(doc)]
+        gains = sorted(new - old for old, new in unknown)
+        # However many of the unknown are relevant: at the worst those that gain least, at the best
+        # those that gain most.
+        n_relevant = range(len(relevant), len(relevant) + len(gains) + 1)
+        wholes = [self.metric.whole(n) for n in n_relevant]
+        sums = (sum(relevant) + np.cumsum([0.0, *order]) for order in (gains, gains[::-1]))
+        least, most = (totals / wholes for totals in sums)
+        low, high = float(least.min()), float(most.max())
+        return (low, high) if high - low > 1e-12 else (low, low)
 
 
 @dataclass(frozen=True)
@@ -35,8 +177,6 @@ class LotQuestion:
         query_id: which.
         weight: how many asks it stands for.
         old, new: the names of its documents.
-        known: labels that were known before.
-        beyond: how many relevant documents were known that neither list has.
         most: the greatest difference possible, weighted, whatever its sign.
         chance: that it came next, when it did: `most` over the sum of those that were left.
     """
@@ -45,14 +185,12 @@ class LotQuestion:
     weight: float
     old: tuple[str, ...]
     new: tuple[str, ...]
-    known: Labels = field(default_factory=dict)
-    beyond: int = 0
     most: float = 0.0
     chance: float = 0.0
 
     def lists(self, metric: LabelledMetric) -> TwoLists:
         """Both lists, as a metric sees them."""
-        return TwoLists(metric, self.old, self.new, self.beyond)
+        return TwoLists(metric, self.old, self.new)
 
 
 @dataclass(frozen=True)
@@ -66,9 +204,7 @@ class Lot:
         n_left_out: how many have not, as a version failed or was not asked.
         left_out_share: how many of all asks these stand for.
         is_sample: whether the questions were themselves drawn from more.
-        n_known: how many labels were known before.
         asks: how many asks they stand for.
-        settled: the sum of the weighted differences that needed no label; 0 without known ones.
         seed: of the draw.
         questions: those whose difference is open, in the order drawn.
         lists_hash: tells these lists, weights and known labels from others.
@@ -81,9 +217,7 @@ class Lot:
     n_left_out: int
     left_out_share: float
     is_sample: bool
-    n_known: int
     asks: float
-    settled: float
     seed: int
     questions: tuple[LotQuestion, ...]
     lists_hash: str
@@ -108,7 +242,7 @@ class Lot:
 
 
 def draw_lot(
-    diff: ListDiff, metric: LabelledMetric, *, gold: GoldDataset | None = None, seed: int = 0
+    diff: ListDiff, metric: LabelledMetric, *, seed: int = 0
 ) -> tuple[Lot, dict[str, Doc]]:
     """Draw the order in which questions are labelled, and name their documents.
 
@@ -118,39 +252,36 @@ def draw_lot(
     Args:
         diff: the two versions. Questions that failed in one of them are left out.
         metric: whose difference is wanted.
-        gold: labels that are known: graded above 0 is relevant, at or below 0 is not. What it does
-            not name is labelled.
         seed: the same lists and seed give the same order.
 
     Returns:
         The lot, and the documents to be labelled by their names, without what could tell the side.
 
     Raises:
-        DataError: a document that is to be read has no text; gold says nothing of any; or a
-            version returned nothing at all.
+        DataError: a document that is to be read has no text, or a version returned nothing at all.
     """
     for side in ("old", "new"):
         if not any(getattr(question, side) for question in diff.questions):
             problem = f"{getattr(diff, side)} returned nothing for any question"
             raise DataError(problem, remedy="there is nothing to label; see why it did not answer")
-    named = _Named(diff, metric.k)
-    pairs = [(diffed, named.question(diffed)) for diffed in diff.questions if diffed.is_known]
-    if gold is not None:
-        pairs = [*_with_known(pairs, named.docs, gold)]
-    known_values, open_questions, needed = [], [], set[str]()
+    names = _Names(diff, metric.k)
+    pairs = [(diffed, names.question(diffed)) for diffed in diff.questions if diffed.is_known]
+    questions: list[LotQuestion] = []
+    needed = set[str]()
     digest = hashlib.sha256()
     for diffed, question in pairs:
         lists = question.lists(metric)
-        low, high = lists.bounds(question.known)
-        most = question.weight * max(abs(low), abs(high))
+        most = question.weight * max(map(abs, lists.bounds({})))
         texts: list[str | None] = []
-        if low == high or not most:
-            known_values.append(question.weight * low)
-        else:
-            open_questions.append((question, most))
+        if most:  # else no label can change a difference of 0
+            if not diffed.query.text:
+                problem = (
+                    f"the question {question.query_id!r} has no text, and nobody can judge for it"
+                )
+                raise DataError(problem, remedy="add 'query' to the results file")
+            questions.append(replace(question, most=most))
             needed.update(lists.documents)
-            _check_text(diffed.query)
-            texts = [diffed.query.text, *(named.docs[doc].text for doc in lists.documents)]
+            texts = [diffed.query.text, *(names.docs[doc].text for doc in lists.documents)]
         digest.update(canonical_json([*vars(question).values(), *texts]).encode())
     asks = fsum(question.weight for _, question in pairs)
     all_asks = fsum(question.weight for question in diff.questions)
@@ -162,169 +293,66 @@ def draw_lot(
         len(diff.questions) - len(pairs),
         1 - asks / all_asks if all_asks else 0.0,
         any(question.query.inclusion < 1 for question in diff.questions),
-        sum(len(question.known) for _, question in pairs),
         asks,
-        fsum(known_values),
         seed,
-        tuple(_ordered(open_questions, seed)),
+        tuple(_in_order(questions, seed)),
         digest.hexdigest()[:16],
     )
-    return lot, named.documents(needed)
+    return lot, names.documents(needed)
 
 
-def _check_text(query: Query) -> None:
-    if not query.text:
-        problem = f"the question {query.id!r} has no text, and nobody can judge for it"
-        raise DataError(problem, remedy="add 'query' to the results file")
-
-
-def _ordered(questions: Sequence[tuple[LotQuestion, float]], seed: int) -> Iterator[LotQuestion]:
-    most = np.array([size for _, size in questions], np.float64)
+def _in_order(questions: Sequence[LotQuestion], seed: int) -> Iterator[LotQuestion]:
+    most = np.array([question.most for question in questions], np.float64)
     # Who waits an exponential time with a rate proportional to its size comes first with a chance
     # proportional to it, and so do those that are left.
     order = np.argsort(np.random.default_rng(seed).exponential(size=len(most)) / most)
     left = np.cumsum(most[order][::-1])[::-1]
     for place, total in zip(order, left):
-        question, size = questions[place]
-        yield LotQuestion(
-            **vars(question) | {"most": size, "chance": float(min(1.0, size / total))}
-        )
+        yield replace(questions[place], chance=float(min(1.0, most[place] / total)))
 
 
-class _Named:
+class _Names:
     """Names of the documents of a `ListDiff`: the same for the same, and nothing that tells a side.
 
-    An id that stands for several texts gets a piece of each text's hash. Where ids do not meet a
-    hash of id and text is the name, as ids may tell a chunking.
+    Where ids do not meet, or one stands for several texts, a hash of id and text is the name, as
+    ids may tell a chunking.
     """
 
     def __init__(self, diff: ListDiff, k: int) -> None:
         self._by_id, self._k = diff.is_exact, k
         self.docs: dict[str, Doc] = {}
-        texts: dict[str, set[str | None]] = {}
+        texts: dict[str | None, set[str | None]] = {}
         for question in diff.questions:
             for doc in (*(question.old or ())[:k], *(question.new or ())[:k]):
-                if doc.id is not None:
-                    texts.setdefault(doc.id, set()).add(composed(doc.text))
-        self._ambiguous = {name for name, of_id in texts.items() if len(of_id) > 1}
+                texts.setdefault(doc.id, set()).add(composed(doc.text))
+        self._ambiguous = {name for name, of_id in texts.items() if name and len(of_id) > 1}
 
     def name(self, doc: Doc) -> str:
         """The name of a document."""
         text = composed(doc.text)
-        if not self._by_id:
-            name = f"text-{key_of(canonical_json([doc.id, text]))[:16]}"
-        elif doc.id in self._ambiguous:
-            name = f"{doc.id}-{key_of(text or '')[:8]}"
-        else:
+        if self._by_id and doc.id not in self._ambiguous:
             name = document_name(replace(doc, text=text))
+        else:
+            name = f"text-{key_of(canonical_json([doc.id, text]))[:16]}"
         self.docs.setdefault(name, doc)
         return name
 
     def question(self, diff: QuestionDiff) -> LotQuestion:
         """A question with its documents by name."""
-        sides = ((of or ())[: self._k] for of in (diff.old, diff.new))
-        old, new = (tuple(map(self.name, docs)) for docs in sides)
+        old, new = (tuple(map(self.name, (docs or ())[: self._k])) for docs in (diff.old, diff.new))
         return LotQuestion(diff.query.id, diff.weight, old, new)
 
     def documents(self, names: Iterable[str]) -> dict[str, Doc]:
-        """The documents of some names.
+        """The documents of some names, as people read them.
 
         Raises:
             DataError: one has no text.
         """
-        docs = {}
-        for name in sorted(names):
-            doc = self.docs[name]
+        docs = {name: self.docs[name] for name in sorted(names)}
+        for name, doc in docs.items():
             if doc.text is None:
                 problem = f"the document {name!r} has no text to read"
                 raise DataError(problem, remedy="compare results files that have texts")
-            title = doc.metadata.get("title") if doc.metadata else None
+            title = (doc.metadata or {}).get("title")
             docs[name] = Doc(name, doc.text, {"title": title} if title else {})
         return docs
-
-
-Pairs = Sequence[tuple[QuestionDiff, LotQuestion]]
-
-
-def _with_known(
-    pairs: Pairs, docs: Mapping[str, Doc], gold: GoldDataset
-) -> Iterator[tuple[QuestionDiff, LotQuestion]]:
-    """The same with what gold says of their documents.
-
-    What gold calls relevant are documents of its id, and those that match its text as evaluations
-    do; what it calls not relevant is so in the same document alone.
-
-    Raises:
-        DataError: it says nothing of any.
-    """
-    queries = {query.id: query for query in gold}
-    of_gold = {lot.query_id: queries.get(lot.query_id, Query(lot.query_id)) for _, lot in pairs}
-    met = _met([(of_gold[lot.query_id], lot) for _, lot in pairs], docs)
-    n_known = 0
-    for diffed, lot in pairs:
-        names = dict.fromkeys(lot.old + lot.new)
-        known: dict[str, bool] = {}
-        beyond = 0
-        for place, item in enumerate(of_gold[lot.query_id].gold):
-            same = [name for name in names if _is_same(item, docs[name])]
-            if item.grade > 0:
-                same += [name for name in names if (lot.query_id, place, name) in met]
-                beyond += not same
-            known |= {name: known.get(name, False) or item.grade > 0 for name in same}
-        n_known += len(known)
-        yield diffed, replace(lot, known=known, beyond=beyond)
-    if not n_known:
-        problem = "says nothing of any document that the versions return"
-        remedy = "its questions join by id, its items by id or text"
-        raise DataError(problem, path=gold.name, field="--gold", remedy=remedy)
-
-
-def _met(
-    questions: Sequence[tuple[Query, LotQuestion]], docs: Mapping[str, Doc]
-) -> set[tuple[str, int, str]]:
-    """Which gold item, by its place, matches which document, as evaluations match by default."""
-    rows = [
-        (
-            query.id,
-            [*_texts(query)],
-            [(name, docs[name].text) for name in dict.fromkeys(lot.old + lot.new)],
-        )
-        for query, lot in questions
-    ]
-    rows = [(uid, forms, named) for uid, forms, named in rows if forms and named]
-    items = [
-        MatchItem(
-            Query(uid, gold=tuple(Gold(text=text) for _, text in forms)),
-            tuple(Doc(text=text or "") for _, text in named),
-        )
-        for uid, forms, named in rows
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MatchWarning)  # nobody named this matcher
-        matcher = matchers.matcher("overlap").knowing(vocabulary_of_items(items))
-        scores = list(matcher.scores(items, Notes())) if items else []
-    return {
-        (uid, forms[column][0], named[row][0])
-        for (uid, forms, named), matrix in zip(rows, scores)
-        for row, column in np.argwhere(np.asarray(matrix) >= matcher.threshold)
-    }
-
-
-def _texts(query: Query) -> Iterator[tuple[int, str]]:
-    """The texts of relevant items, with their places."""
-    for place, item in enumerate(query.gold):
-        forms: tuple[Gold | Doc, ...] = (item, *item.alternatives)
-        for form in forms:
-            if form.text and item.grade > 0:
-                yield place, form.text
-
-
-def _is_same(gold: Gold, doc: Doc) -> bool:
-    """Whether a gold item or its alternative is a document: by id, and text where both have one."""
-    forms: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-    return any(
-        form.id is not None and form.id == doc.id
-        if form.text is None or doc.text is None
-        else normal_form(form.text) == normal_form(doc.text)
-        for form in forms
-    )

@@ -89,7 +89,7 @@ def diff(
         str | None,
         typer.Option(
             help="Whose difference is wanted, as precision@5; also of hit_rate, mrr, and, relative "
-            "to what is known to be relevant, recall, map, ndcg.",
+            "to what is known to be relevant, recall, ndcg.",
             rich_help_panel=_LABELS,
         ),
     ] = None,
@@ -98,12 +98,6 @@ def diff(
         typer.Option(
             help="Versions within so much of each other are the same, as 0.02.",
             rich_help_panel=_LABELS,
-        ),
-    ] = None,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            help="A gold file: what it grades is not labelled again.", rich_help_panel=_LABELS
         ),
     ] = None,
     look: Annotated[
@@ -145,7 +139,7 @@ def diff(
         raise UsageError(f"--out: {out} must end with .html")
     if (workshop is None) != (metric is None):
         raise UsageError("--workshop and --metric belong together; one is missing")
-    for name, value in (("--same", same), ("--gold", gold), ("--look", look or None)):
+    for name, value in (("--same", same), ("--look", look or None)):
         if workshop is None and value is not None:
             raise UsageError(f"{name} belongs to --workshop", remedy="name its folder")
     result = _diff(
@@ -173,7 +167,6 @@ def diff(
             workshop,
             metric,
             margin=same,
-            gold=gold,
             seed=seed,
             look=look or format != "table",
             port=port,

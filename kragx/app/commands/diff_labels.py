@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.agreement.change.credit import LabelledMetric
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
-from kragx.agreement.change.lot import draw_lot
+from kragx.agreement.change.lot import LabelledMetric, draw_lot
 from kragx.app.commands.workshop import serve
 from kragx.comparison.lists import ListDiff
-from kragx.data import read_dataset
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import say
 
@@ -22,7 +20,6 @@ def labelled_difference(
     metric: str,
     *,
     margin: float | None = None,
-    gold: Path | None = None,
     seed: int = 0,
     look: bool = False,
     port: int | None = None,
@@ -35,7 +32,6 @@ def labelled_difference(
         folder: of the workshop; the same lists go on in it.
         metric: whose difference is wanted.
         margin: within which versions are the same; None where none is.
-        gold: labels that are known.
         seed: of the draw.
         look: only say what is known by now.
         port: of the page.
@@ -43,7 +39,7 @@ def labelled_difference(
 
     Raises:
         UsageError: the metric cannot be labelled, or the folder holds something else.
-        DataError: a question or document has no text; or the gold set has mistakes.
+        DataError: a question or document has no text.
     """
     from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.pairs.duplicates import Copies
@@ -52,8 +48,7 @@ def labelled_difference(
 
     if margin is not None and not 0 < margin < 1:
         raise UsageError(f"{margin} is no margin", field="--same", remedy="such as 0.02")
-    known = None if gold is None else read_dataset(gold)
-    lot, documents = draw_lot(diff, LabelledMetric.of(metric), gold=known, seed=seed)
+    lot, documents = draw_lot(diff, LabelledMetric.of(metric), seed=seed)
     queries = {question.query.id: question.query for question in diff.questions}
     if not lot.questions:
         return Ledger(lot).difference(margin)

@@ -55,7 +55,7 @@ def _of_another(folder: Path, of: Mapping[str, Any], now: Mapping[str, Any]) -> 
     return UsageError(
         f"is the workshop of another lot: its {name} is {of.get(name)!r}, not {now.get(name)!r}",
         field=str(folder),
-        remedy="give the lists, questions (--questions), metric, gold and seed that it was drawn "
+        remedy="give the lists, questions (--questions), metric and seed that it was drawn "
         "with, of retrievers that answer otherwise each time as results of kragx run; or another "
         "folder",
     )

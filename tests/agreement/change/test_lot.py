@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kragx import DataError, Doc, Gold, GoldDataset, Query, evaluate
-from kragx.agreement.change.credit import LabelledMetric
+from kragx import DataError, Doc, Gold, GoldDataset, evaluate
 from kragx.agreement.change.estimate import Ledger
-from kragx.agreement.change.lot import draw_lot
+from kragx.agreement.change.lot import LabelledMetric, draw_lot
 from tests.comparison.lists.test_lists import questions, side_by_side
 
 PRECISION = LabelledMetric("precision", 2)
@@ -20,10 +19,10 @@ def asked(n, **fields):
     return [replace(query, text=f"question {query.id}") for query in questions(n, **fields)]
 
 
-def drawn(old, new, metric=PRECISION, *, queries=None, gold=None, seed=0, **options):
+def drawn(old, new, metric=PRECISION, *, queries=None, seed=0, **options):
     """The lot of lists of letters, and its documents."""
     diff = side_by_side(old, new, queries=queries or asked(len(old)), **options)
-    return draw_lot(diff, metric, gold=gold, seed=seed)
+    return draw_lot(diff, metric, seed=seed)
 
 
 def known(lot, relevant, n=None, margin=None):
@@ -48,7 +47,7 @@ def test_by_hand():
     assert most == {"q2": 1.5, "q3": 1.0}
     chances = [question.chance for question in lot.questions]
     assert chances == pytest.approx([lot.questions[0].most / 2.5, 1.0])
-    assert (lot.n_questions, lot.asks, lot.settled) == (4, 6.0, 0.0)
+    assert (lot.n_questions, lot.asks) == (4, 6.0)
     assert sorted(documents) == list("abcxy")
     change = known(lot, "bcx")
     assert change.difference == change.low == change.high == pytest.approx(0.0)
@@ -107,33 +106,6 @@ def test_all_labels_give_the_difference_of_the_metric(name):
     assert change.low == change.high == change.difference
 
 
-def test_known_labels_are_not_asked_again():
-    """By id or by text, and 0 is a label too; other gold counts for metrics that divide by it."""
-    gold = GoldDataset(
-        (
-            Query("q0", gold=(Gold("b", grade=0.0), Gold(text="the text of c"), Gold("elsewhere"))),
-            Query("q1", gold=(Gold("b"), Gold("c"))),
-        )
-    )
-    lot, _ = drawn(["ab", "ab"], ["ac", "ac"], gold=gold)
-    assert lot.questions == ()
-    assert lot.settled == 0.5
-    lot, _ = drawn(["ab", "ab"], ["ac", "ac"], LabelledMetric("recall", 2), gold=gold)
-    (question,) = lot.questions
-    assert (question.known, question.beyond) == ({"b": False, "c": True}, 1)
-    change = known(lot, "ac")
-    assert change.difference == pytest.approx((1 / 3 + 0) / 2)
-    assert change.counts["n_labels"] == 1
-    assert change.pool != known(lot, "c").pool
-
-
-def test_a_document_that_is_gold_in_any_item_is_relevant():
-    """One that a relevant item names stays so, whatever another item that it is says."""
-    items = (Gold("c"), Gold(text="the text of c", grade=0.0), Gold("b", grade=0.0))
-    lot, _ = drawn(["ab"], ["ac"], gold=GoldDataset((Query("q0", gold=items),)))
-    assert lot.settled == 0.5
-
-
 def test_names_tell_no_side():
     """An id of two texts is two documents, neither of which has the plain id; chunkings have none.
 
@@ -157,22 +129,6 @@ def test_chunkings_are_never_called_the_same():
     assert all(name.startswith("text-") for name in documents)
 
 
-def test_gold_is_known_where_evaluations_match_it():
-    """A gold passage within a document is that document; what is not relevant is the same text.
-
-    Gold that says nothing of any document is refused.
-    """
-    passage = "the old tower of the harbour was built by two brothers from the north"
-    old = [(Doc("a", f"{passage}, and stands."), Doc("b", "nothing of that"))]
-    new = [(Doc("a", f"{passage}, and stands."), Doc("c", f"long ago {passage} of here"))]
-    items = (Gold(text=passage), Gold(text="nothing of that", grade=0.0))
-    lot, _ = drawn(old, new, gold=GoldDataset((Query("q0", gold=items),)))
-    assert (lot.questions, lot.settled, lot.n_known) == ((), 0.5, 3)
-    apart = Gold(text="nothing", grade=0.0)
-    with pytest.raises(DataError, match="says nothing of any document"):
-        drawn(old, new, gold=GoldDataset((Query("q0", gold=(apart,)),)))
-
-
 def test_a_tie_is_no_difference_by_rounding():
     """Weights 1, 1 and 3 whose differences make 0, and 0.1 + 0.2 - 0.3: the same, and 0 exactly."""
     queries = asked(3, weight=[1.0, 2.0, 3.0])
@@ -184,13 +140,6 @@ def test_a_tie_is_no_difference_by_rounding():
         ledger.take(place, {"e": loses, "x": not loses})
     change = ledger.difference()
     assert (change.low, change.high, change.difference, change.verdict) == (0, 0, 0, "same")
-    gold = GoldDataset(
-        tuple(
-            Query(f"q{n}", gold=(Gold("e", grade=n == 2), Gold("x", grade=n < 2))) for n in range(3)
-        )
-    )
-    change = Ledger(drawn(*lists, LabelledMetric("precision", 10), queries=queries, gold=gold)[0])
-    assert (change.difference().low, change.difference().verdict) == (0, "same")
 
 
 def test_what_cannot_be_read_is_said():
@@ -284,19 +233,6 @@ def test_what_can_only_lose_is_not_the_same():
     for lists, ends in ((("ac", "a"), (-0.5, 0.0)), (("a", "ac"), (0.0, 0.5))):
         change = Ledger(drawn([lists[0]], [lists[1]])[0]).difference(0.1)
         assert (change.low, change.high, change.verdict) == (*ends, "open")
-
-
-def test_the_outlook_counts_what_was_known_before():
-    """With 40 known gains of 240 questions, ties soon decide; it says when, and so it is."""
-    gold = GoldDataset(
-        tuple(Query(f"q{n}", gold=(Gold("c"), Gold("b", grade=0.0))) for n in range(40))
-    )
-    lot, _ = drawn(["ab"] * 240, ["ac"] * 240, gold=gold)
-    assert (len(lot.questions), lot.settled) == (200, 20.0)
-    now = known(lot, "", 20)
-    assert now.verdict == "open"
-    assert known(lot, "", 20 + now.more[1]).verdict == "better"
-    assert now.more[1] < 100
 
 
 def test_who_returned_nothing_is_not_labelled():

@@ -1,0 +1,231 @@
+"""A system's values by a judge's labels and by people's, and what the questions stand for.
+
+The labels are those of `kragx.agreement.labels.Sides`; asks and chances come from how questions and
+labels were drawn.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from kragx.agreement import scoring
+from kragx.agreement.label_files import label_format
+from kragx.agreement.labels import Labels, Sides, other_forms
+from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
+from kragx.agreement.sample import drawing_of
+from kragx.comparison.statistics import Interval
+from kragx.data import GoldDataset, Run, read_dataset
+from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
+from kragx.judging.store import is_url
+from kragx.metrics import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How labelled questions were drawn of all.
+
+    Attributes:
+        asks: how many asks each question stands for; None where all are alike.
+        chances: of each drawn question its chance to be; None where all had the same.
+        notes: where the asks are from.
+    """
+
+    asks: Mapping[str, float] | None = None
+    chances: Mapping[str, float] | None = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, human: object, questions: object) -> Self:
+        """From the sample beside people's labels, or from how they and all questions were drawn.
+
+        Args:
+            human: people's labels, as for `read_labels`.
+            questions: a `GoldDataset` or its path, with ``weight`` and ``inclusion``; or None.
+                Where it says no weights, those count by which the sample was drawn.
+
+        Raises:
+            DataError: the labels were drawn as stratified pairs, or a question's chance to be
+                labelled is greater than that to be there.
+        """
+        of_all, of_people = _dataset(questions), _dataset(human)
+        sample = drawing_of(human)
+        if sample.get("design") == "stratified":
+            raise DataError(
+                f"{human}: a stratified sample, with as many pairs of rare grades as of frequent "
+                "ones, says nothing of a retriever's lists as they are",
+                remedy="label whole queries (kragx judge label --queries 30)",
+            )
+        chances = sample.get("chances")
+        if chances is None and of_people is not None:
+            there = {query.id: query.inclusion for query in of_all or ()}
+            chances = {q.id: q.inclusion / there.get(q.id, 1.0) for q in of_people}
+        chances = chances or {}
+        if max(chances.values(), default=0) > 1 + 1e-9:
+            name = max(chances, key=chances.__getitem__)
+            raise DataError(
+                f"question {name!r}: people's labels have a greater chance of having been drawn "
+                "than the question itself",
+                field="inclusion",
+                remedy="give both files the questions of one drawing",
+            )
+        unequal = chances if len({*chances.values()}) > 1 else None
+        if of_all is not None and (weights := of_all.weights) is not None:
+            return cls(dict(zip([query.id for query in of_all], weights.tolist())), unequal)
+        note = phrase("questions count by their asks, as the sample beside the labels has them")
+        asks = sample.get("weights")
+        return cls(asks, unequal, (note,) if asks else ())
+
+    def weights(self, queries: Sequence[str]) -> Floats | None:
+        """(q) how many asks each query stands for.
+
+        Raises:
+            DataError: the questions lack one.
+        """
+        return None if self.asks is None else _values_of(self.asks, queries, "is judged, and")
+
+    def options(self, queries: Sequence[str], labelled: Bools) -> dict[str, Any]:
+        """Weights and chances as `prediction_powered` takes them, the labelled queries first."""
+        weights, chances = self.weights(queries), None
+        if self.chances is not None:
+            names = [query for query, is_labelled in zip(queries, labelled) if is_labelled]
+            drawn = _values_of(self.chances, names, "is labelled, and")
+            # Where people have labelled fewer than were drawn, each had so much less of a chance.
+            chances = np.minimum(drawn, 1) * min(1, len(names) / len(self.chances))
+        order = np.argsort(~labelled, kind="stable")
+        return {"weights": None if weights is None else weights[order], "chances": chances}
+
+
+def _values_of(values: Mapping[str, float], queries: Sequence[str], what: str) -> Floats:
+    if missing := next((query for query in queries if query not in values), None):
+        raise DataError(
+            f"question {missing!r} {what} nothing says how many asks it stands for or what its "
+            "chance of having been drawn was",
+            remedy="name the questions (--questions FILE) that were judged, and the labels of one "
+            "drawing",
+        )
+    return np.array([values[query] for query in queries], np.float64)
+
+
+def _dataset(source: object) -> GoldDataset | None:
+    """The gold set that something is, or is the path of; None for other labels."""
+    if isinstance(source, GoldDataset):
+        return source
+    if not isinstance(source, (str, Path)) or is_url(source):
+        return None
+    return read_dataset(source) if label_format(Path(source)) == "gold" else None
+
+
+@dataclass(frozen=True)
+class SystemValues:
+    """Each metric's values of a system, or of the difference of two.
+
+    Attributes:
+        evaluation: of the system by the judge's labels.
+        queries: (q) those that the judge has labels for.
+        drawing: what they stand for.
+        labelled: the queries that people have labelled whole.
+        n_partly: how many they have labelled in part.
+        judge: (m, q) by the judge's labels.
+        human: (m, q) by people's; NaN of a query that they have not labelled whole.
+    """
+
+    evaluation: Evaluation
+    queries: Sequence[str]
+    drawing: Drawing
+    labelled: tuple[str, ...]
+    n_partly: int
+    judge: Floats
+    human: Floats
+
+    @classmethod
+    def of(
+        cls,
+        sides: Sides,
+        queries: Sequence[str],
+        run: Run,
+        metrics: Sequence[str],
+        least: int,
+        drawing: Drawing,
+    ) -> Self:
+        """Of a system, by labels that are on the scale.
+
+        Raises:
+            DataError: people have labelled fewer than `least` queries whole.
+            UsageError: a metric has no cut, or no value for some query.
+        """
+        graded = scoring.as_gold(sides.judge, sides.scale, queries)
+        evaluation = scoring.scored_by(graded, run, metrics)
+        depth = depth_of(evaluation)
+        whole, n_partly = _labelled_whole(sides.human, queries, run, depth)
+        if len(whole) < least:
+            raise DataError(
+                f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
+                f"({n_partly} in part), and a correction needs at least {least}",
+                remedy="; ".join(other_forms(sides.human.grades, sides.judge.grades))
+                or "label more (kragx judge label --queries), or take a smaller cut",
+            )
+        results = {query: run.results[query] for query in whole if query in run.results}
+        labelled = scoring.as_gold(sides.human, sides.scale, whole)
+        by_people = scoring.scored_by(labelled, replace(run, results=results), metrics)
+        judge = np.array([score.values for score in evaluation.scores])
+        human = np.full(judge.shape, np.nan)
+        human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
+        return cls(evaluation, queries, drawing, tuple(whole), n_partly, judge, human)
+
+    def minus(self, base: Self) -> Self:
+        """The differences to another system's values of the same queries."""
+        return replace(self, judge=self.judge - base.judge, human=self.human - base.human)
+
+    @property
+    def n_labelled(self) -> int:
+        """How many queries have people's values."""
+        return int((~np.isnan(self.human[0])).sum())
+
+    def means(self, confidence: float, bounds: Interval) -> dict[str, CorrectedMean]:
+        """The corrected mean of each metric."""
+        labelled = ~np.isnan(self.human[0])
+        weighing = self.drawing.options(self.queries, labelled)
+        return {
+            str(spec): prediction_powered(
+                human[labelled], judge[labelled], judge[~labelled], confidence, bounds, **weighing
+            )
+            for spec, human, judge in zip(
+                self.evaluation.specs, self.human, self.judge, strict=True
+            )
+        }
+
+
+def depth_of(evaluation: Evaluation) -> int:
+    """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
+    for score in evaluation.scores:
+        if not isinstance(score.spec.k, int):
+            raise UsageError(
+                f"metric {str(score.spec)!r} looks at whole lists, which people would have to "
+                f"label to the end; cut it, for example {score.spec.name}@10"
+            )
+        if np.isnan(score.values).any():
+            raise UsageError(
+                f"metric {str(score.spec)!r} has no value for some queries, and a corrected "
+                "mean needs one for each; name another, such as ndcg@10"
+            )
+    return scoring.deepest(evaluation) or 0
+
+
+def _labelled_whole(
+    human: Labels, queries: Sequence[str], run: Run, depth: int
+) -> tuple[list[str], int]:
+    """The queries whose top documents all have a human label, and how many have some."""
+    touched = [query for query in queries if human.queries.get(query)]
+    whole = [
+        query
+        for query in touched
+        if query not in run.results
+        or human.queries[query].keys()
+        >= {str(doc.id) for doc in run.results[query].documents[:depth]}
+    ]
+    return whole, len(touched) - len(whole)
