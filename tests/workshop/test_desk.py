@@ -531,7 +531,7 @@ def test_progress_by_hand(desk, people):
     assert rows == {"owner": (0, 0), "지민": (1, 1), "서연": (0, 0)}
     own = desk.progress.report(one)
     assert own["totals"]["mine"] == 1
-    assert own.keys().isdisjoint({"people", "agreement", "estimates", "notices"})
+    assert own.keys().isdisjoint({"people", "agreement", "notices"})
 
 
 def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
@@ -566,10 +566,10 @@ def test_progress_tells_people_of_their_own_work_alone(desk, people):
     shown = desk.progress.report(owner)
     assert {"name": one.name, "judged": 1, "later": 0} in shown["people"]
     assert shown["totals"]["judged"] == 1
-    assert {"by", "leak", "estimates", "decides"} <= shown.keys()
+    assert {"by", "leak", "decides"} <= shown.keys()
     assert shown["decides"]["outcome"] == "retrievers"
     own = desk.progress.report(one)
-    assert not {"people", "estimates", "agreement", "notices"} & own.keys()
+    assert not {"people", "agreement", "notices"} & own.keys()
     assert not {"judged", "questions_with_relevant", "conflicts"} & own["totals"].keys()
     assert all(
         {"judged", "answered"}.isdisjoint(row) for rows in own["by"].values() for row in rows

@@ -172,7 +172,7 @@ def workshops(draw) -> list[object]:
                 why=draw(FILLED) if is_mark else "",
                 spans=draw(st.sampled_from([(), ((0, 4),), ((0, 2), (3, 9))])),
                 note=draw(TEXTS),
-                purpose=draw(st.sampled_from(["", "random"])),
+                purpose=draw(st.sampled_from(["", "search"])),
                 seconds=draw(st.none() | st.floats(0, 99)),
             )
         )

@@ -50,7 +50,9 @@ _ROWS = {
 _EMPTY: Mapping[str, Any] = {
     "note": "",
     **dict.fromkeys(("query_type", "difficulty", "reference", "answerable", "forbidden")),
-    **{"sources": [], "gold": [], "metadata": {}},
+    "sources": [],
+    "gold": [],
+    "metadata": {},
 }
 """What an empty cell says of a question."""
 

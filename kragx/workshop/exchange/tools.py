@@ -184,7 +184,11 @@ def write_argilla(source: ExportSource, path: Path) -> Report:
         responses: dict[str, list[dict[str, Any]]] = {}
         for row in source.judgements(pair):
             spans = [{"start": start, "end": end, "label": "evidence"} for start, end in row.spans]
-            for name, value in (("grade", grade_word(row)), ("evidence", spans), ("note", row.note)):
+            for name, value in (
+                ("grade", grade_word(row)),
+                ("evidence", spans),
+                ("note", row.note),
+            ):
                 if value:
                     response = {"value": value, "user_id": _user(row.person), "status": "submitted"}
                     responses.setdefault(name, []).append(response)

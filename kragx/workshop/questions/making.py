@@ -95,9 +95,7 @@ def make_questions(
                 install=installing("korean"),
             )
         )
-    return QuestionSet(
-        tuple(questions), n, kinds.shares, kinds.counts, len(existing), tuple(notes)
-    )
+    return QuestionSet(tuple(questions), n, kinds.shares, kinds.counts, len(existing), tuple(notes))
 
 
 class _Maker:

@@ -53,10 +53,9 @@ class Sums:
         retrievers: their names.
 
     Attributes:
-        counts: of pairs, those ``judged``, those of the ``random`` share; of questions the ``wait``
-            for answers; and of those that are ``compared`` the ``graded`` pairs, the questions that
-            are ``answered``, the pairs that are ``left`` of those in which retrievers differ, and
-            how many of these are ``telling``: not drawn at random.
+        counts: of pairs, those ``judged``; of questions those that ``wait`` for answers; and of
+            those that are ``compared`` the ``graded`` pairs, the questions that are ``answered``,
+            and the pairs that are ``left`` of those in which retrievers differ.
         lists: for each retriever a hash of its lists for all questions.
     """
 
@@ -70,17 +69,14 @@ class Sums:
         counts = {
             "pairs": len(board.candidates),
             "judged": board.n_judged,
-            "random": sum(candidate.is_judged and candidate.is_random for candidate in board),
             "wait": int(board.question.answerable is not False and not all(board.answered)),
         }
         if board.is_compared and board.candidates:
-            left = {entry for entry in board if entry.disagreement and not entry.standing.is_known}
             counts |= {
                 "compared": 1,
                 "graded": board.n_judged,
                 "answered": int(board.has_relevant),
-                "left": len(left),
-                "telling": len(left.intersection(board.unjudged)),
+                "left": sum(e.disagreement > 0 and not e.standing.is_known for e in board),
             }
             for number in range(len(self.retrievers)):
                 places = ((e.pair, e.ranks[number], e.counts[number]) for e in board)

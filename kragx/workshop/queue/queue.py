@@ -38,7 +38,7 @@ _STAY = 5
 
 To read another question takes longer than to judge a pair that is worth less."""
 
-Purpose = Literal["deciding", "random", "search", "conflict"]
+Purpose = Literal["deciding", "search"]
 Why = Literal["no questions", "no documents", "all judged", "with others"]
 
 
@@ -82,11 +82,9 @@ class _Request:
 class Queue:
     """Gives each person the pair to judge next.
 
-    A random share of the pairs (`PooledDocument.is_random`) is shown in the order of a hash, in a
-    share of the turns, and never because of what it could change; the rest by how far retrievers
-    differ in it (`Board.worth`), the most first. Before all comes what is in doubt since the corpus
-    was chunked anew (`moved`). Where there is nothing to compare, questions without a relevant
-    document come first.
+    First comes that in which retrievers differ most (`Board.worth`), and before all what is in
+    doubt since the corpus was chunked anew (`moved`). Where there is nothing to compare, questions
+    without a relevant document come first.
 
     Args:
         state: the workshop.
@@ -186,12 +184,10 @@ class Queue:
         return JudgingTurn(question, document, len(copies), mine)
 
     def purpose(self, question: str, document: str) -> Purpose:
-        """Why a pair is judged: part of the random share, suggested, or searched for."""
+        """Why a pair is judged: it was suggested, or searched for."""
         board = self.boards.get(question)
         candidate = board and board.candidates.get(self.copies.first(document))
-        if not candidate or not candidate.is_suggested:
-            return "search"
-        return "random" if candidate.is_random else "deciding"
+        return "deciding" if candidate and candidate.is_suggested else "search"
 
     def _why(self, request: _Request) -> Why:
         if not request.boards:
@@ -267,23 +263,14 @@ class Queue:
     # -- which comes first ------------------------------------------------------------------------
 
     def _choose(self, request: _Request) -> Pair | None:
-        turns = [self._doubted, self._by_worth, self._at_random, self._second, self._late]
+        turns = [self._doubted, self._by_worth, self._second, self._late]
         if request.question is None:
             judged = self.state.history.get(request.person, ())
             n_turns = len(judged) + len(request.besides)
             if n_turns % _SECOND_TURN == _SECOND_TURN - 1:
                 turns.insert(1, self._second)
-            if self._random_is_due(request.besides):
-                turns.insert(1, self._at_random)
         candidates = filter(None, (choose(request) for choose in turns))
         return next((candidate.pair for candidate in candidates), None)
-
-    def _random_is_due(self, besides: Sequence[Pair]) -> bool:
-        counts = self.sums.counts
-        if counts["left"] and not counts["telling"]:
-            return True  # nothing else is left in which retrievers differ
-        n_random = counts["random"] + sum(self.purpose(*pair) == "random" for pair in besides)
-        return n_random < self.plan.random * (counts["judged"] + len(besides) + 1)
 
     def _doubted(self, request: _Request) -> PooledDocument | None:
         """Where gold of before a move may be: the next release waits for it."""
@@ -324,21 +311,12 @@ class Queue:
         """The question that somebody is at, and with how many pairs in a row.
 
         What they have before them counts as well: a page that asks ahead asks for what follows it.
-        What was drawn at random interrupts, and they go back to where they were.
         """
         judged = reversed(self.state.history.get(request.person, ()))
-        before = (uid for uid, _ in filter(self._is_chosen, reversed(request.besides)))
-        questions = chain(before, (row.question for row in judged if row.purpose != "random"))
+        before = (uid for uid, _ in reversed(request.besides))
+        questions = chain(before, (row.question for row in judged))
         current = next(questions, "")
         return current, 1 + sum(1 for _ in takewhile(lambda uid: uid == current, questions))
-
-    def _is_chosen(self, pair: Pair) -> bool:
-        return self.purpose(*pair) != "random"
-
-    def _at_random(self, request: _Request) -> PooledDocument | None:
-        """The first of the random share, in an order that was fixed before anybody judged."""
-        candidates = self._open(request, lambda board: board.random_share)
-        return min(candidates, key=lambda candidate: candidate.place, default=None)
 
     def _second(self, request: _Request) -> PooledDocument | None:
         """A pair that one other person has judged, and two are to."""
