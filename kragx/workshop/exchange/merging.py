@@ -105,7 +105,8 @@ class Merge:
         if row.kind is Question and "person" not in values:
             values["person"] = self._person_of(row)
         newest = things.get(str(uid))
-        record = self._record(row.kind, values if newest is None else _over(newest, values))
+        fields = values if newest is None else _over(newest, values)
+        record: Person | Question | None = self._record(row.kind, fields)
         text = getattr(record, name)
         if not text.strip():
             raise _mistake(name, "is empty", "fill it in, or remove the row")
@@ -163,7 +164,7 @@ class Merge:
     # -- suggestions and judgements ----------------------------------------------------------------
 
     def _candidate(self, row: Row) -> StoredRecord | None:
-        record = self._record(SuggestedDocument, self._referring(row))
+        record: SuggestedDocument = self._record(SuggestedDocument, self._referring(row))
         if self._rows.adds_only:
             text, share = record.detail, record.score or 0.0
             _check_place(text, text_of(self._documents, record.document), share)

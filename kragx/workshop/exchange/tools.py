@@ -102,13 +102,13 @@ def write_quepid(source: ExportSource, path: Path) -> Report:
     with open_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("query", "docid", "rating"))
-        writer.writerows([*map(_safe, row)] for row in (*rows, *idle))
+        writer.writerows([_safe(cell) for cell in map(str, row)] for row in (*rows, *idle))
     return {phrase("grades"): len(rows), phrase("questions without a grade"): len(idle)}, left_out
 
 
-def _safe(cell: str | int) -> str | int:
+def _safe(cell: str) -> str:
     """A cell that no spreadsheet computes, as Quepid writes them; it strips what it reads."""
-    return f" {cell}" if str(cell).startswith(("=", "+", "-", "@")) else cell
+    return f" {cell}" if cell.startswith(("=", "+", "-", "@")) else cell
 
 
 # -- a pair to judge each --------------------------------------------------------------------------

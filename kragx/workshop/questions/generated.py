@@ -1,7 +1,7 @@
 """Questions that a model writes about a corpus, and what becomes of each: kept, or why not."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
@@ -33,6 +33,7 @@ from kragx.workshop.questions.passages import CorpusPassages, Passage, PassagePa
 from kragx.workshop.questions.pointing import pointing
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.questions.targets import (
+    Cell,
     Kinds,
     Shares,
     check_shares,
@@ -117,10 +118,13 @@ def wanted_kinds(
     shares: Shares, existing: Iterable[Query], unanswerable: float, several: float
 ) -> Kinds:
     """The kinds that a model is asked for: of what has no answer, nothing is difficult."""
-    answerable = {True: 1 - unanswerable, False: unanswerable}
-    axes = {**shares, "answerable": answerable, "several": {False: 1 - several, True: several}}
+    axes: dict[str, Mapping[Any, float]] = {
+        **shares,
+        "answerable": {True: 1 - unanswerable, False: unanswerable},
+        "several": {False: 1 - several, True: several},
+    }
     types, difficulties = shares["query_type"], shares["difficulty"]
-    cells = [*product(types, difficulties, (True,), (False, True))]
+    cells: list[Cell] = [*product(types, difficulties, (True,), (False, True))]
     cells += [(query_type, None, False, None) for query_type in types]
     return Kinds(axes, cells, [(*kind, None, None) for kind in kinds_of(existing)])
 

@@ -9,6 +9,7 @@ from kragx.workshop.pairs.candidates import Board
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
 from kragx.workshop.questions.leak import mean_leak
 from kragx.workshop.services.context import Context, Plain
+from kragx.workshop.services.forms import get
 from kragx.workshop.state.records import Person
 
 
@@ -18,6 +19,7 @@ class Progress:
 
     context: Context
 
+    @get("me")
     def me(self, person: Person) -> Plain:
         """Who asks, what the set is, and how far it is."""
         context = self.context
@@ -40,6 +42,7 @@ class Progress:
             "counts": counts,
         }
 
+    @get("progress")
     def report(self, person: Person) -> Plain:
         """How far the set is; what names retrievers, or says what others said, for the owner."""
         context = self.context
@@ -77,7 +80,7 @@ class Progress:
         """
         context = self.context
         with context.state.lock:
-            alpha = agreement(context.state, context.top)
+            alpha = agreement(context.state, max(context.workshop.settings.scale))
             context.queue.refresh()
             n_meant = sum(
                 entry.is_twice for board in context.queue.boards.values() for entry in board
