@@ -10,15 +10,15 @@ from kragx.workshop.questions.leak import content_words
 from kragx.workshop.questions.meeting import Meetings
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Remark, Suggester, SuggestionSource
-from kragx.workshop.services import (
-    Context,
-    Judging,
-    Passages,
-    People,
-    Progress,
-    Questions,
-    Releases,
-)
+from kragx.workshop.services.conflicts import Conflicts
+from kragx.workshop.services.context import Context
+from kragx.workshop.services.judging import Judging
+from kragx.workshop.services.marks import Marks
+from kragx.workshop.services.passages import Passages
+from kragx.workshop.services.people import People
+from kragx.workshop.services.progress import Progress
+from kragx.workshop.services.questions import Questions
+from kragx.workshop.services.releases import Releases
 from kragx.workshop.state.state import State
 
 
@@ -35,7 +35,7 @@ class Desk:
 
     Attributes:
         context: what the services share.
-        people, passages, judging, questions, progress, releases: the services.
+        people, passages, judging, marks, conflicts, questions, progress, releases: the services.
     """
 
     def __init__(
@@ -58,9 +58,17 @@ class Desk:
         self.people: People = People(self.context)
         self.passages: Passages = Passages(self.context)
         self.judging: Judging = Judging(self.context)
+        self.marks: Marks = Marks(self.context)
+        self.conflicts: Conflicts = Conflicts(self.context)
         self.questions: Questions = Questions(self.context)
         self.progress: Progress = Progress(self.context)
         self.releases: Releases = Releases(self.context)
+
+    @property
+    def services(self) -> tuple[object, ...]:
+        """All of them."""
+        of_judging = (self.judging, self.marks, self.conflicts, self.passages)
+        return (*of_judging, self.people, self.questions, self.progress, self.releases)
 
     def start(self) -> None:
         """Ask the retrievers, and find what lies beside gold, in a thread: now, and from now on."""

@@ -115,4 +115,5 @@ def test_every_seam_has_a_recipe() -> None:
         "a retriever",
         "a judge client",
         "a report column",
+        "a button of the workshop",
     ]

@@ -13,7 +13,7 @@ from kragx.workshop.queue.queue import JudgingTurn, Queue
 from kragx.workshop.state.records import Judgement, Question, StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 
-PLAN = LabellingPlan(10, twice=0.0, random=0.1)
+PLAN = LabellingPlan(10, twice=0.0)
 
 
 class Memory:
@@ -83,22 +83,28 @@ class World:
         return Queue(state, docs, Copies({}), plan), truth
 
 
-def judged(queue: Queue, truth: dict[tuple[str, str], int], most: int = 10**9) -> Iterator[int]:
-    """Judge pair by pair, as one person; yield how many there are."""
-    count = 0
-    while count < most and isinstance(turn := queue.next_pair("p"), JudgingTurn):
-        pair = turn.question, turn.document
-        queue.state.add(
-            [Judgement(question=pair[0], document=pair[1], person="p", grade=truth[pair])]
-        )
-        count += 1
+def judged(
+    queue: Queue, truth: dict[tuple[str, str], int], by_chance: bool = False
+) -> Iterator[int]:
+    """Judge pair by pair, as one person, in the queue's order or by chance; yield how many."""
+    pairs = iter(np.random.default_rng(0).permutation(list(truth)).tolist())
+
+    def next_pair() -> tuple[str, str] | None:
+        if by_chance:
+            return next(map(tuple, pairs), None)
+        turn = queue.next_pair("p")
+        return (turn.question, turn.document) if isinstance(turn, JudgingTurn) else None
+
+    for count, pair in enumerate(iter(next_pair, None), start=1):
+        said = {"question": pair[0], "document": pair[1], "person": "p"}
+        queue.state.add([Judgement(**said, grade=truth[pair])])
         yield count
 
 
-def needed(world: World) -> tuple[int, int]:
+def needed(world: World, *, by_chance: bool = False) -> tuple[int, int]:
     """After how many judgements it is decided, and of how many."""
     queue, truth = world.queue()
-    for count in judged(queue, truth):
+    for count in judged(queue, truth, by_chance):
         queue.refresh()
         if queue.sums.outlook.state == "decided":
             return count, len(truth)
@@ -108,11 +114,11 @@ def needed(world: World) -> tuple[int, int]:
 def main() -> None:
     """Print after how many pairs it is decided, by worth and in random order."""
     for cut in (10, 5):
-        shares: dict[float, list[float]] = {0.1: [], 1.0: []}
+        shares: dict[bool, list[float]] = {False: [], True: []}
         for seed in range(3):
-            for random, of_order in shares.items():
-                plan = LabellingPlan(cut, twice=0.0, random=random)
-                count, of = needed(World(seed, 24, (6.0, 2.0), plan))
+            for by_chance, of_order in shares.items():
+                world = World(seed, 24, (6.0, 2.0), LabellingPlan(cut, twice=0.0))
+                count, of = needed(world, by_chance=by_chance)
                 of_order.append(count / of)
         by_worth, by_chance = (median(of_order) for of_order in shares.values())
         print(f"@{cut}: decided after {by_worth:.0%} of the pairs, in random order {by_chance:.0%}")

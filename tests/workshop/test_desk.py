@@ -9,22 +9,22 @@ from kragx.data.corpus import _entries as entries
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop, start
-from kragx.workshop.forms import (
-    DecisionForm,
+from kragx.workshop.queue.convergence import Outlook, Sums
+from kragx.workshop.queue.suggestions import SuggestionSource
+from kragx.workshop.services.conflicts import DecisionForm
+from kragx.workshop.services.context import ClashError, RefusedError, UnknownError
+from kragx.workshop.services.judging import JudgementForm, NextForm, UndoForm
+from kragx.workshop.services.marks import MarkForm
+from kragx.workshop.services.passages import DocumentForm
+from kragx.workshop.services.people import PersonForm
+from kragx.workshop.services.questions import (
     DropForm,
-    JudgementForm,
-    MarkForm,
-    NextForm,
-    PersonForm,
     QuestionForm,
     QuestionsForm,
-    ReleaseForm,
     TemplatesForm,
     UidsForm,
 )
-from kragx.workshop.queue.convergence import Outlook, Sums
-from kragx.workshop.queue.suggestions import SuggestionSource
-from kragx.workshop.services import ClashError, RefusedError, UnknownError
+from kragx.workshop.services.releases import ReleaseForm
 from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade, opened, started, written
 
@@ -123,7 +123,7 @@ def test_a_workshop_of_before_there_were_marks(any_shop):
             assert state.newest(("q1", "refund"), person.uid).grade == 2
             assert state.questions["q1"].forbidden is None
             form = MarkForm(uid=new_uid(), question="q1", document="refund", why="stale")
-            assert desk.judging.mark(person, form)["mark"]["why"] == "stale"
+            assert desk.marks.mark(person, form)["mark"]["why"] == "stale"
 
 
 def test_a_mark_and_what_takes_it_back(desk, people):
@@ -133,7 +133,7 @@ def test_a_mark_and_what_takes_it_back(desk, people):
 
     def mark(person, why, note=""):
         form = MarkForm(uid=new_uid(), why=why, note=note, **pair)
-        return [desk.judging.mark(person, form) for _ in range(2)][1]["mark"]
+        return [desk.marks.mark(person, form) for _ in range(2)][1]["mark"]
 
     assert mark(one, "tenant", "남의 것") == {"why": "tenant", "note": "남의 것"}
     assert len(state.marked[one.uid]) == 1
@@ -142,33 +142,33 @@ def test_a_mark_and_what_takes_it_back(desk, people):
     assert mark(owner, "stale") == {"why": "stale", "note": ""}
     assert mark(one, None) is None
     assert state.mark(("q1", "refund"), owner.uid).why == "stale"
-    back = desk.judging.undo(one, new_uid())["pair"]
+    back = desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]
     assert (back["mark"], back["mine"]) == ({"why": "tenant", "note": "남의 것"}, None)
     desk.judging.judge(one, said(number=1))
-    assert desk.judging.undo(one, new_uid())["pair"]["mark"]["why"] == "tenant"
-    assert desk.judging.undo(one, new_uid())["pair"]["mark"] is None
+    assert desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]["mark"]["why"] == "tenant"
+    assert desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]["mark"] is None
     with pytest.raises(ClashError, match="nothing to take back"):
-        desk.judging.undo(one, new_uid())
+        desk.judging.undo(one, UndoForm(uid=new_uid()))
     with pytest.raises(UnknownError):
-        desk.judging.mark(one, MarkForm(uid=new_uid(), question="q1", document="none", why="x"))
-    assert desk.judging.conflicts() == {"conflicts": []}
+        desk.marks.mark(one, MarkForm(uid=new_uid(), question="q1", document="none", why="x"))
+    assert desk.conflicts.listed() == {"conflicts": []}
 
 
 def test_a_conflict_is_decided_and_both_originals_stay(desk, people):
     """Two who differ are shown side by side until somebody decides; undone, it is open again."""
     owner, one, other = people
     desk.judging.judge(one, said(number=0, note="no"))
-    assert desk.judging.conflicts() == {"conflicts": []}  # a file's grade is no second opinion
+    assert desk.conflicts.listed() == {"conflicts": []}  # a file's grade is no second opinion
     desk.judging.judge(other, said(number=3))
-    (conflict,) = desk.judging.conflicts()["conflicts"]
+    (conflict,) = desk.conflicts.listed()["conflicts"]
     assert {vote["person"]["name"]: vote["grade"] for vote in conflict["judgements"]} == {
         "지민": 0,
         "서연": 3,
     }
-    assert desk.judging.decide(owner, decided(2))["conflicts"] == []
+    assert desk.conflicts.decide(owner, decided(2))["conflicts"] == []
     assert desk.context.state.newest(("q1", "refund"), one.uid).grade == 0
-    desk.judging.undo(owner, new_uid())
-    assert len(desk.judging.conflicts()["conflicts"]) == 1
+    desk.judging.undo(owner, UndoForm(uid=new_uid()))
+    assert len(desk.conflicts.listed()["conflicts"]) == 1
 
 
 def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
@@ -181,7 +181,7 @@ def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
         one, other = desk.people.annotator("지민"), desk.people.annotator("서연")
         desk.judging.judge(one, said(document="short", number=3, spans=[[4, 6]]))
         desk.judging.judge(other, said(document="long", number=0, spans=[[0, 5]]))
-        (conflict,) = desk.judging.conflicts()["conflicts"]
+        (conflict,) = desk.conflicts.listed()["conflicts"]
         of_each = {own["person"]["name"]: own for own in conflict["judgements"]}
         marked = texts[conflict["document"]["id"]]
         for name, document, start_, end in (("지민", "short", 4, 6), ("서연", "long", 0, 5)):
@@ -255,11 +255,11 @@ def test_the_grade_a_person_changes_is_the_newer_one(desk, people):
     desk.judging.judge(one, said(number=1))
     desk.judging.judge(one, said(number=3))
     assert desk.context.state.newest(("q1", "refund"), one.uid).grade == 3
-    again = desk.judging.undo(one, new_uid())
+    again = desk.judging.undo(one, UndoForm(uid=new_uid()))
     assert again["pair"]["mine"]["grade"] == 1
-    desk.judging.undo(one, new_uid())
+    desk.judging.undo(one, UndoForm(uid=new_uid()))
     with pytest.raises(ClashError, match="nothing"):
-        desk.judging.undo(one, new_uid())
+        desk.judging.undo(one, UndoForm(uid=new_uid()))
 
 
 def test_an_undo_is_of_whose_it_is(desk, people):
@@ -268,10 +268,10 @@ def test_an_undo_is_of_whose_it_is(desk, people):
     desk.judging.judge(one, said(number=1))
     desk.judging.judge(other, said(number=1))
     uid = new_uid()
-    desk.judging.undo(one, uid)
+    desk.judging.undo(one, UndoForm(uid=uid))
     assert desk.context.state.newest(("q1", "refund"), other.uid).grade == 1
     with pytest.raises(ClashError):
-        desk.judging.undo(other, uid)
+        desk.judging.undo(other, UndoForm(uid=uid))
 
 
 def test_a_uid_is_one_judgement(desk, people):
@@ -298,7 +298,7 @@ def test_a_question_that_was_dropped_is_not_judged(desk, people):
         desk.judging.judge(one, said(number=2))
     with pytest.raises(ClashError, match="dropped"):
         desk.judging.next(one, NextForm(question="q1"))
-    assert desk.judging.undo(one, new_uid())["pair"]["question"]["uid"] == "q2"
+    assert desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]["question"]["uid"] == "q2"
 
 
 def test_questions_are_changed_by_their_writers_and_the_owner(desk, people):
@@ -341,13 +341,13 @@ def test_what_is_not_there_is_said(desk, people):
     with pytest.raises(UnknownError):
         desk.questions.put(one, QuestionForm(text="x", sources=["nothing"]))
     with pytest.raises(UnknownError):
-        desk.passages.document("refund:0-1000")
+        desk.passages.document(DocumentForm(document="refund:0-1000"))
 
 
 def test_a_stretch_of_a_document_is_a_document(desk, people):
     """As gold sets name them: it can be judged, and its text is the stretch's."""
     _, one, _ = people
-    assert desk.passages.document("refund:0-3")["text"] == "환불은"
+    assert desk.passages.document(DocumentForm(document="refund:0-3"))["text"] == "환불은"
     assert desk.judging.judge(one, said(document="refund:0-3", spans=[[0, 2]]))["stored"]
     with pytest.raises(UsageError, match="3 characters"):
         desk.judging.judge(one, said(document="refund:0-3", spans=[[0, 4]]))
@@ -531,7 +531,7 @@ def test_progress_by_hand(desk, people):
     assert rows == {"owner": (0, 0), "지민": (1, 1), "서연": (0, 0)}
     own = desk.progress.report(one)
     assert own["totals"]["mine"] == 1
-    assert own.keys().isdisjoint({"people", "agreement", "estimates", "notices"})
+    assert own.keys().isdisjoint({"people", "agreement", "notices"})
 
 
 def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
@@ -566,10 +566,10 @@ def test_progress_tells_people_of_their_own_work_alone(desk, people):
     shown = desk.progress.report(owner)
     assert {"name": one.name, "judged": 1, "later": 0} in shown["people"]
     assert shown["totals"]["judged"] == 1
-    assert {"by", "leak", "estimates", "decides"} <= shown.keys()
+    assert {"by", "leak", "decides"} <= shown.keys()
     assert shown["decides"]["outcome"] == "retrievers"
     own = desk.progress.report(one)
-    assert not {"people", "estimates", "agreement", "notices"} & own.keys()
+    assert not {"people", "agreement", "notices"} & own.keys()
     assert not {"judged", "questions_with_relevant", "conflicts"} & own["totals"].keys()
     assert all(
         {"judged", "answered"}.isdisjoint(row) for rows in own["by"].values() for row in rows
@@ -581,7 +581,7 @@ def test_a_decision_is_work_of_the_owner(desk, people):
     owner, one, other = people
     desk.judging.judge(one, said(number=0))
     desk.judging.judge(other, said(number=3))
-    desk.judging.decide(owner, decided(2))
+    desk.conflicts.decide(owner, decided(2))
     assert desk.progress.report(owner)["totals"]["mine"] == 1
     desk.judging.judge(owner, said(number=2))
     assert desk.progress.report(owner)["totals"]["mine"] == 1
@@ -594,11 +594,20 @@ def test_what_stands_around_a_piece(tmp_path):
     corpus = written(tmp_path / "corpus.jsonl", [*rows, {"id": "whole", "text": "글 하나"}])
     start(tmp_path / "shop", corpus=corpus)
     with opened(tmp_path / "shop") as desk:
-        assert desk.passages.around("c0") == {"before": None, "after": "조각 1"}
-        assert desk.passages.around("c1") == {"before": "조각 0", "after": "조각 2"}
-        assert desk.passages.around("whole") == {"before": None, "after": None}
+        assert desk.passages.around(DocumentForm(document="c0")) == {
+            "before": None,
+            "after": "조각 1",
+        }
+        assert desk.passages.around(DocumentForm(document="c1")) == {
+            "before": "조각 0",
+            "after": "조각 2",
+        }
+        assert desk.passages.around(DocumentForm(document="whole")) == {
+            "before": None,
+            "after": None,
+        }
         with pytest.raises(UnknownError):
-            desk.passages.around("no such")
+            desk.passages.around(DocumentForm(document="no such"))
         owner = desk.people.owner()
         desk.questions.put(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
         assert desk.judging.next(owner)["pair"]["around"] is True

@@ -172,7 +172,7 @@ def workshops(draw) -> list[object]:
                 why=draw(FILLED) if is_mark else "",
                 spans=draw(st.sampled_from([(), ((0, 4),), ((0, 2), (3, 9))])),
                 note=draw(TEXTS),
-                purpose=draw(st.sampled_from(["", "random"])),
+                purpose=draw(st.sampled_from(["", "search"])),
                 seconds=draw(st.none() | st.floats(0, 99)),
             )
         )
@@ -387,16 +387,17 @@ def test_a_sheet_of_ones_own(opened, tmp_path):
 
 
 def test_a_table_of_ids_is_told_what_is_needed(opened, tmp_path):
-    """A column of another name: what a judgement needs, and the form of ids alone; both do."""
+    """A column of another name: what a judgement needs; with that ids alone do."""
     state = opened("a", JIMIN, WHEN)
-    sheet, qrels = tmp_path / "mine.csv", tmp_path / "mine.qrels"
+    sheet = tmp_path / "mine.csv"
     sheet.write_text("query_id,doc_id,grade\nq1,d1,2\n")
-    needed = "needs question or question_uid, document and grade; .*--form qrels, a line each: que"
-    with pytest.raises(DataError, match=needed):
+    with pytest.raises(DataError, match="needs question or question_uid, document and grade; "):
+        back(state, sheet)
+    sheet.write_text("question_uid,document,grade\nq1,d1,2\nq1,d2,5\nq9,d1,1\n")
+    with pytest.raises(DataError, match="2 mistakes"):
         back(state, sheet)
     sheet.write_text("question_uid,document,grade\nq1,d1,2\n")
-    qrels.write_text("q1 0 d1 2\n")
-    assert [back(state, file).judgements for file in (sheet, qrels)] == [1, 1]
+    assert back(state, sheet).judgements == 1
 
 
 def test_no_cell_is_a_formula(opened, tmp_path):
@@ -431,11 +432,6 @@ def test_qrels_hold_what_people_agree_on(opened, tmp_path):
     assert out(state, "qrels", tmp_path, "p2")[0].read_text() == "q1 0 d1 1\nq1 0 d2 2\n"
     state.add([said("j6", 3, document="d2", is_decision=True)])
     assert "q1 0 d2 3\n" in out(state, "qrels", tmp_path)[0].read_text()
-    file, _ = out(state, "qrels", tmp_path)
-    assert back(state, file, person="하늘").changed == 1  # d2 is 3, as decided, not 2
-    file.write_text("q1 0 d1 5\nq9 0 d1 1\n")
-    with pytest.raises(DataError, match="2 mistakes"):
-        back(state, file)
     state.add([said("j7", 2, document="=d 4")])
     with pytest.raises(DataError, match="'=d 4'; export as csv or jsonl"):
         out(state, "qrels", tmp_path)
@@ -520,12 +516,13 @@ def test_forms_are_named(opened, tmp_path):
     state = opened("a", JIMIN, WHEN)
     with pytest.raises(UsageError, match="perhaps you meant 'qrels'"):
         out(state, "qrel", tmp_path)
-    (tmp_path / "x.dat").write_text("q1 0 d1 1\n")
+    (tmp_path / "x.dat").write_text("question_uid,document,grade\nq1,d1,1\n")
     with pytest.raises(UsageError, match="--form"):
         back(state, tmp_path / "x.dat")
-    with pytest.raises(UsageError, match="no form that is read is called 'quepid'"):
-        back(state, tmp_path / "x.dat", form="quepid")
-    assert back(state, tmp_path / "x.dat", form="qrels", person="지민").judgements == 1
+    for form in ("quepid", "qrels"):
+        with pytest.raises(UsageError, match=f"no form that is read is called '{form}'"):
+            back(state, tmp_path / "x.dat", form=form)
+    assert back(state, tmp_path / "x.dat", form="csv", person="지민").judgements == 1
 
 
 ODD = (None, True, -1, 2.5, 10**400, "", "a\0b", [], ["x"], [[]], {}, {"a": {"b": [1]}}, [{"a": 1}])

@@ -8,10 +8,10 @@ from kragx.data import Doc, read_dataset
 from kragx.errors import DataError, UsageError
 from kragx.workshop.exchange import import_file
 from kragx.workshop.folder.folder import Workshop, start
-from kragx.workshop.forms import JudgementForm
 from kragx.workshop.moving import move
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import ready
+from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore
 from tests.workshop.serving import grade, opened, written

@@ -17,9 +17,9 @@ from kragx.workshop.state.records import Judgement, Person, Question, SuggestedD
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore
 from tests.thoroughness import examples
-from tests.workshop.simulated import World, judged
+from tests.workshop.simulated import World
 
-PLAN = LabellingPlan(3, {"one": "1", "other": "2"}, twice=0.0, random=0.0)
+PLAN = LabellingPlan(3, {"one": "1", "other": "2"}, twice=0.0)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def pair(turn: object) -> tuple[str, str]:
 
 def test_what_moves_the_difference_comes_first(state):
     """Where both agree nothing can move, the first rank moves more than the third, five a turn."""
-    plan = LabellingPlan(5, PLAN.retrievers, twice=0.0, random=0.0)
+    plan = LabellingPlan(5, PLAN.retrievers, twice=0.0)
     queue = opened(state, {"q": ["abcd", "xbcd"], "p": ["abcde", "abcdf"]}, plan)
     pairs = [pair(turn) for turn in all_turns(queue, "p")]
     assert set(pairs[:2]) == {("q", "a"), ("q", "x")}
@@ -93,7 +93,7 @@ def test_what_moves_the_difference_comes_first(state):
 
 def test_no_question_is_left_without_its_answer(state):
     """What all have first moves nothing, but comes before what hardly moves anything."""
-    plan = LabellingPlan(10, PLAN.retrievers, twice=0.0, random=0.0)
+    plan = LabellingPlan(10, PLAN.retrievers, twice=0.0)
     queue = opened(state, {"q": ["abcdefghij", "abcdefghji"], "p": ["ab", "ab"]}, plan)
     shown = [pair(turn) for turn in all_turns(queue, "p", 2, most=6)]
     assert {question for question, _ in shown[:3]} == {"p", "q"}
@@ -137,7 +137,7 @@ def test_who_leaves_gives_back_what_they_were_shown(state):
 
 def test_orders_of_people_differ_and_each_is_shown_all(state):
     """Where all are worth the same, each person has an order of their own."""
-    plan = LabellingPlan(3, {}, twice=1.0, random=0.0)
+    plan = LabellingPlan(3, {}, twice=1.0)
     lists = {"q": []}
     queue = opened(state, lists, plan)
     docs = {f"d{n}": Doc(f"d{n}", f"text {n}") for n in range(12)}
@@ -154,7 +154,7 @@ def test_orders_of_people_differ_and_each_is_shown_all(state):
 @pytest.mark.integration
 def test_only_a_share_is_judged_twice(state):
     """A fifth or so of 160 pairs is judged by two; nobody judges one twice."""
-    plan = LabellingPlan(3, {"one": "1", "other": "2"}, random=0.0)
+    plan = LabellingPlan(3, {"one": "1", "other": "2"})
     queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(20)}, plan)
     people = {"p": [], "r": []}
     for _ in range(160):
@@ -237,7 +237,7 @@ def test_one_question_alone(state):
 
 def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
     """Questions without one come before those that have one."""
-    plan = LabellingPlan(3, {}, twice=0.0, random=0.0)
+    plan = LabellingPlan(3, {}, twice=0.0)
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "abc" for n in range(4)}
     state.add([Question(uid=q, person="o", text=q) for q in "abc"])
     state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
@@ -259,7 +259,7 @@ def _three(state, **plan) -> Queue:
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "abc" for n in range(4)}
     state.add([Question(uid=q, person="o", text=q) for q in "abc"])
     state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
-    usual = {"twice": 0.0, "random": 0.0}
+    usual = {"twice": 0.0}
     return Queue(state, docs, Copies(docs), LabellingPlan(**(usual | plan)))
 
 
@@ -281,7 +281,7 @@ def test_one_goes_on_elsewhere_once_every_question_has_its_answer(state):
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "ab" for n in range(9)}
     state.add([Question(uid=q, person="o", text=q) for q in "ab"])
     state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
-    queue = Queue(state, docs, Copies(docs), LabellingPlan(twice=0.0, random=0.0))
+    queue = Queue(state, docs, Copies(docs), LabellingPlan(twice=0.0))
     runs = [
         len(list(own)) for _, own in groupby(turn.question for turn in all_turns(queue, "p", 3))
     ]
@@ -348,16 +348,6 @@ def test_a_page_that_is_left_open_keeps_the_last_pairs_from_nobody(state, monkey
     assert isinstance(queue.next_pair("p"), JudgingTurn | NothingToJudge)
 
 
-def test_what_is_drawn_at_random_only_interrupts(state):
-    """After it one goes back to the question that one was at."""
-    queue = _three(state, random=0.3)
-    turns = all_turns(queue, "p", 0, most=9)
-    drawn = [queue.purpose(*pair(turn)) == "random" for turn in turns]
-    own = [turn.question for turn, is_drawn in zip(turns, drawn) if not is_drawn]
-    assert any(drawn)
-    assert sum(one != other for one, other in pairwise(own)) == len(set(own)) - 1
-
-
 def test_an_odd_question_is_put_off_with_all_its_pairs(state):
     """Another question comes next, to this person alone; a change brings it back."""
     queue = _three(state)
@@ -381,19 +371,14 @@ def test_to_take_it_back_brings_an_odd_question_again(state):
     assert state.odd(state.questions[first.question]) == {}
 
 
-@pytest.mark.integration
-def test_the_random_share_is_shown_in_time(state):
-    """About every tenth turn is one of the pairs that were drawn beforehand, in their order."""
-    plan = LabellingPlan(3, PLAN.retrievers, twice=0.0, random=0.1)
-    queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(40)}, plan)
-    turns = all_turns(queue, "p", most=150)
-    purposes = [queue.purpose(*pair(turn)) for turn in turns]
-    assert 13 <= purposes.count("random") <= 17
-    assert queue.purpose("0", "not suggested") == "search"
+def test_what_was_not_suggested_was_searched_for(state):
+    """Of a pair is known why it is judged."""
+    queue = opened(state, {"q": ["ab", "ba"]})
+    assert [queue.purpose("q", document) for document in ("a", "z")] == ["deciding", "search"]
 
 
 def test_a_file_is_no_person(state):
-    """Grades that were imported are known, but nobody's share of the random pairs."""
+    """Grades that were imported are known, but no person's."""
     state.add([Person(uid="f", name="gold.jsonl", role="file")])
     queue = opened(state, {"q": ["ab", "ba"]})
     say(queue, "f", JudgingTurn("q", "a"), 1)
@@ -407,7 +392,7 @@ def test_a_file_is_no_person(state):
 def test_the_outlook(state):
     """Unknown while little is known, then decided; words name nobody."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(16)}
-    queue = opened(state, lists, LabellingPlan(1, PLAN.retrievers, twice=0.0, random=0.0))
+    queue = opened(state, lists, LabellingPlan(1, PLAN.retrievers, twice=0.0))
     assert (queue.sums.outlook.state, queue.sums.outlook.outcome) == ("unknown", "pairs")
     for number in range(16):
         for name, grade in (("a", 2), ("b", 0)):
@@ -435,7 +420,7 @@ def test_equal_retrievers_beside_another(state):
     """Of those with equal lists one stands for both: a third is still told from them."""
     names = {name: name for name in ("one", "two", "third")}
     lists = {str(n): [[f"a{n}"], [f"a{n}"], [f"b{n}"]] for n in range(20)}
-    queue = opened(state, lists, LabellingPlan(1, names, twice=0.0, random=0.0))
+    queue = opened(state, lists, LabellingPlan(1, names, twice=0.0))
     assert queue.sums.outlook.outcome == "pairs"
     for number in range(20):
         for name, grade in (("a", 2), ("b", 0)):
@@ -448,7 +433,7 @@ def test_equal_retrievers_beside_another(state):
 def test_nobody_is_told_to_stop_before_most_questions_have_an_answer(state):
     """All in which retrievers differ is graded, but 11 of 24 questions have an answer."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(24)}
-    queue = opened(state, lists, LabellingPlan(1, PLAN.retrievers, twice=0.0, random=0.0))
+    queue = opened(state, lists, LabellingPlan(1, PLAN.retrievers, twice=0.0))
     for answered, state_then in ((11, "unknown"), (13, "decided")):
         for number in range(24):
             for name in "ab":
@@ -485,7 +470,7 @@ def test_few_questions_and_waiting_retrievers_are_unknown(state):
 @examples(40)
 def test_what_is_kept_up_is_what_the_boards_say(steps):
     """The sums are those that going through everything gives."""
-    world = World(3, 3, plan=replace(PLAN, twice=0.3, random=0.2, depth=4))
+    world = World(3, 3, plan=replace(PLAN, twice=0.3, depth=4))
     queue, truth = world.queue()
     pairs = list(truth)
     for person, kind, number in steps:
@@ -506,7 +491,7 @@ def test_what_is_kept_up_is_what_the_boards_say(steps):
     for board in queue.boards.values():
         anew.take(board)
     assert +queue.sums.counts == +anew.counts
-    assert (queue.sums.differing == anew.differing).all()
+    assert queue.sums.lists == anew.lists
 
 
 def test_a_pair_in_which_lists_differ_keeps_the_comparison_open(state):
@@ -523,14 +508,6 @@ def test_a_pair_in_which_lists_differ_keeps_the_comparison_open(state):
         queue.refresh()
     assert {(uid, f"{name}{uid}") for uid in lists for name in "bc"} <= {*turns}
     assert len(turns) < 60
-
-
-@pytest.mark.parametrize("random", [0.0, 0.1, 0.3])
-def test_what_was_drawn_at_random_is_not_waited_for_to_the_end(random):
-    """Once nothing else is left in which retrievers differ, its pairs come at once."""
-    queue, truth = World(1, 24, (6.0, 2.0), LabellingPlan(3, twice=0.0, random=random)).queue()
-    count = next(n for n in judged(queue, truth) if kept_up(queue).state == "decided")
-    assert count < 0.75 * len(truth)
 
 
 def kept_up(queue: Queue) -> Outlook:

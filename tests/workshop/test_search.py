@@ -4,7 +4,7 @@ import pytest
 
 from kragx.data import Doc
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.search import PassageIndex
+from kragx.workshop.services.passages import PassageIndex
 
 WORDS = "산 물건은 받은 날부터 칠 일 안에 이유 없이 돌려보낼 수 있고 값은 삼 일 안에 돌려받는다"
 LONG = f"{WORDS} {WORDS.replace('산', '빌린')} 다만 뜯은 물건은 그러하지 아니하다"

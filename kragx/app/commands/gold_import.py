@@ -9,7 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.commands.workshop_folder import workshop_of
 
-Form = Literal["csv", "jsonl", "qrels", "moved"]
+Form = Literal["csv", "jsonl", "moved"]
 
 
 def import_(
@@ -18,7 +18,7 @@ def import_(
         Path,
         opt.argument(
             metavar="FILE",
-            help="As kragx gold export or kragx gold move (.unsure.jsonl) writes it; or qrels.",
+            help="As kragx gold export or kragx gold move (.unsure.jsonl) writes it.",
         ),
     ],
     form: Annotated[Form | None, typer.Option(help="Default: recognised.")] = None,

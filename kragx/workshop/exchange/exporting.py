@@ -6,25 +6,22 @@ from pathlib import Path
 
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import Line, Part, Result, counted, phrase
-from kragx.workshop.exchange import ratings, tools
+from kragx.workshop.exchange import tools
 from kragx.workshop.exchange.lines import write_jsonl
-from kragx.workshop.exchange.rows import ExportReport, ExportSource
+from kragx.workshop.exchange.rows import ExportSource, Report
 from kragx.workshop.exchange.sheet import write_csv
 from kragx.workshop.names import people_called
 from kragx.workshop.state.state import State
 
-WRITERS: Mapping[str, Callable[[ExportSource, Path], ExportReport]] = {
+WRITERS: Mapping[str, Callable[[ExportSource, Path], Report]] = {
     "csv": write_csv,
     "jsonl": write_jsonl,
-    "qrels": ratings.write_qrels,
-    "quepid": ratings.write_quepid,
+    "qrels": tools.write_qrels,
+    "quepid": tools.write_quepid,
     "labelstudio": tools.write_label_studio,
     "argilla": tools.write_argilla,
 }
 """By the name of a form what writes it."""
-
-_WITH_MARKS = ("csv", "jsonl")
-"""Forms that have a place for what must not be found."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +67,11 @@ def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
     path, state = Path(path), source.state
     with state.lock:
         state.refresh()
-        written = WRITERS[form](source, path)
+        counts, left_out = WRITERS[form](source, path)
         n_marks = sum(map(len, state.marked.values()))
-    left_out = [*written.left_out]
-    if n_marks and form not in _WITH_MARKS:
-        left_out.append(phrase("{n} marks of what must not be found", n=n_marks))
-    return Exported(path, form, dict(written.counts), tuple(left_out))
+    if n_marks and form not in ("csv", "jsonl"):
+        left_out = [*left_out, phrase("{n} marks of what must not be found", n=n_marks)]
+    return Exported(path, form, dict(counts), tuple(left_out))
 
 
 def person_of(state: State, name: str) -> str:

@@ -8,24 +8,19 @@ from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import read_records
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import Line, Part, Result, counted, joined, phrase
-from kragx.workshop.exchange.lines import read_jsonl
+from kragx.workshop.exchange.lines import read_doubts, read_jsonl
 from kragx.workshop.exchange.merging import Merge
-from kragx.workshop.exchange.ratings import read_qrels
 from kragx.workshop.exchange.rows import FileRows
 from kragx.workshop.exchange.sheet import read_sheet
-from kragx.workshop.exchange.undecided import read_doubts
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument
 from kragx.workshop.state.state import State
 
 READERS: Mapping[str, Callable[[Path], FileRows]] = {
     "csv": read_sheet,
     "jsonl": read_jsonl,
-    "qrels": read_qrels,
     "moved": read_doubts,
 }
 """By the name of a form what reads it."""
-
-_ENDINGS = {"csv": "csv", "tsv": "csv", "qrels": "qrels", "txt": "qrels", "test": "qrels"}
 
 
 @dataclass(frozen=True)
@@ -141,8 +136,8 @@ def import_file(
 def _form_of(path: Path) -> str:
     """The form of a file by its name's end and its first record."""
     end = path.name.lower().removesuffix(".gz").rpartition(".")[2]
-    if end in _ENDINGS:
-        return _ENDINGS[end]
+    if end in ("csv", "tsv"):
+        return "csv"
     if end not in ("jsonl", "ndjson"):
         remedy = f"name it with --form ({', '.join(READERS)})"
         raise UsageError(f"{path}: of no form that its name tells", remedy=remedy)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.ground.errors import DataError
+from kragx.ground.errors import DataError, KragxError
 from kragx.ground.printing import phrase
 from kragx.workshop.pairs.standing import standing
 from kragx.workshop.state.records import MARKS, Judgement, StoredRecord
@@ -14,6 +14,17 @@ from kragx.workshop.state.state import Pair, State
 
 WORDS = ("unusable", "later", "undone", *MARKS)
 """What stands in the place of a grade where there is none."""
+
+_UNRATED = {
+    "conflict": phrase("that people grade differently and nobody has decided"),
+    "unusable": phrase("that are unusable"),
+}
+"""Why a pair that was judged has no grade."""
+
+_LISTED = 20  # mistakes
+
+Report = tuple[Mapping[str, int], Sequence[str]]
+"""How many of what, in words, stand in a file, and what its form has no place for."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +67,6 @@ class FileRows:
 
 
 @dataclass(frozen=True)
-class ExportReport:
-    """What stands in a file.
-
-    Attributes:
-        counts: how many of what, in words.
-        left_out: what its form has no place for, in words.
-    """
-
-    counts: Mapping[str, int]
-    left_out: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
 class ExportSource:
     """What there is to write.
 
@@ -83,10 +81,6 @@ class ExportSource:
     documents: Mapping[str, Doc]
     grades: Mapping[int, str]
     person: str | None = None
-
-    def text(self, doc_id: str) -> str | None:
-        """The text of a document; None if the corpus has none of this id."""
-        return text_of(self.documents, doc_id)
 
     def name(self, uid: str) -> str:
         """The name of a person, else their uid."""
@@ -107,25 +101,16 @@ class ExportSource:
     def judgements(self, pair: Pair) -> list[Judgement]:
         """What each person says of a pair now, "later" too."""
         people = self.state.judgements.get(pair, {})
-        newest = (history[-1] for history in people.values() if history)
+        newest = (rows[-1] for rows in people.values() if rows)
         return [judgement for judgement in newest if self.person in (None, judgement.person)]
-
-    def decision(self, pair: Pair) -> Judgement | None:
-        """What settles a pair; none where one person's grades are wanted."""
-        decisions = self.state.decisions.get(pair)
-        return decisions[-1] if decisions and self.person is None else None
 
     def rating(self, pair: Pair) -> tuple[int | None, str]:
         """The one grade of a pair; None with the reason why it has none, empty if nobody judged."""
         if self.person is None:
             now = standing(self.state, pair[0], [pair[1]])
-            if now.state == "conflict":
-                return None, phrase("that people grade differently and nobody has decided")
-            return now.grade, phrase("that are unusable") if now.state == "unusable" else ""
-        judgement = next(iter(self.judgements(pair)), None)
-        if judgement is None:
-            return None, ""
-        return judgement.grade, phrase("that are unusable") if judgement.kind == "unusable" else ""
+            return now.grade, _UNRATED.get(now.state, "")
+        row = self.state.newest(pair, self.person)
+        return (None, "") if row is None else (row.grade, _UNRATED.get(row.kind, ""))
 
 
 @dataclass
@@ -140,18 +125,18 @@ class Mistakes:
     file: str
     lines: list[str] = field(default_factory=list)
 
-    def add(self, place: str, name: str, problem: str, remedy: str) -> None:
+    def add(self, place: str, error: KragxError) -> None:
         """Note a mistake."""
         path = f"{self.file}:{place}"
-        self.lines.append(str(DataError(problem, path=path, field=name, remedy=remedy)))
+        mistake = DataError(error.problem, path=path, field=error.field, remedy=error.remedy)
+        self.lines.append(str(mistake))
 
     def refuse(self) -> None:
         """Raise a `DataError` that lists the first 20, if there is any."""
-        if self.lines:
-            overflow = [f"... and {len(self.lines) - 20} more"] if len(self.lines) > 20 else []
-            noun = "mistake" if len(self.lines) == 1 else "mistakes"
-            head = f"{len(self.lines)} {noun}; nothing was imported"
-            raise DataError("\n  ".join([head, *self.lines[:20], *overflow]))
+        if n := len(self.lines):
+            overflow = [f"... and {n - _LISTED} more"] if n > _LISTED else []
+            head = f"{n} {'mistake' if n == 1 else 'mistakes'}; nothing was imported"
+            raise DataError("\n  ".join([head, *self.lines[:_LISTED], *overflow]))
 
 
 def grade_word(judgement: Judgement) -> str:

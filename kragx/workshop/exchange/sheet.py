@@ -17,12 +17,13 @@ from kragx.ground.errors import DataError, nearest, shorten
 from kragx.ground.printing import phrase
 from kragx.workshop.exchange.rows import (
     WORDS,
-    ExportReport,
     ExportSource,
     FileRows,
     Mistakes,
+    Report,
     Row,
     grade_word,
+    text_of,
 )
 from kragx.workshop.state.records import MARKS, Judgement, Person, Question, StoredRecord
 
@@ -34,10 +35,6 @@ _COLUMNS = (
     *("query_type", "difficulty", "answerable", "reference", "state", "decision"),
     *("uid", "question_uid", "person_uid", "number", "at", "seconds", "purpose", "origin", "role"),
     *("sources", "gold", "metadata", "forbidden"),
-)
-_NEEDED = (
-    "a judgement needs question or question_uid, document and grade; ids and grades alone come as "
-    "qrels (--form qrels, a line each: query_id 0 doc_id grade)"
 )
 _KINDS: Mapping[str, type[StoredRecord]] = {
     "person": Person,
@@ -52,14 +49,10 @@ _ROWS = {
 }
 _EMPTY: Mapping[str, Any] = {
     "note": "",
-    "query_type": None,
-    "difficulty": None,
-    "reference": None,
-    "answerable": None,
+    **dict.fromkeys(("query_type", "difficulty", "reference", "answerable", "forbidden")),
     "sources": [],
     "gold": [],
     "metadata": {},
-    "forbidden": None,
 }
 """What an empty cell says of a question."""
 
@@ -69,7 +62,7 @@ _ELSEWHERE = {"person", "question", "grade", "kind", "name", "text", "spans", "i
 _TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 
 
-def write_csv(source: ExportSource, path: Path) -> ExportReport:
+def write_csv(source: ExportSource, path: Path) -> Report:
     """Write people, questions and judgements, in UTF-8 with a mark, as Excel wants it."""
     counts: Counter[str] = Counter()
     with open_text(path, "utf-8-sig") as file:
@@ -79,7 +72,7 @@ def write_csv(source: ExportSource, path: Path) -> ExportReport:
             counts[_ROWS[str(row["record"])]] += 1
     n_suggested = sum(map(len, source.state.candidates.values()))
     left_out = phrase("{n} suggested pairs: --form jsonl has them", n=n_suggested)
-    return ExportReport(counts, [left_out] if n_suggested else [])
+    return counts, [left_out] if n_suggested else []
 
 
 def _sheet(source: ExportSource) -> Iterator[dict[str, object]]:
@@ -95,7 +88,7 @@ def _sheet(source: ExportSource) -> Iterator[dict[str, object]]:
             yield {
                 "record": "judgement",
                 "question": state.questions[judgement.question].text,
-                "passage": (source.text(judgement.document) or "")[:MOST_CELL],
+                "passage": (text_of(source.documents, judgement.document) or "")[:MOST_CELL],
                 "grade": grade_word(judgement),
                 "person": source.name(judgement.person),
                 "evidence": "; ".join(f"{start}..{end}" for start, end in judgement.spans),
@@ -133,13 +126,13 @@ def read_sheet(path: Path) -> FileRows:
     # Rows as a spreadsheet counts them, since passages have many lines.
     for number, (_, cells) in enumerate(read_csv(path), start=2):
         if unknown := [name for name in cells if name not in _COLUMNS]:
-            remedy = f"{_NEEDED}; {nearest(unknown[0], _COLUMNS)}"
+            needed = "a judgement needs question or question_uid, document and grade"
+            remedy = f"{needed}; {nearest(unknown[0], _COLUMNS)}"
             raise DataError("unknown column", path=f"{path}:1", field=unknown[0], remedy=remedy)
-        values = {name: unguarded(cell) for name, cell in cells.items()}
         try:
-            rows.append(_row(f"row {number}", values))
+            rows.append(_row(f"row {number}", {name: unguarded(c) for name, c in cells.items()}))
         except DataError as error:
-            mistakes.add(f"row {number}", error.field, error.problem, error.remedy)
+            mistakes.add(f"row {number}", error)
     mistakes.refuse()
     return FileRows(rows)
 
@@ -149,33 +142,31 @@ def _row(place: str, cells: Mapping[str, str]) -> Row:
     if word not in _KINDS:
         remedy = "write person, question or judgement"
         raise DataError(f"{word!r} is no kind of row", field="record", remedy=remedy)
-    kind = _KINDS[word]
+    kind, text, person = _KINDS[word], cells.get("question"), cells.get("person")
     values: dict[str, Any] = {
-        name: _read(name, cell)
+        name: _value(name, cell)
         for name, cell in cells.items()
         if name in kind.columns() and name not in _ELSEWHERE and cell != ""
     }
     if uid := cells.get("person_uid", "").strip():
         values["person"] = uid
-    person, number = cells.get("person"), _read("number", cells.get("number") or "inf")
     if kind is Person:
-        return Row(kind, place, values | {"name": person or ""}, person=person)
+        return Row(kind, place, values | {"name": person or ""})
     if kind is Question:
-        stated = {name: value for name, value in _EMPTY.items() if name in cells}
-        values = stated | values | {"text": cells.get("question", "")}
-        return Row(kind, place, values, person=person)
-    stated = _grade(cells.get("grade", ""))
-    if stated["kind"] in MARKS and not values.get("why"):
+        empty = {name: value for name, value in _EMPTY.items() if name in cells}
+        return Row(kind, place, empty | values | {"text": text or ""}, person=person)
+    values |= _grade(cells.get("grade", ""))
+    if values["kind"] in MARKS and not values.get("why"):
         values["why"] = "forbidden"
     if "note" in cells:
-        stated["note"] = cells["note"]
+        values["note"] = cells["note"]
     if "evidence" in cells:
-        stated["spans"] = _spans(cells["evidence"])
+        values["spans"] = _spans(cells["evidence"])
     if "decision" in cells:
-        stated["is_decision"] = bool(_read("answerable", cells["decision"] or "false"))
+        values["is_decision"] = _value("answerable", cells["decision"] or "false")
     if uid := cells.get("question_uid", "").strip():
-        stated["question"] = uid
-    return Row(kind, place, values | stated, cells.get("question"), person, number)
+        values["question"] = uid
+    return Row(kind, place, values, text, person, _value("number", cells.get("number") or "inf"))
 
 
 def _grade(cell: str) -> dict[str, Any]:
@@ -190,7 +181,7 @@ def _grade(cell: str) -> dict[str, Any]:
     raise DataError(f"{cell!r} is no grade", field="grade", remedy=remedy)
 
 
-def _read(name: str, cell: str) -> Any:
+def _value(name: str, cell: str) -> Any:
     """The value of a cell that is not empty."""
     try:
         match name:
@@ -201,9 +192,8 @@ def _read(name: str, cell: str) -> Any:
             case "sources" | "gold" | "metadata" | "forbidden":
                 return json.loads(cell)
     except (KeyError, ValueError):
-        remedy = {"answerable": "write true or false", "seconds": "write a number"}
-        text = remedy.get(name, "leave it as it was exported")
-        raise DataError(f"{shorten(cell)} cannot be read", field=name, remedy=text) from None
+        remedy = "write true or false" if name == "answerable" else "leave it as it was exported"
+        raise DataError(f"{shorten(cell)} cannot be read", field=name, remedy=remedy) from None
     return cell
 
 
@@ -211,9 +201,9 @@ def _spans(cell: str) -> list[list[int]]:
     """Stretches as ``3..12``, which no spreadsheet takes for a date, as it does ``3-12``."""
     spans = []
     for part in filter(None, map(str.strip, cell.split(";"))):
-        start, _, end = (text.strip() for text in part.partition(".."))
-        if not (start.isascii() and start.isdecimal() and end.isascii() and end.isdecimal()):
+        ends = [end.strip() for end in part.split("..")]
+        if len(ends) != 2 or not all(end.isascii() and end.isdecimal() for end in ends):
             remedy = "write from-to in characters of the passage, as 0..25; 40..61"
             raise DataError(f"{shorten(part)} is no stretch", field="evidence", remedy=remedy)
-        spans.append([int(start), int(end)])
+        spans.append([int(end) for end in ends])
     return spans

@@ -33,7 +33,6 @@ class LabellingPlan:
         depth: so many documents of each retriever's answer are suggested.
         top: the highest grade that people give.
         twice: the share of pairs that two people judge.
-        random: the share of pairs that are judged whatever they could change.
     """
 
     cut: int = CUT
@@ -41,7 +40,6 @@ class LabellingPlan:
     depth: int = 10
     top: int = 3
     twice: float = 0.2
-    random: float = 0.1
 
 
 @lru_cache(maxsize=1 << 17)  # the same are asked for after every judgement
@@ -67,7 +65,6 @@ class PooledDocument:
         ranks: where each retriever has it first, from 1; 0 where it does not.
         counts: how often each has it among what is compared, copies counted.
         is_suggested: whether it is suggested; else somebody searched for it.
-        is_random: whether it is judged whatever it could change.
         is_twice: whether two people judge it.
         is_judged: whether a person has judged it, and not only a file.
         grade: in a gold file; 0 of what is unusable, and of what is not known.
@@ -81,18 +78,12 @@ class PooledDocument:
     ranks: tuple[int, ...]
     counts: tuple[int, ...]
     is_suggested: bool
-    is_random: bool
     is_twice: bool
     is_judged: bool
     grade: float
     is_relevant: bool
     gain: float
     disagreement: float
-
-    @property
-    def place(self) -> float:
-        """Where it stands in the order of all pairs that was fixed before anybody judged."""
-        return chance(*self.pair, "random")
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,14 +211,9 @@ class Board:
 
     @cached_property
     def unjudged(self) -> list[PooledDocument]:
-        """What nobody has judged, without the random share, by what it is worth."""
-        candidates = (entry for entry in self if not entry.standing.by and not entry.is_random)
+        """What nobody has judged, by what it is worth."""
+        candidates = (entry for entry in self if not entry.standing.by)
         return sorted(candidates, key=lambda candidate: -self.worth(candidate))
-
-    @cached_property
-    def random_share(self) -> list[PooledDocument]:
-        """What nobody has judged of the random share."""
-        return [entry for entry in self if not entry.standing.by and entry.is_random]
 
     @cached_property
     def for_second(self) -> list[PooledDocument]:
@@ -268,7 +254,6 @@ def _candidate(
         ranks,
         tuple(sum(rank <= plan.cut for rank in ranks) for ranks in ranks_of),
         is_suggested,
-        is_suggested and chance(*pair, "random") < plan.random,
         chance(*pair, "twice") < plan.twice,
         bool(verdict.by - files),
         gold_grade(verdict.grade or 0, plan.top) if verdict.is_known else 0.0,

@@ -1,9 +1,10 @@
 """Questions that a model writes about a corpus, and what becomes of each: kept, or why not."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import product
+from typing import Any, Literal
 
 from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
@@ -24,6 +25,7 @@ from kragx.judging.questions import (
 )
 from kragx.judging.remedies import too_many_missing
 from kragx.judging.rubric import Rubric
+from kragx.judging.run import Judged
 from kragx.judging.tally import Tally
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.leak import leak
@@ -31,6 +33,7 @@ from kragx.workshop.questions.passages import CorpusPassages, Passage, PassagePa
 from kragx.workshop.questions.pointing import pointing
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.questions.targets import (
+    Cell,
     Kinds,
     Shares,
     check_shares,
@@ -99,15 +102,40 @@ def write_questions(
         raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
     existing = [*existing]
     passages = CorpusPassages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
-    counts = counts_of(kinds_of(existing))
-    kinds = Kinds(shares, counts, unanswerable, several * passages.have_neighbours, seed)
+    kinds = wanted_kinds(
+        shares, existing, unanswerable, several if passages.have_neighbours else 0.0
+    )
+    slots = [_Slot(place, _kind(kinds)) for place in range(n)]
     work = _Work(judge, rubric, passages, [query.text or "" for query in existing], most_leak)
-    slots = [_Slot(place, kinds.next()) for place in range(n)]
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
         if open_slots := [slot for slot in slots if slot.is_open]:
             work.round(open_slots, attempt * stride)
-    return work.result(slots, shares, counts, len(existing))
+    return work.result(slots, shares, existing)
+
+
+def wanted_kinds(
+    shares: Shares, existing: Iterable[Query], unanswerable: float, several: float
+) -> Kinds:
+    """The kinds that a model is asked for: of what has no answer, nothing is difficult."""
+    axes: dict[str, Mapping[Any, float]] = {
+        **shares,
+        "answerable": {True: 1 - unanswerable, False: unanswerable},
+        "several": {False: 1 - several, True: several},
+    }
+    types, difficulties = shares["query_type"], shares["difficulty"]
+    cells: list[Cell] = [*product(types, difficulties, (True,), (False, True))]
+    cells += [(query_type, None, False, None) for query_type in types]
+    return Kinds(axes, cells, [(*kind, None, None) for kind in kinds_of(existing)])
+
+
+def _kind(kinds: Kinds) -> Kind:
+    """The kind that comes next, counted."""
+    cell = kinds.next()
+    assert cell is not None  # none is ever closed
+    kinds.count(cell)
+    query_type, difficulty, answerable, several = cell
+    return Kind(query_type, difficulty, answerable, bool(several))
 
 
 @dataclass
@@ -146,6 +174,42 @@ class _Candidate:
     parts: Sequence[PassagePart]
     checks: list[Question]
 
+    def faults(self, judgements: Sequence[Judgement]) -> Iterator[tuple[Why, str]]:
+        """Yield what the model says against it; what is not known says nothing."""
+        need, *answers = judgements
+        by_need, by_relevance = (check.rubric for check in self.checks[:2])
+        if need.grade is not None and need.grade < by_need.match_from:
+            yield "vague" if need.grade < by_need.low + 1 else "common sense", need.text
+        has_answer = [by_relevance.match_from <= (row.grade or 0) for row in answers]
+        if self.slot.kind.answerable:
+            if answers[0].grade is not None and not has_answer[0]:
+                yield "not answered", answers[0].text
+            return
+        for part, row, is_answer in zip(
+            (self.passage.parts[0], *self.parts), answers, has_answer, strict=True
+        ):
+            if is_answer:
+                yield "answered", f"{part.id}: {row.text}"
+
+    def passed(self, judgements: Sequence[Judgement]) -> NewQuestion:
+        """The question with what the checks gave, and with the documents that it needs."""
+        need, whole, *of_parts = judgements
+        made_by: dict[str, Any] = {
+            **self.question.made_by,
+            "checks": {"need": need.grade, "relevance": whole.grade},
+        }
+        sources = self.question.sources
+        if self.slot.kind.answerable and of_parts:
+            sources = _needed_documents(self.parts, of_parts, self.checks[1].rubric)
+        stretches = [
+            {"source": part.id, "start": part.start, "end": part.end}
+            for part in self.passage.parts
+            if not part.is_whole and part.id in sources
+        ]
+        if stretches:
+            made_by["shown"] = stretches
+        return replace(self.question, sources=sources, made_by=made_by)
+
 
 class _Work:
     """Rounds of writing and checking, and what came of them."""
@@ -169,21 +233,26 @@ class _Work:
 
     def round(self, slots: Sequence[_Slot], offset: int) -> None:
         """Write a question for each of these places, and check it."""
-        questions = [self._request(slot, offset) for slot in slots]
-        written, judged = drafts(self._judge, [question for _, question in questions])
-        self._writing.add(judged.tally)
-        self._check_missing(judged.judgements)
+        requests = [self._request(slot, offset) for slot in slots]
+        written, judged = drafts(self._judge, [question for _, question in requests])
+        self._take(self._writing, judged)
         candidates: list[_Candidate] = []
-        for slot, (passage, question), draft, judgement in zip(
-            slots, questions, written, judged.judgements, strict=True
+        for slot, (passage, request), draft, judgement in zip(
+            slots, requests, written, judged.judgements, strict=True
         ):
-            new = draft if judgement.failure is None else self._unwritten(slot, judgement, question)
+            new = draft if judgement.failure is None else self._unwritten(slot, judgement, request)
             if new is not None:
-                candidates += filter(None, [self._check_draft(slot, passage, question, new)])
+                candidates += filter(None, [self._check_draft(slot, passage, request, new)])
             elif judgement.failure is None:
                 self._counts["without"] += 1
         if candidates:
-            self._check(candidates)
+            checked = self._judge.judge([check for each in candidates for check in each.checks])
+            self._take(self._checking, checked)
+            judgements = iter(checked.judgements)
+            for candidate in candidates:
+                of_candidate = [next(judgements) for _ in candidate.checks]
+                if candidate.slot.is_open:
+                    self._decide(candidate, of_candidate)
 
     def _request(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
         """The question to the model for a place, about a passage that had none of this kind."""
@@ -194,79 +263,73 @@ class _Work:
         while (passage.text, kind) in self._used:
             kind = replace(kind, number=kind.number + 1)
         self._used.add((passage.text, kind))
-        ids = ", ".join(dict.fromkeys(part.id for part in passage.parts))
+        ids = ", ".join(passage.sources)
         return passage, asked_for(self._judge, passage.text, kind, ids, rubric=self._rubric)
 
-    def _unwritten(self, slot: _Slot, judgement: Judgement, question: Question) -> Draft | None:
+    def _unwritten(self, slot: _Slot, judgement: Judgement, request: Question) -> Draft | None:
         """Count a question that was not written; in a dry run what stands for it."""
         if judgement.failure in _REFUSED:
             self._counts["refused"] += 1
-        elif self._judge.dry_run:
+        elif not self._judge.dry_run:
+            self._counts["unknown"] += 1
+        else:
             slot.is_open = False
             self._counts["waiting"] += 1
             if judgement.failure == "not_asked" and self._judge.members[0].outbox is None:
                 # As long as one that will be checked, and each of its own, as these will be.
-                word = "질문 " if question.rubric.language == "ko" else "question "
+                word = "질문 " if request.rubric.language == "ko" else "question "
                 return Draft(f"{slot.place} {word * 10}", word * 10, "easy")
-        else:
-            self._counts["unknown"] += 1
         return None
 
     def _check_draft(
-        self, slot: _Slot, passage: Passage, open_question: Question, draft: Draft
+        self, slot: _Slot, passage: Passage, request: Question, draft: Draft
     ) -> _Candidate | None:
         """A draft with what the model is asked about it; None if a rule takes it out."""
-        kind, judge = slot.kind, self._judge
-        missing = {} if kind.answerable or not draft.answer else {"lacks": draft.answer}
-        share = leak(draft.text, [part.doc.text or "" for part in passage.parts])
+        judge, answerable = self._judge, slot.kind.answerable
+        missing = {} if answerable or not draft.answer else {"lacks": draft.answer}
         question = NewQuestion(
             draft.text,
-            kind.query_type,
-            draft.difficulty if kind.answerable else None,
-            tuple(dict.fromkeys(part.id for part in passage.parts)),
-            {"model": judge.members[0].model, "rubric": open_question.rubric.id, **missing},
-            share,
-            answerable=None if kind.answerable else False,
-            reference=draft.answer or None if kind.answerable else None,
+            slot.kind.query_type,
+            draft.difficulty if answerable else None,
+            passage.sources,
+            {"model": judge.members[0].model, "rubric": request.rubric.id, **missing},
+            leak(draft.text, [part.doc.text or "" for part in passage.parts]),
+            answerable=None if answerable else False,
+            reference=draft.answer or None if answerable else None,
         )
         if slot.is_open:  # else it is none yet
-            if why := self._rule(question, passage, open_question):
+            if why := self._rule(question, passage, request):
                 self._dropped.append(Dropped(question, *why))
                 return None
             self._known.add(draft.text)
-        parts: Sequence[PassagePart] = passage.parts if len(passage.parts) > 1 else ()
-        if not kind.answerable:
-            near = self._passages.nearest(draft.text, _NEAREST + 1)
-            if not slot.is_open:  # what stands for a question is near to nothing
-                places = range(slot.place, slot.place + _NEAREST + 1)
-                near = [self._passages.at(place)[0].parts[0] for place in places]
-            parts = [part for part in near if part not in passage.parts][:_NEAREST]
-        alone = [*passage.parts] if len(passage.parts) == 1 else [None]
-        checks = [
-            need_of(judge, draft, answerable=kind.answerable),
-            *(
-                relevance_of(
-                    judge,
-                    draft,
-                    passage.text if part is None else part.text,
-                    query_id=question.uid,
-                    document_id=part.id if part is not None and part.is_whole else None,
-                )
-                for part in (*alone, *parts)
-            ),
-        ]
+        parts = passage.parts if len(passage.parts) > 1 else ()
+        if not answerable:
+            parts = self._elsewhere(slot, draft, passage)
+        checks = [need_of(judge, draft, answerable=answerable)]
+        for part in (passage.parts[0] if len(passage.parts) == 1 else None, *parts):
+            text = passage.text if part is None else part.text
+            document = part.id if part is not None and part.is_whole else None
+            checks.append(relevance_of(judge, draft, text, question.uid, document))
         return _Candidate(slot, passage, question, parts, checks)
 
+    def _elsewhere(self, slot: _Slot, draft: Draft, passage: Passage) -> tuple[PassagePart, ...]:
+        """The other passages in which an answer is looked for."""
+        near = self._passages.nearest(draft.text, _NEAREST + 1)
+        if not slot.is_open:  # what stands for a question is near to nothing
+            places = range(slot.place, slot.place + _NEAREST + 1)
+            near = [self._passages.at(place)[0].parts[0] for place in places]
+        return tuple(part for part in near if part not in passage.parts)[:_NEAREST]
+
     def _rule(
-        self, question: NewQuestion, passage: Passage, open_question: Question
+        self, question: NewQuestion, passage: Passage, request: Question
     ) -> tuple[Why, str] | None:
         """The rule that takes a question out, and what it saw."""
         text = question.text
         if len(text) > LONGEST:
             return "too long", f"{len(text)} characters"
-        korean = open_question.rubric.language == "ko"
+        korean = request.rubric.language == "ko"
         if is_korean(text) != korean and (korean or not is_korean(passage.text)):
-            return "wrong language", f"asked for in {open_question.rubric.language}"
+            return "wrong language", f"asked for in {request.rubric.language}"
         if words := pointing(text):
             return "points at its passage", words
         if text in self._known:
@@ -275,67 +338,31 @@ class _Work:
             return "copies", f"word leak {question.leak:.2f}"
         return None
 
-    def _check(self, candidates: Sequence[_Candidate]) -> None:
-        """Ask the model about questions, and keep those that pass."""
-        judged = self._judge.judge(
-            [check for candidate in candidates for check in candidate.checks]
-        )
-        self._checking.add(judged.tally)
-        self._check_missing(judged.judgements)
-        judgements = iter(judged.judgements)
-        for candidate in candidates:
-            of_candidate = [next(judgements) for _ in candidate.checks]
-            if candidate.slot.is_open:
-                self._decide(candidate, of_candidate)
-
     def _decide(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
         """Keep a question or drop it, by what the model says."""
-        question, slot = candidate.question, candidate.slot
-        need, answers, *parts = judgements
-        by_need, by_relevance = (check.rubric for check in candidate.checks[:2])
-        cut = by_relevance.match_from
-        verdicts: list[tuple[bool, Why, str]] = []
-        if need.grade is not None:
-            why: Why = "vague" if need.grade < by_need.low + 1 else "common sense"
-            verdicts.append((need.grade < by_need.match_from, why, need.text))
-        if slot.kind.answerable:
-            required = [need, answers]
-            if answers.grade is not None:
-                verdicts.append((answers.grade < cut, "not answered", answers.text))
-        else:
-            required = [need, answers, *parts]
-            places = [candidate.passage.parts[0], *candidate.parts]
-            for part, judgement in zip(places, [answers, *parts], strict=True):
-                if judgement.grade is not None and judgement.grade >= cut:
-                    verdicts.append((True, "answered", f"{part.id}: {judgement.text}"))
-        for falls, why, detail in verdicts:
-            if falls:
-                self._dropped.append(Dropped(question, why, detail))
-                return
-        if failures := [judgement.failure for judgement in required if judgement.grade is None]:
-            waits = self._judge.dry_run
-            outcome = "refused" if _REFUSED.issuperset(failures) else "unknown"
-            self._counts["waiting" if waits else outcome] += 1
-            slot.is_open = not waits
+        slot = candidate.slot
+        if fault := next(candidate.faults(judgements), None):
+            self._dropped.append(Dropped(candidate.question, *fault))
             return
-        grades = {"need": need.grade, "relevance": answers.grade}
-        sources = question.sources
-        if slot.kind.answerable and parts:
-            sources = _needed_documents(candidate.parts, parts, by_relevance)
-        made_by = {**question.made_by, "checks": grades}
-        stretches = [
-            {"source": part.id, "start": part.start, "end": part.end}
-            for part in candidate.passage.parts
-            if not part.is_whole and part.id in sources
-        ]
-        if stretches:
-            made_by["shown"] = stretches
-        slot.question = replace(question, sources=sources, made_by=made_by)
-        slot.is_open = False
+        required = judgements[:2] if slot.kind.answerable else judgements
+        failures = {judgement.failure for judgement in required if judgement.grade is None}
+        if not failures:
+            slot.question = candidate.passed(judgements)
+            slot.is_open = False
+        elif self._judge.dry_run:
+            self._counts["waiting"] += 1
+            slot.is_open = False
+        else:
+            self._counts["refused" if failures <= _REFUSED else "unknown"] += 1
 
-    def _check_missing(self, judgements: Iterable[Judgement]) -> None:
-        """Raise a `JudgingError` if more is missing than may be, but for what was refused."""
-        self._n_refused += sum(judgement.failure in _REFUSED for judgement in judgements)
+    def _take(self, tally: Tally, judged: Judged) -> None:
+        """Count what was asked.
+
+        Raises:
+            JudgingError: more is missing than may be, but for what was refused.
+        """
+        tally.add(judged.tally)
+        self._n_refused += sum(row.failure in _REFUSED for row in judged.judgements)
         total, judge = self._writing + self._checking, self._judge
         n_missing = total.n_missing - self._n_refused
         if not judge.dry_run and n_missing > judge.max_missing * total.n_judgements:
@@ -346,22 +373,16 @@ class _Work:
             )
 
     def result(
-        self,
-        slots: Sequence[_Slot],
-        shares: Shares,
-        existing: Mapping[str, Counter[str]],
-        n_existing: int,
+        self, slots: Sequence[_Slot], shares: Shares, existing: Sequence[Query]
     ) -> WrittenQuestions:
         """What there is in the end."""
         questions = tuple(slot.question for slot in slots if slot.question is not None)
-        new = counts_of((question.query_type, question.difficulty) for question in questions)
-        counts = {name: existing[name] + new[name] for name in shares}
+        kinds = [(question.query_type, question.difficulty) for question in questions]
+        counts = counts_of([*kinds_of(existing), *kinds])
         notes = unmet_notes(shares, counts)
-        n_left = sum(slot.is_open for slot in slots)
-        if n_left:
-            notes.insert(
-                0, phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
-            )
+        if n_left := sum(slot.is_open for slot in slots):
+            lacking = phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
+            notes = [lacking, *notes]
         writer = self._judge.members[0]
         costs = [
             writer.summary(self._writing)["cost"],
@@ -372,7 +393,7 @@ class _Work:
             len(slots),
             shares,
             counts,
-            n_existing,
+            len(existing),
             tuple(notes),
             model=writer.model,
             dropped=tuple(self._dropped),

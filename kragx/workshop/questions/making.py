@@ -16,7 +16,7 @@ from kragx.workshop.questions.leak import has_kiwi, leak
 from kragx.workshop.questions.question import NewQuestion, QuestionSet
 from kragx.workshop.questions.targets import (
     Cell,
-    Quotas,
+    Kinds,
     Shares,
     check_shares,
     kinds_of,
@@ -75,16 +75,16 @@ def make_questions(
     check_ids(templates)
     existing = [*existing]
     maker = _Maker(filled, templates, existing, most_per_template, most_leak, rng)
-    quotas = Quotas(shares, maker.cells, kinds_of(existing), n)
+    kinds = Kinds(shares, maker.cells, kinds_of(existing))
     questions: list[NewQuestion] = []
-    while len(questions) < n and (cell := quotas.next()) is not None:
+    while len(questions) < n and (cell := kinds.next()) is not None:
         question = maker.question(cell)
         if question is None:
-            quotas.close(cell)
+            kinds.close(cell)
         else:
-            quotas.count(cell)
+            kinds.count(cell)
             questions.append(question)
-    notes = [*maker.notes(n - len(questions)), *unmet_notes(quotas.shares, quotas.counts)]
+    notes = [*maker.notes(n - len(questions)), *unmet_notes(kinds.shares, kinds.counts)]
     if not filled:
         notes = [phrase("no document is in the language {language!r}", language=language)]
     if not has_kiwi() and any(filling.language == "ko" for filling in filled):
@@ -95,9 +95,7 @@ def make_questions(
                 install=installing("korean"),
             )
         )
-    return QuestionSet(
-        tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes)
-    )
+    return QuestionSet(tuple(questions), n, kinds.shares, kinds.counts, len(existing), tuple(notes))
 
 
 class _Maker:

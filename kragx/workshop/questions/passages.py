@@ -70,6 +70,11 @@ class Passage:
         """What the model is shown."""
         return PARTED.join(part.text for part in self.parts)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The documents that it is of."""
+        return tuple(dict.fromkeys(part.id for part in self.parts))
+
 
 @dataclass(frozen=True)
 class CorpusPassages:

@@ -1,16 +1,13 @@
-"""The shares that kinds of questions should have, and which kind is wanted next."""
+"""The shares that kinds of questions should have, and which kind comes next."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import floor
-from random import Random
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kragx.data.gold import Query
 from kragx.data.validation import TOLERANCE, target_problems
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
-from kragx.judging.questions import Kind
 
 TARGETS: Mapping[str, Mapping[str, float]] = {
     "query_type": {"general_inquiry": 0.5, "legal_interpretation": 0.25, "similar_case": 0.25},
@@ -21,8 +18,9 @@ TARGETS: Mapping[str, Mapping[str, float]] = {
 Shares = Mapping[str, Mapping[str, float]]
 """By query_type and difficulty the share that each value should have."""
 
-Cell = tuple[str, str]
-"""A query_type and a difficulty."""
+Cell = tuple[Any, ...]
+"""A query_type, a difficulty, and what else questions are told apart by."""
+Cells = Collection[Cell]
 
 
 def check_shares(**shares: float | None) -> None:
@@ -47,7 +45,7 @@ def target_shares(targets: Shares | None) -> dict[str, Mapping[str, float]]:
     return shares
 
 
-def kinds_of(existing: Iterable[Query]) -> list[tuple[str | None, str | None]]:
+def kinds_of(existing: Iterable[Query]) -> list[Cell]:
     """The query_type and difficulty of questions that are there; None where one has none."""
     levels = [(query.query_type, query.metadata.get("difficulty")) for query in existing]
     return [(kind or None, None if level is None else str(level)) for kind, level in levels]
@@ -89,120 +87,66 @@ def unmet_notes(targets: Shares, counts: Mapping[str, Mapping[str, int]]) -> lis
     ]
 
 
-class Quotas:
-    """Which kind of question is wanted next of a number of them, of the kinds that can be made.
+class Kinds:
+    """Which kind of question comes next, as near to the shares as whole numbers can be.
 
-    The numbers of each type, and of each difficulty, are those of the largest remainders; within
-    them every pair of a type and a difficulty comes as near to the product of its shares as it can.
-    Kinds of which no more can be made are passed over, and others take their places.
+    However many are taken, the first ones are the same: so more questions cost no more than those
+    that are new. No value ever has more than its share rounded up, but where kinds of which no more
+    can be made leave their places to others.
+
+    Args:
+        shares: by axis the share that each value should have.
+        cells: the kinds that can be made, a value for each axis; None where an axis has none.
+        existing: the kinds of questions that are there, likewise.
+
+    Attributes:
+        shares: equal ones where those that were given name none of an axis' values.
+        counts: by axis how many questions have each value.
     """
 
     def __init__(
-        self,
-        targets: Shares,
-        cells: Iterable[Cell],
-        existing: Sequence[tuple[str | None, str | None]],
-        n: int,
+        self, shares: Mapping[str, Mapping[Any, float]], cells: Iterable[Cell], existing: Cells = ()
     ) -> None:
         self._open = {*cells}
-        by_axis = [sorted({cell[axis] for cell in self._open}) for axis in (0, 1)]
-        self.shares: dict[str, dict[str, float]] = {
-            name: _shares(targets[name], values) for name, values in zip(TARGETS, by_axis)
-        }
-        self.counts: dict[str, Counter[str]] = counts_of(existing)
-        self._cells = Counter[tuple[str | None, str | None]](existing)
-        # What nobody has given a kind counts towards none.
-        self._whole = n + sum(None not in kind for kind in existing)
-        self._quotas = [
-            _largest_remainders(shares, n + counts.total())
-            for shares, counts in zip(self.shares.values(), self.counts.values())
-        ]
+        self.shares: dict[str, dict[Any, float]] = {}
+        self.counts: dict[str, Counter[Any]] = {name: Counter() for name in shares}
+        for number, (name, of_axis) in enumerate(shares.items()):
+            values = sorted({cell[number] for cell in self._open} - {None})
+            is_named = not values or any(map(of_axis.get, values))
+            equal = dict.fromkeys(values, 1 / max(1, len(values)))
+            self.shares[name] = dict(of_axis) if is_named else equal
+        self._cells = Counter(cell for cell in existing if None not in cell)
+        for cell in existing:
+            self._count_values(cell)
 
     def next(self) -> Cell | None:
         """The kind that is wanted most; None if no kind is left."""
         return min(self._open, key=self._rank, default=None)
 
     def _rank(self, cell: Cell) -> tuple[object, ...]:
-        remaining = [
-            quota.get(value, 0) - counts[value]
-            for quota, counts, value in zip(self._quotas, self.counts.values(), cell)
-        ]
-        target = float(self._whole)
-        for shares, value in zip(self.shares.values(), cell):
-            target *= shares.get(value, 0.0)
-        is_over = [n <= 0 for n in remaining]
-        return any(is_over), *is_over, self._cells[cell] - target, cell
+        share, lacking = 1.0, list[float]()
+        for (name, shares), value in zip(self.shares.items(), cell):
+            if value is not None:
+                share *= shares.get(value, 0.0)
+                whole = self.counts[name].total() + 1
+                lacking.append(shares.get(value, 0.0) * whole - self.counts[name][value])
+        # First no axis may have too many of a value. Then the pair of values counts, as axes with
+        # equal periods would always come together, and each value by itself: by pairs alone one of
+        # many could fall behind by more than one.
+        is_over = [number < 1e-9 for number in lacking]
+        of_cell = share * (self._cells.total() + 1) - self._cells[cell]
+        return sum(is_over), -of_cell - sum(lacking) / len(lacking), str(cell)
 
     def count(self, cell: Cell) -> None:
         """One more of a kind."""
         self._cells[cell] += 1
+        self._count_values(cell)
+
+    def _count_values(self, cell: Cell) -> None:
         for counts, value in zip(self.counts.values(), cell):
-            counts[value] += 1
+            if value is not None:
+                counts[value] += 1
 
     def close(self, cell: Cell) -> None:
         """No more of a kind can be made."""
         self._open.discard(cell)
-
-
-def _shares(targets: Mapping[str, float], values: Sequence[str]) -> dict[str, float]:
-    """The target shares; equal ones where these name none of the values that templates have."""
-    if values and not any(targets.get(value) for value in values):
-        return dict.fromkeys(values, 1 / len(values))
-    return dict(targets)
-
-
-def _largest_remainders(shares: Mapping[str, float], n: int) -> dict[str, int]:
-    """Whole numbers near to `n` times each share, which add up to n if the shares do to 1."""
-    exact = {value: share * n for value, share in shares.items()}
-    # A share times n may come out a little below the whole number that it is.
-    quotas = {value: floor(number + 1e-9) for value, number in exact.items()}
-    n_left = round(sum(exact.values())) - sum(quotas.values())
-    # The largest remainder first, of equal ones by name.
-    for value in sorted(exact, key=lambda value: (quotas[value] - exact[value], value))[:n_left]:
-        quotas[value] += 1
-    return quotas
-
-
-class Kinds:
-    """The kinds of the first, second, ... question, as near to the shares as they can be.
-
-    However many are taken, the first ones are the same: so more questions cost no more than those
-    that are new.
-    """
-
-    def __init__(
-        self,
-        shares: Shares,
-        existing: Mapping[str, Counter[str]],
-        unanswerable: float,
-        several: float,
-        seed: int,
-    ) -> None:
-        self._shares: dict[str, Mapping[Any, float]] = {
-            **shares,
-            "answerable": {True: 1 - unanswerable, False: unanswerable},
-            "several": {False: 1 - several, True: several},
-        }
-        self._counts = {name: Counter[Any](existing.get(name, ())) for name in self._shares}
-        # Without chance, kinds with equal periods would always come together.
-        self._random = {name: Random(f"{seed} {name}") for name in self._shares}
-
-    def next(self) -> Kind:
-        """The next one."""
-        answerable = self._value("answerable")
-        query_type = self._value("query_type")
-        if not answerable:
-            return Kind(query_type, answerable=False)
-        return Kind(query_type, self._value("difficulty"), several=self._value("several"))
-
-    def _value(self, name: str) -> Any:
-        shares, counts, random = self._shares[name], self._counts[name], self._random[name]
-        whole = sum(counts.values()) + 1
-        lacking = {
-            value: share * whole - counts[value] + random.random() / 2
-            for value, share in shares.items()
-            if share > 0
-        }
-        value = max(lacking, key=lambda value: lacking[value])
-        counts[value] += 1
-        return value

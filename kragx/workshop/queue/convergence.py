@@ -8,13 +8,10 @@ what it will say. That is known by counting, board by board.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from kragx.metrics import Ints
 from kragx.workshop.pairs.candidates import Board
 
 QUESTIONS = 10
@@ -56,54 +53,43 @@ class Sums:
         retrievers: their names.
 
     Attributes:
-        counts: of pairs, those ``judged``, those of the ``random`` share; of questions that are
-            ``asked`` of retrievers, of which some ``wait`` for answers; and of those that are
-            ``compared`` the ``graded`` pairs, the questions that are ``answered``, the pairs that
-            are ``left`` of those in which retrievers differ, and how many of these are
-            ``telling``: not drawn at random.
-        differing: (r, r) in how many questions two retrievers have other lists.
+        counts: of pairs, those ``judged``; of questions those that ``wait`` for answers; and of
+            those that are ``compared`` the ``graded`` pairs, the questions that are ``answered``,
+            and the pairs that are ``left`` of those in which retrievers differ.
+        lists: for each retriever a hash of its lists for all questions.
     """
 
     def __init__(self, retrievers: Sequence[str]) -> None:
         self.retrievers: Sequence[str] = retrievers
         self.counts: Counter[str] = Counter()
-        self.differing: Ints = np.zeros((len(retrievers), len(retrievers)), np.int64)
+        self.lists: list[int] = [0] * len(retrievers)
 
     def take(self, board: Board, times: int = 1) -> None:
         """Add what a board has; with -1 take it away."""
         counts = {
             "pairs": len(board.candidates),
             "judged": board.n_judged,
-            "random": sum(candidate.is_judged and candidate.is_random for candidate in board),
-            "asked": int(board.question.answerable is not False),
             "wait": int(board.question.answerable is not False and not all(board.answered)),
         }
         if board.is_compared and board.candidates:
-            open_pairs = [
-                candidate
-                for candidate in board
-                if candidate.disagreement and not candidate.standing.is_known
-            ]
-            telling = set(open_pairs) & set(board.unjudged)
             counts |= {
                 "compared": 1,
                 "graded": board.n_judged,
                 "answered": int(board.has_relevant),
-                "left": len(open_pairs),
-                "telling": len(telling),
+                "left": sum(e.disagreement > 0 and not e.standing.is_known for e in board),
             }
-            # Two retrievers differ in a question if any rank or count does: all pairs of them at
-            # once.
-            lists = np.array([[*zip(entry.ranks, entry.counts)] for entry in board], np.int64)
-            lists = lists.reshape(len(board.candidates), len(self.retrievers), 2)
-            self.differing += times * (lists[:, :, None] != lists[:, None]).any(axis=(0, 3))
+            for number in range(len(self.retrievers)):
+                places = ((e.pair, e.ranks[number], e.counts[number]) for e in board)
+                self.lists[number] ^= hash(tuple(places))  # the same again takes it away
         for name, count in counts.items():
             self.counts[name] += times * count
 
     @property
     def outlook(self) -> Outlook:
         """How far the comparison is."""
-        counts, groups = self.counts, self._equal()
+        counts, groups = self.counts, defaultdict[int, list[str]](list)
+        for name, lists in zip(self.retrievers, self.lists):
+            groups[lists].append(name)
         outcomes = (
             ("retrievers", len(self.retrievers) < 2),
             ("answers", counts["wait"]),
@@ -115,12 +101,5 @@ class Sums:
             ("gold", 2 * counts["answered"] <= counts["compared"]),
         )
         outcome = next((outcome for outcome, holds in outcomes if holds), "decided")
-        equal = tuple(tuple(group) for group in groups if len(group) > 1)
+        equal = tuple(tuple(group) for group in groups.values() if len(group) > 1)
         return Outlook(outcome, equal if counts["compared"] else ())
-
-    def _equal(self) -> list[list[str]]:
-        """The retrievers in groups of those whose lists are the same for every question."""
-        groups: dict[bytes, list[str]] = {}
-        for name, row in zip(self.retrievers, self.differing == 0):
-            groups.setdefault(row.tobytes(), []).append(name)
-        return list(groups.values())

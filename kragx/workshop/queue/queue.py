@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import Board, LabellingPlan, PooledDocument, chance
@@ -38,7 +38,7 @@ _STAY = 5
 
 To read another question takes longer than to judge a pair that is worth less."""
 
-Purpose = Literal["deciding", "random", "search", "conflict"]
+Purpose = Literal["deciding", "search"]
 Why = Literal["no questions", "no documents", "all judged", "with others"]
 
 
@@ -68,23 +68,23 @@ class NothingToJudge:
     why: Why
 
 
-class _Request(NamedTuple):
+@dataclass(frozen=True)
+class _Request:
     """Who asks for a pair, of which question, and what they have before them already."""
 
     person: str
     question: str | None
     besides: Sequence[Pair]
     boards: Sequence[Board]
+    late: bool = False
 
 
 class Queue:
     """Gives each person the pair to judge next.
 
-    A random share of the pairs (`PooledDocument.is_random`) is shown in the order of a hash, in a
-    share of the turns, and never because of what it could change; the rest by how far retrievers
-    differ in it (`Board.worth`), the most first. Before all comes what is in doubt since the corpus
-    was chunked anew (`moved`). Where there is nothing to compare, questions without a relevant
-    document come first.
+    First comes that in which retrievers differ most (`Board.worth`), and before all what is in
+    doubt since the corpus was chunked anew (`moved`). Where there is nothing to compare, questions
+    without a relevant document come first.
 
     Args:
         state: the workshop.
@@ -113,7 +113,7 @@ class Queue:
         self._position = 0
         self.sums: Sums = Sums(list(self.plan.retrievers))
         self._leases: dict[str, dict[Pair, float]] = {}
-        self._shown: dict[Pair, set[str]] = {}
+        self._now = 0.0
         self.refresh()
 
     # -- kept up with the workshop ----------------------------------------------------------------
@@ -157,26 +157,22 @@ class Queue:
         """
         with self.state.lock:
             self.refresh()
-            now = time.monotonic()
-            self._look_at_leases(now)
-            request = _Request(person, question, besides, self._boards(question))
+            boards = [
+                board for uid, board in self.boards.items() if question is None or uid == question
+            ]
+            request = _Request(person, question, besides, boards)
+            now = self._now = time.monotonic()
             pair = self._leased(request) or self._choose(request)
             if pair is None:  # others may just have left their page open
-                self._look_at_leases(now, LEASE - _IDLE)
+                self._now = now + LEASE - _IDLE
                 pair = self._choose(request)
-                self._look_at_leases(now)
-            leased = [*besides, *filter(None, [pair])][:_HELD]
-            leases = self._leases.setdefault(person, {}) if leased else {}
-            for lease in leased:
-                leases.pop(lease, None)  # so that those shown longest ago stand first, and go below
-                leases[lease] = now + LEASE
-            for old in list(leases)[:-_LEASES]:
-                del leases[old]
+                self._now = now
+            self._lease(person, [*besides, *filter(None, [pair])][:_HELD])
             if pair is None:
                 return NothingToJudge(self._why(request))
             turn = self.turn(person, *pair)
             if self._is_late(person, self.boards[pair[0]].candidates[pair[1]]):
-                late = self._open(request._replace(besides=()), Board.__iter__, late=True)
+                late = self._open(replace(request, besides=(), late=True), Board.__iter__)
                 turn = replace(turn, late=sum(1 for _ in late))
             return turn
 
@@ -188,62 +184,50 @@ class Queue:
         return JudgingTurn(question, document, len(copies), mine)
 
     def purpose(self, question: str, document: str) -> Purpose:
-        """Why a pair is judged: part of the random share, suggested, or searched for."""
+        """Why a pair is judged: it was suggested, or searched for."""
         board = self.boards.get(question)
         candidate = board and board.candidates.get(self.copies.first(document))
-        if not candidate or not candidate.is_suggested:
-            return "search"
-        return "random" if candidate.is_random else "deciding"
+        return "deciding" if candidate and candidate.is_suggested else "search"
+
+    def _why(self, request: _Request) -> Why:
+        if not request.boards:
+            return "no questions"
+        candidates = [candidate for board in request.boards for candidate in board]
+        if any(self._viewers(c.pair) and self._lacks(request.person, c) for c in candidates):
+            return "with others"
+        return "all judged" if candidates else "no documents"
+
+    # -- what people look at ----------------------------------------------------------------------
 
     def leave(self, person: str) -> None:
         """Let others be shown what a person was being shown."""
         with self.state.lock:
             self._leases.pop(person, None)
 
-    def _why(self, request: _Request) -> Why:
-        if not request.boards:
-            return "no questions"
-        candidates = [candidate for board in request.boards for candidate in board]
-        if any(
-            entry.pair in self._shown and self._lacks(request.person, entry) for entry in candidates
-        ):
-            return "with others"
-        return "all judged" if candidates else "no documents"
-
-    def _boards(self, question: str | None) -> list[Board]:
-        if question is None:
-            return list(self.boards.values())
-        return [self.boards[question]] if question in self.boards else []
+    def _lease(self, person: str, pairs: Sequence[Pair]) -> None:
+        """Keep pairs from others; the newest stand last, and the oldest are forgotten."""
+        leases = self._leases.pop(person, {})
+        if pairs:
+            leases = {pair: end for pair, end in leases.items() if pair not in pairs}
+            leases |= dict.fromkeys(pairs, self._now + LEASE)
+            self._leases[person] = dict([*leases.items()][-_LEASES:])
 
     def _leased(self, request: _Request) -> Pair | None:
-        for uid, document in self._leases.get(request.person, ()):
+        """What the person was shown, and has not judged."""
+        for (uid, document), end in self._leases.get(request.person, {}).items():
             board = self.boards.get(uid) if request.question in (None, uid) else None
             candidate = board and board.candidates.get(document)
-            if candidate and self._may_judge(request, candidate):
+            if candidate and end > self._now and self._may_judge(request, candidate):
                 return candidate.pair
         return None
 
-    def _choose(self, request: _Request) -> Pair | None:
-        history = self.state.history.get(request.person, ())
-        turns = [self._doubted, self._by_worth, self._at_random, self._second, self._late]
-        if request.question is None:
-            n_turns = len(history) + len(request.besides)
-            if n_turns % _SECOND_TURN == _SECOND_TURN - 1:
-                turns.insert(1, self._second)
-            if self._random_is_due(request.besides):
-                turns.insert(1, self._at_random)
-        candidates = filter(None, (choose(request) for choose in turns))
-        return next((candidate.pair for candidate in candidates), None)
-
-    def _random_is_due(self, besides: Sequence[Pair]) -> bool:
-        counts = self.sums.counts
-        if counts["left"] and not counts["telling"]:
-            return True  # nothing else is left in which retrievers differ
-        n_random = counts["random"] + sum(self.purpose(*pair) == "random" for pair in besides)
-        return n_random < self.plan.random * (counts["judged"] + len(besides) + 1)
+    def _viewers(self, pair: Pair) -> set[str]:
+        """Who is being shown a pair."""
+        leases = self._leases.items()
+        return {person for person, of_person in leases if of_person.get(pair, 0.0) > self._now}
 
     def _lacks(
-        self, person: str, candidate: PooledDocument, looking: Collection[str] = frozenset()
+        self, person: str, candidate: PooledDocument, viewers: Collection[str] = frozenset()
     ) -> bool:
         """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
         status = candidate.standing
@@ -252,12 +236,12 @@ class Queue:
         # Of what is in doubt since a move, a file's grade is what is asked about.
         is_doubted = candidate in self.boards[candidate.pair[0]].in_doubt
         people = frozenset[str]() if is_doubted else status.by
-        return len(people.union(looking)) < (2 if candidate.is_twice else 1)
+        return len(people.union(viewers)) < (2 if candidate.is_twice else 1)
 
     def _is_late(self, person: str, candidate: PooledDocument) -> bool:
         return person in self.boards[candidate.pair[0]].odd or person in candidate.standing.later
 
-    def _may_judge(self, request: _Request, candidate: PooledDocument, late: bool = False) -> bool:
+    def _may_judge(self, request: _Request, candidate: PooledDocument) -> bool:
         """Whether a person may be shown a pair now; one that they put off only as `late`.
 
         It lacks a judgement that nobody else is about to give.
@@ -265,20 +249,28 @@ class Queue:
         person, pair = request.person, candidate.pair
         return (
             pair not in request.besides
-            and self._is_late(person, candidate) == late
-            and self._lacks(person, candidate, self._shown.get(pair, set()) - {person})
+            and self._is_late(person, candidate) == request.late
+            and self._lacks(person, candidate, self._viewers(pair) - {person})
         )
 
     def _open(
-        self,
-        request: _Request,
-        candidates_of: Callable[[Board], Iterable[PooledDocument]],
-        late: bool = False,
+        self, request: _Request, candidates_of: Callable[[Board], Iterable[PooledDocument]]
     ) -> Iterator[PooledDocument]:
         """Those of some candidates of the boards that a person may be shown now."""
-        for candidate in chain.from_iterable(map(candidates_of, request.boards)):
-            if self._may_judge(request, candidate, late):
-                yield candidate
+        candidates = chain.from_iterable(map(candidates_of, request.boards))
+        return (candidate for candidate in candidates if self._may_judge(request, candidate))
+
+    # -- which comes first ------------------------------------------------------------------------
+
+    def _choose(self, request: _Request) -> Pair | None:
+        turns = [self._doubted, self._by_worth, self._second, self._late]
+        if request.question is None:
+            judged = self.state.history.get(request.person, ())
+            n_turns = len(judged) + len(request.besides)
+            if n_turns % _SECOND_TURN == _SECOND_TURN - 1:
+                turns.insert(1, self._second)
+        candidates = filter(None, (choose(request) for choose in turns))
+        return next((candidate.pair for candidate in candidates), None)
 
     def _doubted(self, request: _Request) -> PooledDocument | None:
         """Where gold of before a move may be: the next release waits for it."""
@@ -294,7 +286,7 @@ class Queue:
         if not best:
             return None
         top = max(best.values())
-        current, run = self._at(request)
+        current, run = self._current(request)
         stays = False
         if top > 0:
             alike = [uid for uid, worth in best.items() if worth >= _ENOUGH * top]
@@ -309,34 +301,26 @@ class Queue:
         if not stays and current not in alike:
             uid = min(alike, key=lambda uid: chance(request.person, uid))
         board, least = self.boards[uid], min(_ENOUGH * top, best[uid])
-        alike_pairs = (entry for entry in board.unjudged if board.worth(entry) >= least)
+        # Of pairs that are worth about the same each person has an order of their own.
         return min(
-            (entry for entry in alike_pairs if self._may_judge(request, entry)),
+            (e for e in board.unjudged if board.worth(e) >= least and self._may_judge(request, e)),
             key=lambda candidate: chance(request.person, *candidate.pair),
         )
 
-    def _at(self, request: _Request) -> tuple[str, int]:
+    def _current(self, request: _Request) -> tuple[str, int]:
         """The question that somebody is at, and with how many pairs in a row.
 
         What they have before them counts as well: a page that asks ahead asks for what follows it.
-        What was drawn at random interrupts, and they go back to where they were.
         """
-        history = self.state.history.get(request.person, ())
-        judged = (row.question for row in reversed(history) if row.purpose != "random")
-        besides = reversed(request.besides)
-        before = (pair[0] for pair in besides if self.purpose(*pair) != "random")
-        questions = chain(before, judged)
+        judged = reversed(self.state.history.get(request.person, ()))
+        before = (uid for uid, _ in reversed(request.besides))
+        questions = chain(before, (row.question for row in judged))
         current = next(questions, "")
         return current, 1 + sum(1 for _ in takewhile(lambda uid: uid == current, questions))
 
-    def _at_random(self, request: _Request) -> PooledDocument | None:
-        """The first of the random share, in an order that was fixed before anybody judged."""
-        candidates = self._open(request, lambda board: board.random_share)
-        return min(candidates, key=lambda candidate: candidate.place, default=None)
-
     def _second(self, request: _Request) -> PooledDocument | None:
         """A pair that one other person has judged, and two are to."""
-        current, _ = self._at(request)
+        current, _ = self._current(request)
         return min(
             self._open(request, lambda board: board.for_second),
             key=lambda entry: (entry.pair[0] != current, chance(request.person, *entry.pair)),
@@ -350,13 +334,4 @@ class Queue:
             mine = self.turn(request.person, *candidate.pair).mine
             return mine.at if mine else "", candidate.pair
 
-        return min(self._open(request, Board.__iter__, late=True), key=since, default=None)
-
-    def _look_at_leases(self, now: float, spare: float = 0.0) -> None:
-        """Note who looks at what; a lease that ends within `spare` seconds is not counted."""
-        self._shown = {}
-        for person, leases in self._leases.items():
-            for pair in [pair for pair, end in leases.items() if end <= now]:
-                del leases[pair]
-            for pair in (pair for pair, end in leases.items() if end > now + spare):
-                self._shown.setdefault(pair, set()).add(person)
+        return min(self._open(replace(request, late=True), Board.__iter__), key=since, default=None)

@@ -1,9 +1,10 @@
 """What every service of a workshop shares, and how a question, a document, a judgement is shown."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kragx.ground.errors import DataError, KragxError, UsageError
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import conflicts
@@ -12,12 +13,35 @@ from kragx.workshop.questions.leak import leak
 from kragx.workshop.questions.meeting import Meetings
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Remark, Suggester
-from kragx.workshop.services.errors import ClashError, UnknownError
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 
 Plain = dict[str, Any]
 """Values as JSON has them."""
+
+
+class ServiceError(KragxError):
+    """A refusal, as somebody at the page reads it; `code` names the page's own sentence for it."""
+
+    def __init__(self, problem: str, *, code: str, field: str = "", remedy: str = "") -> None:
+        super().__init__(problem, field=field, remedy=remedy)
+        self.code = code
+
+
+class UnknownError(ServiceError, DataError):
+    """A question, a document or a person that does not exist."""
+
+
+class RefusedError(ServiceError, UsageError):
+    """What this person may not ask or do."""
+
+
+class ClashError(ServiceError, UsageError):
+    """What does not fit what has happened meanwhile."""
+
+
+class MisfitError(ServiceError, UsageError):
+    """What does not fit the set or the text."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +77,6 @@ class Context:
         """Which of its documents are copies of which."""
         return self.queue.copies
 
-    @property
-    def top(self) -> int:
-        """The highest grade that people give."""
-        return max(self.workshop.settings.scale)
-
     def document(self, document: str) -> Plain:
         """A document as it is shown.
 
@@ -68,13 +87,9 @@ class Context:
         if doc is None:
             problem = "the corpus has no such document"
             raise UnknownError(problem, code="document", field="document")
-        title = doc.metadata.get("title")
-        return {
-            "id": document,
-            "text": doc.text or "",
-            "title": title if isinstance(title, str) else None,
-            "metadata": dict(doc.metadata),
-        }
+        title, metadata = doc.metadata.get("title"), dict(doc.metadata)
+        shown = title if isinstance(title, str) else None
+        return {"id": document, "text": doc.text or "", "title": shown, "metadata": metadata}
 
     def question(self, uid: str, field: str = "question") -> Question:
         """A question, dropped or not.
@@ -98,6 +113,21 @@ class Context:
             problem = "this question was dropped meanwhile"
             raise ClashError(problem, code="dropped", field="question")
         return question
+
+    def store(self, judgement: Judgement) -> None:
+        """Store what somebody says; sent twice it is stored once.
+
+        Raises:
+            ClashError: the question was dropped, or the uid is another judgement's.
+        """
+        stored = self.state.judgement(judgement.uid)
+        if stored is None:
+            self.open_question(judgement.question)  # a repeated one was stored before
+            self.state.add([judgement])
+            stored = self.state.judgement(judgement.uid)
+        sent = replace(judgement, at="", purpose="")
+        if stored is None or replace(stored, at="", purpose="") != sent:
+            raise ClashError("this uid is another judgement's", code="uid", field="uid")
 
     def counts(self, person: Person) -> Plain:
         """How far the set is, in numbers that everybody may know; for the owner some more."""
@@ -134,15 +164,9 @@ class Context:
 
 def plain_judgement(judgement: Judgement, document: str | None = None) -> Plain:
     """A judgement; its stretches only on the text that they were marked on, not on a copy's."""
+    plain = {name: getattr(judgement, name) for name in ("uid", "kind", "grade", "note", "at")}
     is_shown = document in (None, judgement.document)
-    return {
-        "uid": judgement.uid,
-        "kind": judgement.kind,
-        "grade": judgement.grade,
-        "spans": [list(span) for span in judgement.spans] if is_shown else [],
-        "note": judgement.note,
-        "at": judgement.at,
-    }
+    return plain | {"spans": [list(span) for span in judgement.spans] if is_shown else []}
 
 
 def plain_question(question: Question) -> Plain:

@@ -1,22 +1,91 @@
-"""Pairs to judge, what people say of them, and what settles where they differ."""
+"""Pairs to judge, and what people say of them."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field
+
+from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import UsageError
-from kragx.workshop.forms import DecisionForm, JudgementForm, MarkForm, NextForm
-from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.moved import ORIGIN
-from kragx.workshop.pairs.standing import verdicts
 from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
-from kragx.workshop.services.context import Context, Plain, plain_judgement, plain_question
-from kragx.workshop.services.errors import ClashError, MisfitError
+from kragx.workshop.services.context import (
+    ClashError,
+    Context,
+    MisfitError,
+    Plain,
+    plain_judgement,
+    plain_question,
+)
+from kragx.workshop.services.forms import Id, RequestForm, Uid, Words, get, post
 from kragx.workshop.state.records import Judgement, Person
-from kragx.workshop.state.state import Pair
+
+_Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
+_Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
+
+
+def _listed(value: str) -> Any:
+    return foreign_json(value, strict=True)
+
+
+class NextForm(RequestForm):
+    """Which pair to judge: of one question, or the one that is due; `after` some are judged.
+
+    These are question and document each, as JSON, in the order in which they are shown.
+    """
+
+    question: Id | None = None
+    after: Annotated[list[_Pair], BeforeValidator(_listed), Field(max_length=4)] = Field(
+        default_factory=list
+    )
+
+
+class JudgementForm(RequestForm):
+    """What a person says of a pair; or, with a note, that its question is odd."""
+
+    uid: Uid
+    question: Id
+    document: Id
+    kind: Literal["grade", "unusable", "later", "odd"] = "grade"
+    grade: int | None = None
+    spans: Annotated[list[_Span], Field(max_length=100)] = Field(default_factory=list)
+    note: Words = ""
+    seconds: float | None = Field(default=None, ge=0, le=1e7, allow_inf_nan=False, strict=False)
+
+    def judgement(self, context: Context, person: Person) -> Judgement:
+        """What is to be stored.
+
+        Raises:
+            UnknownError: there is no such question or document.
+            MisfitError: the grade is not on the scale, or the evidence not in the text.
+        """
+        context.question(self.question)
+        text, scale = context.document(self.document)["text"], context.workshop.settings.scale
+        if (self.kind == "grade") != (self.grade is not None):
+            raise UsageError("belongs to kind 'grade', and to no other", field="grade")
+        if self.grade is not None and self.grade not in scale:
+            problem = f"{self.grade} is not on the scale of 0 to {max(scale)}"
+            raise MisfitError(problem, code="grade", field="grade")
+        return Judgement(
+            uid=self.uid,
+            question=self.question,
+            document=self.document,
+            person=person.uid,
+            kind="later" if self.kind == "odd" else self.kind,
+            grade=self.grade,
+            spans=_joined_spans(self.spans, len(text)),
+            note=self.note,
+            seconds=self.seconds,
+        )
+
+
+class UndoForm(RequestForm):
+    """The person's newest judgement is taken back."""
+
+    uid: Uid
+
 
 _ANY = NextForm()
-
-FORBIDDEN = "forbidden"
-"""The kind of what is forbidden without one."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +94,9 @@ class Judging:
 
     context: Context
 
+    @get("next")
     def next(self, person: Person, form: NextForm = _ANY) -> Plain:
         """The pair that a person should judge now, or why there is none.
-
-        Args:
-            person: who asks.
-            form: of which question, and what is judged meanwhile.
 
         Raises:
             UnknownError: there is no such question.
@@ -50,19 +116,18 @@ class Judging:
     def shown(self, turn: JudgingTurn, person: Person) -> Plain:
         """A pair as a person reads it, and how far the set is."""
         context, mine = self.context, turn.mine
-        return {
-            "pair": {
-                "question": plain_question(context.state.questions[turn.question]),
-                "document": context.document(turn.document),
-                "copies": turn.copies,
-                "moved": self._moved(turn),
-                "around": bool(context.suggester.beside.of(turn.document)),
-                "mine": None if mine is None else plain_judgement(mine, turn.document),
-                "late": turn.late,
-                "mark": self._mark(person, turn.question, turn.document),
-            },
-            **self._status(person),
+        mark = context.state.marked_by(person.uid, turn.question, context.copies.all(turn.document))
+        pair = {
+            "question": plain_question(context.state.questions[turn.question]),
+            "document": context.document(turn.document),
+            "copies": turn.copies,
+            "moved": self._moved(turn),
+            "around": bool(context.suggester.beside.of(turn.document)),
+            "mine": None if mine is None else plain_judgement(mine, turn.document),
+            "late": turn.late,
+            "mark": None if mark is None else {"why": mark.why, "note": mark.note},
         }
+        return {"pair": pair, **self._status(person)}
 
     def _underlined(self, view: Plain) -> Plain:
         """The same with where the question's words stand in the text; nobody waits for Kiwi."""
@@ -82,72 +147,29 @@ class Judging:
     def _status(self, person: Person) -> Plain:
         return {"progress": self.context.counts(person), "decides": self.context.decides}
 
+    @post("leave")
     def leave(self, person: Person) -> Plain:
         """Nobody looks any more at what a person was shown: it may be another's."""
         self.context.queue.leave(person.uid)
         return {"left": True}
 
+    @post("judgements")
     def judge(self, person: Person, form: JudgementForm) -> Plain:
         """Store what a person says of a pair; then what comes next.
 
-        Sent twice it is stored once.
-
         Raises:
-            UnknownError: there is no such question or document.
-            ClashError: the question was dropped, or the uid is another judgement's.
-            MisfitError: the grade is not on the scale, or the evidence not in the text.
+            UnknownError, ClashError, MisfitError: it cannot be stored.
         """
-        with self.context.state.lock:
-            judgement, is_odd = self._judgement(person, form), form.kind == "odd"
-            purpose = self.context.queue.purpose(form.question, form.document)
-            self._store(replace(judgement, purpose="odd" if is_odd else purpose))
-        self.context.suggester.wake()
+        context = self.context
+        with context.state.lock:
+            judgement, is_odd = form.judgement(context, person), form.kind == "odd"
+            purpose = "odd" if is_odd else context.queue.purpose(form.question, form.document)
+            context.store(replace(judgement, purpose=purpose))
+        context.suggester.wake()
         return {"stored": True, "next": self.next(person)}
 
-    def decide(self, person: Person, form: DecisionForm) -> Plain:
-        """Store what settles a conflict; then those that are left."""
-        with self.context.state.lock:
-            judgement = self._judgement(person, form)
-            self._store(replace(judgement, is_decision=True, purpose="conflict"))
-            return {"stored": True, **self.conflicts()}
-
-    def mark(self, person: Person, form: MarkForm) -> Plain:
-        """Store that a document must not come for a question, or that it may again.
-
-        It is no judgement: what the person says of its relevance stays, and so do others' marks.
-
-        Raises:
-            UnknownError: there is no such question or document.
-            ClashError: the question was dropped, or the uid is another judgement's.
-        """
-        with self.context.state.lock:
-            self.context.question(form.question)
-            self.context.document(form.document)
-            before = self.context.state.mark((form.question, form.document), person.uid)
-            was = FORBIDDEN if before is None else before.why
-            mark = Judgement(
-                uid=form.uid,
-                question=form.question,
-                document=form.document,
-                person=person.uid,
-                kind="forbidden" if form.why else "allowed",
-                why=form.why or was,
-                note=form.note,
-            )
-            self._store(mark)
-            return {"stored": True, "mark": self._mark(person, form.question, form.document)}
-
-    def _mark(self, person: Person, question: str, document: str) -> Plain | None:
-        """As what a person has forbidden a document or a copy of it; None if they have not."""
-        copies = self.context.copies.all(document)
-        marks = (self.context.state.mark((question, copy), person.uid) for copy in copies)
-        of_each = [mark for mark in marks if mark is not None]
-        newest = max(of_each, key=lambda mark: mark.at, default=None)
-        if newest is None or newest.kind != "forbidden":
-            return None
-        return {"why": newest.why, "note": newest.note}
-
-    def undo(self, person: Person, uid: str) -> Plain:
+    @post("undo")
+    def undo(self, person: Person, form: UndoForm) -> Plain:
         """Take back a person's newest judgement, or mark; that pair comes again.
 
         Sent twice it takes back one.
@@ -157,13 +179,13 @@ class Judging:
         """
         state, queue = self.context.state, self.context.queue
         with state.lock:
-            undone = state.judgement(uid)
+            undone = state.judgement(form.uid)
             if undone is None:
                 newest = state.last(person.uid)
                 if newest is None:
                     raise ClashError("there is nothing to take back", code="undo")
                 undone = Judgement(
-                    uid=uid,
+                    uid=form.uid,
                     question=newest.question,
                     document=newest.document,
                     person=person.uid,
@@ -181,71 +203,8 @@ class Judging:
             view = self.shown(queue.turn(person.uid, *pair), person)
         return self._underlined(view)
 
-    def conflicts(self) -> Plain:
-        """The pairs on which people differ and nobody has decided, side by side; for the owner."""
-        with self.context.state.lock:
-            self.context.queue.refresh()
-            pairs = conflicts(self.context.queue.boards)
-            return {"conflicts": [self._conflict(pair) for pair in pairs]}
 
-    def _conflict(self, pair: Pair) -> Plain:
-        context, (uid, document) = self.context, pair
-        question, people = context.state.questions[uid], context.state.people
-        return {
-            "question": {"uid": uid, "text": question.text, "note": question.note},
-            "document": context.document(document),
-            "judgements": [
-                {
-                    "person": {"uid": person, "name": people[person].name},
-                    **plain_judgement(judgement, document),
-                    "evidence": self._evidence(judgement),
-                }
-                for person, judgement in verdicts(
-                    context.state, uid, context.copies.all(document)
-                ).items()
-            ],
-        }
-
-    def _evidence(self, judgement: Judgement) -> list[str]:
-        """The stretches that somebody marked, in the words of the text that they were shown."""
-        doc = self.context.documents.get(judgement.document)
-        text = "" if doc is None else doc.text or ""
-        return [words for start, end in judgement.spans if (words := text[start:end])]
-
-    def _store(self, judgement: Judgement) -> None:
-        state = self.context.state
-        stored = state.judgement(judgement.uid)
-        if stored is None:
-            self.context.open_question(judgement.question)  # a repeated one was stored before
-            state.add([judgement])
-            stored = state.judgement(judgement.uid)
-        sent = replace(judgement, at="", purpose="")
-        if stored is None or replace(stored, at="", purpose="") != sent:
-            raise ClashError("this uid is another judgement's", code="uid", field="uid")
-
-    def _judgement(self, person: Person, form: JudgementForm) -> Judgement:
-        context = self.context
-        context.question(form.question)
-        text = context.document(form.document)["text"]
-        if (form.kind == "grade") != (form.grade is not None):
-            raise UsageError("belongs to kind 'grade', and to no other", field="grade")
-        if form.grade is not None and form.grade not in context.workshop.settings.scale:
-            problem = f"{form.grade} is not on the scale of 0 to {context.top}"
-            raise MisfitError(problem, code="grade", field="grade")
-        return Judgement(
-            uid=form.uid,
-            question=form.question,
-            document=form.document,
-            person=person.uid,
-            kind="later" if form.kind == "odd" else form.kind,
-            grade=form.grade,
-            spans=_spans(form.spans, len(text)),
-            note=form.note,
-            seconds=form.seconds,
-        )
-
-
-def _spans(spans: list[list[int]], length: int) -> tuple[tuple[int, int], ...]:
+def _joined_spans(spans: list[list[int]], length: int) -> tuple[tuple[int, int], ...]:
     """Stretches of a text, sorted; those that overlap or touch are one.
 
     Raises:

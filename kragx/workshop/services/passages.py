@@ -1,11 +1,59 @@
 """The documents of the corpus: read, searched, and with what stands around them."""
 
 import threading
+from collections.abc import Callable, Mapping
 
-from kragx.workshop.forms import SearchForm
-from kragx.workshop.search import PassageIndex
+from kragx.data import Doc, tokenizer
 from kragx.workshop.services.context import Context, Plain, plain_judgement
+from kragx.workshop.services.forms import Id, RequestForm, Words, get
+from kragx.workshop.services.markdown_tree import tree
 from kragx.workshop.state.records import Person
+
+MOST = 50
+"""So many documents a search shows at most."""
+
+
+class DocumentForm(RequestForm):
+    """A document by its id."""
+
+    document: Id
+
+
+class SearchForm(RequestForm):
+    """Words to search for, and the question that a document is wanted for."""
+
+    q: Words = ""
+    question: Id | None = None
+
+
+class PassageIndex:
+    """Finds documents by words, in Korean and English alike, without a model: BM25.
+
+    Args:
+        docs: the corpus, by id.
+        first: what a document is shown as (`Copies.first`), so that of copies one is found.
+
+    Raises:
+        MissingExtraError: bm25s is not installed.
+    """
+
+    def __init__(
+        self,
+        docs: Mapping[str, Doc],
+        first: Callable[[str], str] = lambda doc_id: doc_id,
+    ) -> None:
+        from kragx.evaluation.retrievers import Bm25Index
+
+        self._shown = [doc_id for doc_id in docs if first(doc_id) == doc_id]
+        texts = [docs[doc_id].text or "" for doc_id in self._shown]
+        self._index = Bm25Index(texts, tokenizer("char"), "the workshop's search")
+
+    def best(self, words: str, k: int = 20) -> list[str]:
+        """The ids of the documents that share most with these words, best first.
+
+        Equals keep the corpus's order; nothing is found by words that stand nowhere, or by none.
+        """
+        return [self._shown[place] for place, _ in self._index.best(words, min(k, MOST))]
 
 
 class Passages:
@@ -16,35 +64,38 @@ class Passages:
         self._search: PassageIndex | None = None
         self._lock = threading.Lock()
 
-    def document(self, document: str) -> Plain:
+    @get("documents")
+    def document(self, form: DocumentForm) -> Plain:
         """A document of the corpus; an `UnknownError` if it has none."""
-        return self._context.document(document)
+        return self._context.document(form.document)
 
-    def around(self, document: str) -> Plain:
+    @get("around")
+    def around(self, form: DocumentForm) -> Plain:
         """The texts before and after a document in its source, None where there is none.
 
         Raises:
             UnknownError: the corpus has no such document.
         """
-        self.document(document)
+        self._context.document(form.document)
         before, after = (
-            None if neighbour is None else self.document(neighbour)["text"]
-            for neighbour in self._context.suggester.beside.around(document)
+            None if neighbour is None else self._context.document(neighbour)["text"]
+            for neighbour in self._context.suggester.beside.around(form.document)
         )
         return {"before": before, "after": after}
 
+    @get("search")
     def search(self, person: Person, form: SearchForm) -> Plain:
         """Documents by somebody's own words, best first, with what they have said of them."""
         ids = self.index().best(form.q) if form.q.strip() else []
-        state, passages = self._context.state, []
-        with state.lock:
+        context, passages = self._context, []
+        with context.state.lock:
             for document in ids:
-                newest = state.newest((form.question or "", document), person.uid)
+                newest = context.state.newest((form.question or "", document), person.uid)
                 mine = None if newest is None else plain_judgement(newest)
-                passages.append({**self.document(document), "mine": mine})
+                passages.append({**context.document(document), "mine": mine})
         for passage in passages:
-            meeting = self._context.meetings.of(form.q, passage["text"])
-            passage["words"] = [list(span) for span in meeting.spans]
+            spans = context.meetings.of(form.q, passage["text"]).spans
+            passage["words"] = [list(span) for span in spans]
         return {"documents": passages}
 
     def index(self) -> PassageIndex:
@@ -53,3 +104,9 @@ class Passages:
             if self._search is None:
                 self._search = PassageIndex(self._context.documents, self._context.copies.first)
             return self._search
+
+    @get("guidelines")
+    def guidelines(self) -> Plain:
+        """What people judge by."""
+        workshop = self._context.workshop
+        return {"tree": tree(workshop.guidelines), "version": workshop.guidelines_version}

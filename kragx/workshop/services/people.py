@@ -4,13 +4,23 @@ import hmac
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
-from kragx.ground.errors import UsageError
-from kragx.workshop.forms import PersonForm, annotators_name
+from pydantic import ValidationError
+
+from kragx.ground.errors import UsageError, shorten
 from kragx.workshop.names import alike, people_called
-from kragx.workshop.services.context import Context, Plain
-from kragx.workshop.services.errors import ClashError, UnknownError
+from kragx.workshop.services.context import ClashError, Context, Plain, UnknownError
+from kragx.workshop.services.forms import MOST_NAME, Id, Name, RequestForm, get, post
 from kragx.workshop.state.records import OWNER, Person, now
+
+
+class PersonForm(RequestForm):
+    """Somebody new by name; or, by uid, another name, or a link that is taken away."""
+
+    uid: Id | None = None
+    name: Name | None = None
+    state: Literal["here", "gone"] | None = None
 
 
 @lru_cache(maxsize=10_000)  # each request asks for everybody's
@@ -35,7 +45,16 @@ class People:
         Raises:
             UsageError: it is no name, or one that looks like another's.
         """
-        name, state = annotators_name(name, "--annotator"), self.context.state
+        option, state = "--annotator", self.context.state
+        try:
+            name = PersonForm(name=name).name or ""
+        except ValidationError:
+            problem = f"{shorten(name)} is no name of 1 to {MOST_NAME} characters"
+            raise UsageError(problem, field=option) from None
+        if alike(name, OWNER):
+            problem = f"{OWNER!r} is whose workshop this is, and has a link already"
+            remedy = "give who judges another name"
+            raise UsageError(problem, field=option, remedy=remedy)
         with state.lock:
             present = [person for person in state.people.values() if person.state == "here"]
             annotators = [person for person in present if person.role == "annotator"]
@@ -45,7 +64,7 @@ class People:
                 if other.role != "file" and alike(other.name, name):
                     problem = f"{name!r} looks like {other.name!r}, who is here already"
                     remedy = "write it the same, or give each a name of their own"
-                    raise UsageError(problem, field="--annotator", remedy=remedy)
+                    raise UsageError(problem, field=option, remedy=remedy)
             person = Person(name=name)
             state.add([person])
             return person
@@ -67,6 +86,7 @@ class People:
         ]
         return holders[0] if holders else None
 
+    @get("people", owner=True)
     def everybody(self) -> Plain:
         """Everybody, with their links' ends and how much they have judged; for the owner."""
         with self.context.state.lock:
@@ -86,6 +106,7 @@ class People:
                 ]
             }
 
+    @post("people", owner=True)
     def put(self, form: PersonForm) -> Plain:
         """Somebody new, or somebody changed; see `PersonForm`."""
         state = self.context.state

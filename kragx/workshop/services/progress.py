@@ -1,13 +1,15 @@
 """How far a workshop is, for who judges and for its owner."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from kragx.workshop.pairs.candidates import Board
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
 from kragx.workshop.questions.leak import mean_leak
-from kragx.workshop.queue.progress import estimates, shares
 from kragx.workshop.services.context import Context, Plain
+from kragx.workshop.services.forms import get
 from kragx.workshop.state.records import Person
 
 
@@ -17,6 +19,7 @@ class Progress:
 
     context: Context
 
+    @get("me")
     def me(self, person: Person) -> Plain:
         """Who asks, what the set is, and how far it is."""
         context = self.context
@@ -39,6 +42,7 @@ class Progress:
             "counts": counts,
         }
 
+    @get("progress")
     def report(self, person: Person) -> Plain:
         """How far the set is; what names retrievers, or says what others said, for the owner."""
         context = self.context
@@ -52,7 +56,6 @@ class Progress:
                 "by": shares(boards, settings.targets),
             }
             if person.role == "owner":
-                pair_estimates = estimates(boards, context.queue.plan)
                 figures |= {
                     "totals": counts
                     | {
@@ -61,7 +64,6 @@ class Progress:
                     },
                     "agreement": self.agreement(),
                     "people": self._people(),
-                    "estimates": [vars(estimate) for estimate in pair_estimates],
                     "notices": self._notices(),
                 }
             else:
@@ -78,7 +80,7 @@ class Progress:
         """
         context = self.context
         with context.state.lock:
-            alpha = agreement(context.state, context.top)
+            alpha = agreement(context.state, max(context.workshop.settings.scale))
             context.queue.refresh()
             n_meant = sum(
                 entry.is_twice for board in context.queue.boards.values() for entry in board
@@ -117,3 +119,35 @@ class Progress:
             *remarks,
             *({"about": ", ".join(names), "code": "equal", "values": []} for names in equal),
         ]
+
+
+def shares(
+    boards: Collection[Board], targets: Mapping[str, Mapping[str, float]]
+) -> dict[str, list[Plain]]:
+    """By query_type and difficulty how many questions there are, and how many should be.
+
+    Returns:
+        For each a list of ``{"value", "questions", "share", "target", "judged", "answered"}``:
+        those with a target first, in its order, questions without a value last. Share and target
+        are of all questions; `judged` are pairs, `answered` questions with a relevant document.
+    """
+    shares_of: dict[str, list[Plain]] = {}
+    for name in ("query_type", "difficulty"):
+        boards_of: defaultdict[str | None, list[Board]] = defaultdict(list)
+        for board in boards:
+            boards_of[getattr(board.question, name)].append(board)
+        target = targets.get(name, {})
+        further = sorted(value for value in boards_of if value is not None and value not in target)
+        values = [*target, *further, *([None] if None in boards_of else [])]
+        shares_of[name] = [
+            {
+                "value": value,
+                "questions": len(boards_of[value]),
+                "share": len(boards_of[value]) / len(boards) if boards else 0.0,
+                "target": target.get(value) if value is not None else None,
+                "judged": sum(board.n_judged for board in boards_of[value]),
+                "answered": sum(board.has_relevant for board in boards_of[value]),
+            }
+            for value in ([] if values == [None] else values)
+        ]
+    return shares_of

@@ -1,16 +1,73 @@
 """The questions of a workshop: listed, written, made from templates, and dropped."""
 
 from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from kragx.data import GoldDataset
 from kragx.workshop.folder.incoming import incoming
-from kragx.workshop.forms import DropForm, QuestionForm, QuestionsForm, TemplatesForm, UidsForm
 from kragx.workshop.questions.leak import has_kiwi, mean_leak
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.releases.making import query_of
-from kragx.workshop.services.context import Context, Plain, plain_question
-from kragx.workshop.services.errors import ClashError, RefusedError
+from kragx.workshop.services.context import (
+    ClashError,
+    Context,
+    Plain,
+    RefusedError,
+    plain_question,
+)
+from kragx.workshop.services.forms import (
+    Id,
+    Label,
+    QuestionText,
+    Reference,
+    RequestForm,
+    Words,
+    get,
+    post,
+)
 from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now
+
+
+class QuestionForm(RequestForm):
+    """A question that is new, or that is changed: then with its uid."""
+
+    uid: Id | None = None
+    text: QuestionText
+    query_type: Label | None = None
+    difficulty: Label | None = None
+    answerable: bool | None = None
+    reference: Reference | None = None
+    sources: Annotated[list[Id], Field(max_length=100)] = Field(default_factory=list)
+    note: Words = ""
+
+
+class DropForm(RequestForm):
+    """A question that is asked no more."""
+
+    uid: Id
+    why: Words = ""
+
+
+class TemplatesForm(RequestForm):
+    """How many questions templates shall make; another seed makes others."""
+
+    n: Annotated[int, Field(ge=1, le=200, strict=False)] = 20
+    seed: Annotated[int, Field(ge=0, le=1_000_000, strict=False)] = 0
+
+
+class UidsForm(RequestForm):
+    """Some of several."""
+
+    uids: Annotated[list[Id], Field(max_length=200)]
+
+
+class QuestionsForm(RequestForm):
+    """Which questions are listed."""
+
+    q: Words = ""
+    state: Literal["open", "dropped"] | None = None
 
 
 class Questions:
@@ -20,6 +77,7 @@ class Questions:
         self._context, self._state = context, context.state
         self._drafts: dict[str, NewQuestion] = {}
 
+    @get("questions")
     def listed(self, person: Person, form: QuestionsForm) -> Plain:
         """Questions; what only the owner may know is left out for others."""
         with self._state.lock:
@@ -62,6 +120,7 @@ class Questions:
             ]
         return row
 
+    @post("questions")
     def put(self, person: Person, form: QuestionForm) -> Plain:
         """Store a question, a new one or one that is changed.
 
@@ -100,6 +159,7 @@ class Questions:
             self._context.suggester.wake()
         return answer
 
+    @get("templates", owner=True)
     def drafts(self, form: TemplatesForm) -> Plain:
         """Questions that templates would make from the corpus; nothing is stored."""
         from kragx.workshop.questions.making import make_questions
@@ -128,6 +188,7 @@ class Questions:
             "lacks_kiwi": settings.language == "ko" and not has_kiwi(),
         }
 
+    @post("templates", owner=True)
     def add_drafts(self, person: Person, form: UidsForm) -> Plain:
         """Store some of the questions that were made last, with their sources as suggestions.
 
@@ -146,6 +207,7 @@ class Questions:
         self._context.suggester.wake()
         return {"added": len(queries)}
 
+    @post("questions/drop")
     def drop(self, person: Person, form: DropForm) -> Plain:
         """Ask a question no more; its judgements stay."""
         with self._state.lock:

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 from kragx.data.databases import StoreFailedError
 from kragx.ground.errors import DataError, UsageError
-from kragx.workshop.forms import ReleaseForm
 from kragx.workshop.releases import next_release, release
-from kragx.workshop.services.context import Context, Plain
-from kragx.workshop.services.errors import ClashError
+from kragx.workshop.services.context import ClashError, Context, Plain
+from kragx.workshop.services.forms import RequestForm, Words, get, post
 from kragx.workshop.state.records import Person
+
+
+class ReleaseForm(RequestForm):
+    """What goes into a release's notes, and whether questions on which people differ are in it."""
+
+    note: Words = ""
+    allow_undecided: bool = False
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,7 @@ class Releases:
 
     context: Context
 
+    @get("releases", owner=True)
     def listed(self) -> Plain:
         """The releases that were made, and what the next one would hold.
 
@@ -56,6 +63,7 @@ class Releases:
             },
         }
 
+    @post("releases", owner=True)
     def release(self, person: Person, form: ReleaseForm) -> Plain:
         """Write what is ready as a gold file that never changes.
 

@@ -160,8 +160,8 @@ class Judgement(StoredRecord):
         grade: of kind "grade" alone.
         is_decision: whether it settles what others disagree on.
         spans: the evidence, as [start, end) in characters of the document's text.
-        purpose: why the pair was shown: "deciding", "random", "search", "conflict" or "import"; or
-            "odd": the question itself is, and is put off with all its pairs.
+        purpose: why the pair was shown: "deciding", "search", "conflict" or "import"; or "odd": the
+            question itself is, and is put off with all its pairs.
         seconds: from showing the pair to the answer.
         why: as what a document is forbidden, or was; empty in what is said of relevance. Of one
             person and pair either may be taken back without the other.

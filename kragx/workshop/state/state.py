@@ -118,6 +118,12 @@ class State:
         marks = self.marks.get(pair[0], {}).get(pair[1], {}).get(person)
         return marks[-1] if marks else None
 
+    def marked_by(self, person: str, question: str, documents: Iterable[str]) -> Judgement | None:
+        """As what a person has forbidden a document or a copy of it; None if they have not."""
+        marks = (self.mark((question, document), person) for document in documents)
+        newest = max(filter(None, marks), key=lambda mark: mark.at, default=None)
+        return newest if newest is not None and newest.kind == "forbidden" else None
+
     def last(self, person: str) -> Judgement | None:
         """What a person said last of all that counts, of relevance or not; None for nothing."""
         rows = [*self.marked.get(person, ())[-1:], *self.history.get(person, ())[-1:]]

@@ -1,8 +1,8 @@
-"""What the page asks: each question with who may ask it, what it takes, and who answers."""
+"""What the page asks: each question goes to the method of a service that says it answers it."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -14,14 +14,11 @@ from kragx.data.databases import StoreFailedError, answering
 from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
-from kragx.workshop import forms
 from kragx.workshop.desk import Desk
-from kragx.workshop.forms import RequestForm
-from kragx.workshop.services import ClashError, RefusedError, UnknownError
-from kragx.workshop.services.context import Plain
+from kragx.workshop.services.context import ClashError, Plain, RefusedError, UnknownError
+from kragx.workshop.services.forms import ApiCall, RequestForm
 from kragx.workshop.state.records import Person
 from kragx.workshop.web.security import Refusal, body_of, json_response, token_of
-from kragx.workshop.web.tree import tree
 
 _Form = TypeVar("_Form", bound=RequestForm)
 
@@ -33,79 +30,34 @@ _STATUS = {UnknownError: 404, RefusedError: 403, ClashError: 409}
 """What HTTP calls a refusal; 400 for all others."""
 
 
-@dataclass(frozen=True)
-class ApiCall:
-    """Something that the page may ask.
-
-    Attributes:
-        method, path: of HTTP, below /api/; a GET changes nothing.
-        form: what it takes: a GET in its query, a POST as JSON.
-        answer: what the desk says.
-        owner: whether only the owner may ask.
-    """
-
-    method: Literal["GET", "POST"]
-    path: str
-    form: type[RequestForm]
-    answer: Callable[[Desk, Person, Any], Plain]
-    owner: bool = False
-
-
-# In the answers `d` is the desk, `p` who asks, and `f` the form.
-CALLS: tuple[ApiCall, ...] = (
-    ApiCall("GET", "me", forms.Nothing, lambda d, p, _: d.progress.me(p)),
-    ApiCall("GET", "next", forms.NextForm, lambda d, p, f: d.judging.next(p, f)),
-    ApiCall("POST", "leave", forms.Nothing, lambda d, p, _: d.judging.leave(p)),
-    ApiCall("POST", "judgements", forms.JudgementForm, lambda d, p, f: d.judging.judge(p, f)),
-    ApiCall("POST", "marks", forms.MarkForm, lambda d, p, f: d.judging.mark(p, f)),
-    ApiCall("POST", "undo", forms.UndoForm, lambda d, p, f: d.judging.undo(p, f.uid)),
-    ApiCall("GET", "questions", forms.QuestionsForm, lambda d, p, f: d.questions.listed(p, f)),
-    ApiCall("POST", "questions", forms.QuestionForm, lambda d, p, f: d.questions.put(p, f)),
-    ApiCall("POST", "questions/drop", forms.DropForm, lambda d, p, f: d.questions.drop(p, f)),
-    ApiCall("GET", "templates", forms.TemplatesForm, lambda d, _, f: d.questions.drafts(f), True),
-    ApiCall(
-        "POST", "templates", forms.UidsForm, lambda d, p, f: d.questions.add_drafts(p, f), True
-    ),
-    ApiCall(
-        "GET", "documents", forms.DocumentForm, lambda d, _, f: d.passages.document(f.document)
-    ),
-    ApiCall("GET", "around", forms.DocumentForm, lambda d, _, f: d.passages.around(f.document)),
-    ApiCall("GET", "search", forms.SearchForm, lambda d, p, f: d.passages.search(p, f)),
-    ApiCall("GET", "guidelines", forms.Nothing, lambda d, *_: _guidelines(d)),
-    ApiCall("GET", "progress", forms.Nothing, lambda d, p, _: d.progress.report(p)),
-    ApiCall("GET", "conflicts", forms.Nothing, lambda d, *_: d.judging.conflicts(), True),
-    ApiCall("POST", "decisions", forms.DecisionForm, lambda d, p, f: d.judging.decide(p, f), True),
-    ApiCall("GET", "releases", forms.Nothing, lambda d, *_: d.releases.listed(), True),
-    ApiCall("POST", "releases", forms.ReleaseForm, lambda d, p, f: d.releases.release(p, f), True),
-    ApiCall("GET", "people", forms.Nothing, lambda d, *_: d.people.everybody(), True),
-    ApiCall("POST", "people", forms.PersonForm, lambda d, _, f: d.people.put(f), True),
-)
-
-
-def _guidelines(desk: Desk) -> Plain:
-    workshop = desk.context.workshop
-    return {"tree": tree(workshop.guidelines), "version": workshop.guidelines_version}
-
-
 def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
-    """Yield the routes of all that may be asked, below /api.
+    """Yield the routes of all that may be asked, below /api: what the desk's services mark.
 
     Args:
         desk: answers.
         say: is told of mistakes in kragx.
     """
-    for call in CALLS:
-        yield Route(f"/{call.path}", _endpoint(desk, call, say), methods=[call.method])
+    for service in desk.services:
+        for _, method in inspect.getmembers(service, inspect.ismethod):
+            if (call := vars(method.__func__).get("call")) is not None:
+                endpoint = _endpoint(desk, call, method, say)
+                yield Route(f"/{call.path}", endpoint, methods=[call.method])
 
 
 def _endpoint(
-    desk: Desk, call: ApiCall, say: Callable[[str], object]
+    desk: Desk, call: ApiCall, method: Callable[..., Plain], say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
+    takes = get_type_hints(method)
+
+    def answer(person: Person, value: Any) -> Plain:
+        arguments = {"person": person, "form": _form(takes.get("form", RequestForm), value)}
+        return method(**{name: argument for name, argument in arguments.items() if name in takes})
+
     async def endpoint(request: Request) -> Response:
         try:
             token = token_of(request.headers)
             body = await body_of(request) if call.method == "POST" else None
-            return await run_in_threadpool(_answer, desk, call, token, request, body)
+            return await run_in_threadpool(_answer, desk, call, answer, token, request, body)
         except Refusal as refusal:
             return refusal.response()
         except Exception as error:  # a mistake; the page hears of it, and goes on
@@ -117,7 +69,12 @@ def _endpoint(
 
 
 def _answer(
-    desk: Desk, call: ApiCall, token: str, request: Request, body: bytes | None
+    desk: Desk,
+    call: ApiCall,
+    answer: Callable[[Person, Any], Plain],
+    token: str,
+    request: Request,
+    body: bytes | None,
 ) -> Response:
     try:
         with answering(within=_PATIENCE):
@@ -125,11 +82,8 @@ def _answer(
             person = _person(desk, token)
             if call.owner and person.role != "owner":
                 raise Refusal(403, "only the owner may ask this", code="owner")
-            if body is None:
-                form = _form(call.form, dict(request.query_params))
-            else:
-                form = _form(call.form, _json(body))
-            return json_response(call.answer(desk, person, form))
+            value = dict(request.query_params) if body is None else _json(body)
+            return json_response(answer(person, value))
     except StoreFailedError as error:
         problem = "the database does not answer; nothing was stored"
         remedy = f"try again in a moment ({error.problem})"

@@ -10,7 +10,7 @@ import pytest
 from kragx.data import Doc
 from kragx.workshop.folder.folder import start
 from kragx.workshop.questions.leak import content_words
-from kragx.workshop.search import PassageIndex
+from kragx.workshop.services.passages import PassageIndex
 from tests.workshop.serving import Served, serving, written
 
 TEXTS = {

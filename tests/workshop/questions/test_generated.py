@@ -14,7 +14,8 @@ from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel, Rub
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.questions import Kind
 from kragx.workshop.questions import write_questions
-from kragx.workshop.questions.targets import TARGETS, Kinds, counts_of, kinds_of
+from kragx.workshop.questions.generated import _kind, wanted_kinds
+from kragx.workshop.questions.targets import TARGETS
 from kragx.workshop.questions.written import MEANS
 from tests.thoroughness import examples, some
 from tests.workshop.questions.model import client_of, corpus, judge_of, question_about
@@ -415,16 +416,15 @@ def test_wrong_options(tmp_path, options, problem):
     weights=st.lists(st.integers(0, 9), min_size=1, max_size=5).filter(any),
     n=st.integers(1, 60),
     unanswerable=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
-    seed=st.integers(0, 3),
 )
-def test_kinds_keep_to_the_shares(weights, n, unanswerable, seed):
+def test_kinds_keep_to_the_shares(weights, n, unanswerable):
     """However many kinds are taken, each value is within two of its share, and more begin so."""
     shares = {f"t{at}": weight / sum(weights) for at, weight in enumerate(weights)}
     targets = {**TARGETS, "query_type": shares}
 
     def kinds(number):
-        maker = Kinds(targets, {}, unanswerable, 0.3, seed)
-        return [maker.next() for _ in range(number)]
+        maker = wanted_kinds(targets, [], unanswerable, 0.3)
+        return [_kind(maker) for _ in range(number)]
 
     taken = kinds(n)
     counts = Counter(kind.query_type for kind in taken)
@@ -445,8 +445,8 @@ def test_kinds_keep_to_the_shares(weights, n, unanswerable, seed):
 def test_kinds_count_what_exists():
     """Where all that exists is of one type, the others come first."""
     existing = [Query(f"q{at}", "?", query_type="general_inquiry") for at in range(8)]
-    kinds = Kinds(TARGETS, counts_of(kinds_of(existing)), 0.0, 0.0, 0)
-    assert "general_inquiry" not in {kinds.next().query_type for _ in range(6)}
+    kinds = wanted_kinds(TARGETS, existing, 0.0, 0.0)
+    assert "general_inquiry" not in {_kind(kinds).query_type for _ in range(6)}
 
 
 def test_the_store_knows_the_pairs(tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from math import floor
+from itertools import product
+from math import ceil
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ from kragx import UsageError
 from kragx.data.gold import Query
 from kragx.workshop.questions import Template, make_questions, read_templates
 from kragx.workshop.questions.asked import Asked
-from kragx.workshop.questions.targets import TARGETS, Quotas
+from kragx.workshop.questions.targets import TARGETS, Kinds
 from tests.docs.support import Document
 from tests.thoroughness import examples
 
@@ -69,27 +70,23 @@ def test_shares():
     st.lists(st.integers(1, 9), min_size=1, max_size=4),
     st.integers(1, 60),
 )
-def test_largest_remainders(types, difficulties, n):
-    """Every type, and every difficulty, gets the whole numbers of the largest remainders."""
+def test_shares_in_whole_numbers(types, difficulties, n):
+    """Every type, and every difficulty, has at most its share rounded up, and none falls behind.
+
+    Where shares are whole numbers, so are they.
+    """
     targets = {
         name: {f"{letter}{i}": weight / sum(weights) for i, weight in enumerate(weights)}
         for name, letter, weights in zip(TARGETS, "td", (types, difficulties))
     }
-    cells = [(t, d) for t in targets["query_type"] for d in targets["difficulty"]]
-    quotas = Quotas(targets, cells, [], n)
+    kinds = Kinds(targets, [*product(*targets.values())])
     for _ in range(n):
-        quotas.count(quotas.next())
-    for name, weights in zip(TARGETS, (types, difficulties)):
-        exact = [n * weight / sum(weights) for weight in weights]
-        whole = [floor(each + 1e-9) for each in exact]
-        by_remainder = sorted(range(len(exact)), key=lambda i: whole[i] - exact[i])
-        left = by_remainder[: n - sum(whole)]
-        counts = [quotas.counts[name][value] for value in targets[name]]
-        assert sum(counts) == n
-        # Equal remainders may be settled either way.
-        assert sorted(counts[i] - exact[i] for i in range(len(exact))) == pytest.approx(
-            sorted(whole[i] + (i in left) - exact[i] for i in range(len(exact)))
-        )
+        kinds.count(kinds.next())
+    for name, shares in targets.items():
+        exact = {value: n * share for value, share in shares.items()}
+        assert kinds.counts[name].total() == n
+        assert all(kinds.counts[name][value] <= ceil(exact[value] - 1e-9) for value in shares)
+        assert all(kinds.counts[name][value] > exact[value] - 1.5 for value in shares)
 
 
 def test_existing():

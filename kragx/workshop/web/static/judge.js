@@ -108,8 +108,7 @@ function frame(main) {
   parts.after = button(`↓ ${t("textAfter")}`, () => window.scrollBy({ top: 0.7 * visiblePart() }), { class: "more after", hidden: true });
   parts.underline = app.me.set.underline ? tool("underline", "w", underline, "underlineHint") : null;
   parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, parts.noteHint, grades(app.me.set.scale, (grade) => give("grade", grade)),
-    el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
-      tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("forbid", "f", markIt, "forbidHint"), tool("odd", "o", tellOdd, "oddHint"), tool("searchHere", "/", searchHere, "searchHint")));
+    el("div.tools", {}, TOOLS.map((entry) => tool(...entry))));
   parts.all = el("div.judge.over", { vars: { "--top": `${byId("top").offsetHeight}px` } }, el("div.left", {}, parts.question, parts.stop, firstVisit(), parts.bar), parts.document);
   fill(main, parts.all);
   underline(null, recall("kragx:underline") ?? true);
@@ -334,10 +333,22 @@ function leaveNote(event) {
 
 const searchHere = () => app.go("search", ...(current ? [current.question.uid] : []));
 
+/** The buttons below the grades: word, key, what is done, and the word that explains it. */
+const TOOLS = [
+  ["unusable", "x", () => give("unusable"), "unusableHint"],
+  ["later", "s", () => give("later"), "laterHint"],
+  ["undo", "u", undo, "undoHint"],
+  ["note", "e", openNote],
+  ["forbid", "f", markIt, "forbidHint"],
+  ["odd", "o", tellOdd, "oddHint"],
+  ["searchHere", "/", searchHere, "searchHint"],
+];
+
 export function keys(key) {
   const grade = app.me.set.scale.find((step) => String(step.grade) === key);
   if (grade) return () => give("grade", grade.grade);
-  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, f: markIt, o: tellOdd, w: app.me.set.underline ? underline : null, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
+  const others = { w: app.me.set.underline ? underline : null, g: showGuidelines, "?": showGuidelines };
+  return others[key] ?? TOOLS.find((entry) => entry[1] === key)?.[2];
 }
 
 let hiddenAt = null;

@@ -4,7 +4,7 @@ import { el, fill, name, personName, plain, table } from "./dom.js";
 import { decidesWords, decimal, inOrder, labelOf, percent, t } from "./words.js";
 
 export async function show(main, app) {
-  const { totals, decides, by = {}, people, agreement, leak, estimates = [], notices = [] } = await app.read("api/progress");
+  const { totals, decides, by = {}, people, agreement, leak, notices = [] } = await app.read("api/progress");
   fill(main, el("h1", {}, t("view_progress")),
     notices.map(({ about, code, values }) => el("p.caution", {}, code === "store" ? "" : [el("strong", {}, name(about)), ": "], t(`notice_${code}`, ...values.map((value) => (typeof value === "string" ? plain(value) : value))))),
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
@@ -13,9 +13,6 @@ export async function show(main, app) {
       totals.judged == null || decides.state === "decided" ? null : el("p.muted", {}, t("pairsLeft", totals.pairs - totals.judged, totals.pairs))),
     Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
     agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line)), agreement.meant ? el("p.muted", {}, t("agreeMeant", agreement.meant)) : null) : null,
-    estimates.length ? el("section", {}, el("h2", {}, t("estimates")), el("p", {}, t("estimatesWhat", estimates[0].n, estimates[0].of, estimates[0].drawn)), el("p.muted", {}, t("estimatesTerms")),
-      table([t("estimateOf"), t("estimateValue"), t("estimateInterval")], estimates.map((own) => [own.name ? t("estimatePrecision", plain(own.name)) : t("estimateShare"), own.low == null ? t("onlyPairs", own.n) : percent(own.value),
-        own.low == null ? t("tooFew") : `${percent(own.low)} – ${percent(own.high)}`]))) : null,
     people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs"), t("laterPairs")],
       people.map((person) => [name(personName(person.name)), person.judged ?? 0, person.later ?? 0]))) : null,
     app.me.person.role === "owner" && leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",

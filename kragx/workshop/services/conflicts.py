@@ -1,0 +1,60 @@
+"""Where people differ, side by side, and what the owner decides."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kragx.workshop.pairs.conflicts import conflicts
+from kragx.workshop.pairs.standing import verdicts
+from kragx.workshop.services.context import Context, Plain, plain_judgement
+from kragx.workshop.services.forms import get, post
+from kragx.workshop.services.judging import JudgementForm
+from kragx.workshop.state.records import Person
+from kragx.workshop.state.state import Pair
+
+
+class DecisionForm(JudgementForm):
+    """What settles a conflict."""
+
+    kind: Literal["grade", "unusable"] = "grade"
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Pairs that are to be decided."""
+
+    context: Context
+
+    @get("conflicts", owner=True)
+    def listed(self) -> Plain:
+        """The pairs on which people differ and nobody has decided."""
+        with self.context.state.lock:
+            self.context.queue.refresh()
+            pairs = conflicts(self.context.queue.boards)
+            return {"conflicts": [self._conflict(pair) for pair in pairs]}
+
+    def _conflict(self, pair: Pair) -> Plain:
+        context, (uid, document) = self.context, pair
+        question, people = context.state.questions[uid], context.state.people
+        judgements = verdicts(context.state, uid, context.copies.all(document))
+        rows: list[Plain] = []
+        for person, judgement in judgements.items():
+            # In the words of the text that the person was shown, which may be a copy's.
+            doc = context.documents.get(judgement.document)
+            text = "" if doc is None else doc.text or ""
+            evidence = [words for start, end in judgement.spans if (words := text[start:end])]
+            who = {"uid": person, "name": people[person].name}
+            shown = plain_judgement(judgement, document)
+            rows.append({"person": who, **shown, "evidence": evidence})
+        return {
+            "question": {"uid": uid, "text": question.text, "note": question.note},
+            "document": context.document(document),
+            "judgements": rows,
+        }
+
+    @post("decisions", owner=True)
+    def decide(self, person: Person, form: DecisionForm) -> Plain:
+        """Store what settles a conflict; then those that are left."""
+        with self.context.state.lock:
+            judgement = form.judgement(self.context, person)
+            self.context.store(replace(judgement, is_decision=True, purpose="conflict"))
+            return {"stored": True, **self.listed()}
