@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from typing_extensions import TypedDict, Unpack
 
+from kragx.comparison.aligned import Aligned
 from kragx.comparison.cautions import cautions as could_turn
 from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Settings
@@ -17,6 +18,7 @@ from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
 from kragx.comparison.orders import orders_near, orders_warning
+from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
@@ -24,7 +26,6 @@ from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_doc
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
-from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
@@ -172,7 +173,8 @@ class ComparisonDraft:
         scores = [score for score in scores if score.name not in failed] or scores
         baseline = scores[0].name if baseline is None else baseline
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
-        aligned = aligned.without(failed)
+        if set(names) <= {*failed}:
+            aligned = replace(aligned, retrievers=(), columns={})
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
@@ -328,8 +330,7 @@ def _cautions(
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if comparison.n_queries > MANY:
         yield phrase(
-            "of more than {most:,} queries p comes from the normal distribution, not from random "
-            "signs for each of them",
+            "of more than {most:,} queries p is of random signs for groups of them, not for each",
             most=MANY,
         )
     yield from _short_lists(comparison.primary, scores)
