@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -333,12 +334,12 @@ class Aligned:
         }
         differences = {}
         for pair, column, *row in zip(pairs, gains.T, *map(plain, numbers.values())):
-            of_pair = {"value": _zeroed_number(self._number(pair[0], column))}
-            of_pair |= dict(zip(numbers, row))
+            of_pair: dict[str, Any] = {"value": _zeroed_number(self._number(pair[0], column))}
+            of_pair |= {"effective": self._effective(column), **dict(zip(numbers, row))}
             if any(self.columns[pair[0], name].n_open for name in pair[1:]):
                 # What the known queries alone say is nothing where one of both is open.
                 of_pair |= dict.fromkeys(("value", "low", "high", "p", "effect"))
-            differences[pair] = Difference(*pair, effective=self._effective(column), **of_pair)
+            differences[pair] = Difference(*pair, **of_pair)
         return differences
 
     def untested(self, pair: Pair, estimates: Mapping[Key, Estimate]) -> Difference:

@@ -8,18 +8,23 @@ from kragx.ground.errors import DataError, shorten
 
 _NUMBER, _TEXT = (int, float), (str, NoneType)
 _VALUE = (*_NUMBER, NoneType)
+_WHOLE = (int,)
 _MAP: dict[str, Any] = {}
 _EVERY = "*"
 """A mapping with this one holds the same kind under every name."""
 
-_COUNTED = ("n_queries", "n_scored", "n_no_gold", "n_missing", "n_extra", "n_failed", "n_empty") + (
-    "n_duplicates",
-    "n_queries_ids_apart",
-    "n_replaced_surrogates",
-    "n_longer_lines",
-)
 _COUNTS = {
-    **dict.fromkeys(_COUNTED, (int,)),
+    "n_queries": _WHOLE,
+    "n_scored": _WHOLE,
+    "n_no_gold": _WHOLE,
+    "n_missing": _WHOLE,
+    "n_extra": _WHOLE,
+    "n_failed": _WHOLE,
+    "n_empty": _WHOLE,
+    "n_duplicates": _WHOLE,
+    "n_queries_ids_apart": _WHOLE,
+    "n_replaced_surrogates": _WHOLE,
+    "n_longer_lines": _WHOLE,
     "judged_share": _VALUE,
     "first_failure": (str,),
     "siblings": {
