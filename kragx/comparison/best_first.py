@@ -7,7 +7,7 @@ from math import inf
 
 from typing_extensions import Unpack
 
-from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
+from kragx.comparison.compare_retrievers import ComparisonDraft, Options, by_match, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.ground.errors import UsageError
@@ -44,8 +44,7 @@ def best_first(
         (result.dataset for result in results if result.dataset is not None), None
     )
     drafts = []
-    for match in dict.fromkeys(score.match for score in scores):
-        group = _ordered([score for score in scores if score.match == match])
+    for group in map(_ordered, by_match(scores)):
         if len(group) > 1:
             options["baseline"] = group[0].name
             drafts.append(ComparisonDraft.of(group, settings, **options))
@@ -70,14 +69,12 @@ def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[Retrie
 
 def _ordered(scores: list[RetrieverScores]) -> list[RetrieverScores]:
     """The best first, by the first metric that all have; whoever has no value last."""
-    shared = (name for name in scores[0].means if all(name in score.means for score in scores))
-    metric = next(shared, None)
+    metric = next(
+        (name for name in scores[0].means if all(name in score.means for score in scores)), None
+    )
     if metric is None or scores[0].better[metric] == "neither":
         return scores
     sign = -1.0 if scores[0].better[metric] == "higher" else 1.0
-
-    def place(score: RetrieverScores) -> float:
-        mean = score.means[metric]
-        return inf if mean is None else sign * mean
-
-    return sorted(scores, key=place)
+    means = (score.means[metric] for score in scores)
+    places = [inf if mean is None else sign * mean for mean in means]
+    return [scores[row] for row in sorted(range(len(scores)), key=places.__getitem__)]

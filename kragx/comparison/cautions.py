@@ -41,10 +41,11 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             phrase("{name} leaks, {metric} is {value}", name=name, metric=leak, value=mean.text)
             for (name, leak), mean in zip(leaks.items(), means.values())
         ]
-        n_more = len(texts) - _NAMED
-        more = [phrase("and {n} more", n=n_more)] if n_more > 0 else []
-        values = {name: mean.value for name, mean in means.items()}
-        yield Caution("leaks", joined("; ", [*texts[:_NAMED], *more]), values)
+        if len(texts) > _NAMED:
+            texts[_NAMED:] = [phrase("and {n} more", n=len(texts) - _NAMED)]
+        yield Caution(
+            "leaks", joined("; ", texts), {name: mean.value for name, mean in means.items()}
+        )
     # The gold set and the matcher are everybody's; where texts are misread differs.
     for score in scores:
         if remarks := [*siblings_remarks(score.counts, score.match)]:
@@ -64,8 +65,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         ]
         n_failed = {failure.retriever: failure.n_failed for failure in failures}
         yield Caution("failed", joined("; ", texts), n_failed)
-    lacking = {score.name: _n_lacking(score) for score in scores}
-    if lacking := {name: n for name, n in lacking.items() if n}:
+    if lacking := {score.name: n for score in scores if (n := _n_lacking(score))}:
         texts = [
             phrase(
                 "{retriever} has no results for {n} of {of} questions, which score as empty lists",
@@ -77,7 +77,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             if score.name in lacking
         ]
         yield Caution("missing_questions", joined("; ", texts), lacking)
-    bounds = {score.name: score.bounds[metric] for score in scores if metric in score.bounds}
+    bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
     known_as = known_metric(metric)
     if bounds and not (known_as and known_as.reads_forbidden):
         ranges = [
@@ -89,29 +89,21 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             metric=metric,
             ranges=listed(ranges),
         )
-        yield Caution(
-            "missing_judgements", text, {name: list(ends) for name, ends in bounds.items()}
+        yield Caution("missing_judgements", text, bounds)
+    apart = {score.name: score.counts.get(APART) for score in scores}
+    if n_apart := {name: n for name, n in apart.items() if n}:
+        text = phrase(
+            "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
+            names=listed(list(n_apart)),
         )
-    n_apart = {score.name: n for score in scores if (n := score.counts.get(APART))}
-    if n_apart:
-        yield Caution(
-            "ids_apart",
-            phrase(
-                "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
-                names=listed(list(n_apart)),
-            ),
-            n_apart,
-        )
+        yield Caution("ids_apart", text, n_apart)
     unequal, brought = unequal_documents(comparison, scores)
     if unequal and counts_all(metric):
         yield Caution("documents", unequal, brought)
-    turned = [
-        order
-        for order in comparison.orders
-        if order.metric == metric and comparison.best in order.involved
-    ]
-    if turned and comparison.leader is not None and (warning := orders_warning(comparison.orders)):
-        yield Caution("threshold", warning, {"metric": metric, "led_by": turned[0].led_by})
+    order = next((order for order in comparison.orders if order.metric == metric), None)
+    if order and comparison.leader is not None and comparison.best in order.involved:
+        warning = orders_warning(comparison.orders)
+        yield Caution("threshold", warning or "", {"metric": metric, "led_by": order.led_by})
 
 
 def _n_lacking(scores: RetrieverScores) -> int:

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from typing_extensions import TypedDict, Unpack
 
+from kragx.comparison.aligned import Aligned
 from kragx.comparison.cautions import cautions as could_turn
 from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Settings
@@ -17,6 +18,7 @@ from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
 from kragx.comparison.orders import orders_near, orders_warning
+from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
@@ -24,7 +26,6 @@ from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_doc
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
-from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
@@ -172,7 +173,8 @@ class ComparisonDraft:
         scores = [score for score in scores if score.name not in failed] or scores
         baseline = scores[0].name if baseline is None else baseline
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
-        aligned = aligned.without(failed)
+        if set(names) <= {*failed}:
+            aligned = replace(aligned, retrievers=(), columns={})
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
@@ -242,15 +244,21 @@ def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...
     All else is looked at together, under whichever matcher.
     """
     joint = Families.joined(draft.tests.families for draft in drafts)
-    first = {
-        match: Family.of(
-            draft.tests.families.first for draft in drafts if draft.scores[0].match == match
-        )
-        for match in {draft.scores[0].match for draft in drafts}
-    }
+    first: dict[str, list[Family]] = {}
+    for draft in drafts:
+        first.setdefault(draft.scores[0].match, []).append(draft.tests.families.first)
     return tuple(
-        draft.comparison(replace(joint, first=first[draft.scores[0].match])) for draft in drafts
+        draft.comparison(replace(joint, first=Family.of(first[draft.scores[0].match])))
+        for draft in drafts
     )
+
+
+def by_match(scores: Iterable[RetrieverScores]) -> Iterable[list[RetrieverScores]]:
+    """The scores under each matcher, in the order in which these come up."""
+    of_match: dict[str, list[RetrieverScores]] = {}
+    for score in scores:
+        of_match.setdefault(score.match, []).append(score)
+    return of_match.values()
 
 
 def compare_by_matcher(
@@ -260,11 +268,8 @@ def compare_by_matcher(
 
     Each matcher's verdict is a question of its own; all else is one family.
     """
-    of_match: dict[str, list[RetrieverScores]] = {}
-    for score in scores:
-        of_match.setdefault(score.match, []).append(score)
     return correct_together(
-        [ComparisonDraft.of(group, settings, **options) for group in of_match.values()]
+        [ComparisonDraft.of(group, settings, **options) for group in by_match(scores)]
     )
 
 
@@ -276,18 +281,17 @@ def _versions(
 ) -> dict[str, GoldVersions]:
     """By the retriever's name what is not the same in its gold set and the first one's."""
     first, versions_of = scores[0], dict[str, GoldVersions | None]()
+    versions: dict[str, GoldVersions] = {}
     for score in scores[1:]:
         gold, dataset = first.settings["dataset"], score.settings["dataset"]
         if (key := str(dataset["hash"])) not in versions_of:
-            datasets = (first.dataset, score.dataset)
-            match = first.settings["match"]
+            datasets, match = (first.dataset, score.dataset), first.settings["match"]
             versions_of[key] = gold_versions(
                 gold, dataset, datasets, match, anyway=anyway, diffs=diffs
             )
-    named = (
-        (score.name, versions_of[str(score.settings["dataset"]["hash"])]) for score in scores[1:]
-    )
-    return {name: versions for name, versions in named if versions is not None}
+        if (version := versions_of[key]) is not None:
+            versions[score.name] = version
+    return versions
 
 
 def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
@@ -319,17 +323,14 @@ def _cautions(
         yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(not_compared))
     out = left_out(comparison.gold)
     n_all = max(
-        len(score.query_ids)
-        if not out
-        else sum(query_id not in out for query_id in score.query_ids)
+        len(score.query_ids) - (len(out.intersection(score.query_ids)) if out else 0)
         for score in scores
     )
     if n_queries := n_all - comparison.n_queries:
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if comparison.n_queries > MANY:
         yield phrase(
-            "of more than {most:,} queries p comes from the normal distribution, not from random "
-            "signs for each of them",
+            "of more than {most:,} queries p is of random signs for groups of them, not for each",
             most=MANY,
         )
     yield from _short_lists(comparison.primary, scores)

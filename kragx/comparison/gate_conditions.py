@@ -21,7 +21,7 @@ worst that it may be where not all is known; with ``surely`` at what the questio
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Literal
@@ -61,12 +61,7 @@ _KEYS = {
 }
 
 
-_COMPARED: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
+_COMPARED = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _SLACK = 1e-12
 """A mean that should be 0.75 may come out a few bits below."""
 
@@ -85,8 +80,8 @@ class Limit:
 
     def holds(self, value: float) -> bool:
         """Whether a value is within; equality is granted to the last bits, strictness denied."""
-        slack = _SLACK if self.sign in (">=", "<=") else -_SLACK
-        return _COMPARED[self.sign](value + (slack if self.upwards else -slack), self.bound)
+        slack = _SLACK if self.sign in (">=", "<") else -_SLACK
+        return bool(_COMPARED[self.sign](value + slack, self.bound))
 
 
 @dataclass(frozen=True)
@@ -200,27 +195,21 @@ class _Block:
             self.problems.append(f"{self.path}: {error}{also}")
             return
         for text in conditions if isinstance(conditions, list) else [conditions]:
-            gate = self._of_failures(name, text) if name in FAILURES else self._gate(name, text)
+            gate = read_condition(self.path, name, text, **self.context)
             if gate is None:
                 forms = _FORMS_OF_FAILURES[name] if name in FAILURES else _FORMS
                 self.problems.append(f"{self.path}: {shorten(text)} is no condition; write {forms}")
             else:
                 yield gate
 
-    def _of_failures(self, name: str, text: object) -> Gate | None:
-        """A number is the most that may fail."""
-        is_number = isinstance(text, (int, float)) and not isinstance(text, bool)
-        gate = self._gate(name, f"<= {text}" if is_number else text)
-        if gate is None or gate.surely or gate.than or gate.sign not in ("<=", "<"):
-            return None
-        return gate if 0 <= gate.bound <= (1 if name == "max_failed" else inf) else None
-
-    def _gate(self, metric: str, text: object) -> Gate | None:
-        return read_condition(self.path, metric, text, **self.context)
-
 
 def read_condition(path: str, metric: str, text: object, **context: str) -> Gate | None:
-    """A gate that stands at a path, within what `context` names; None where it is no condition."""
+    """A gate that stands at a path, within what `context` names; None where it is no condition.
+
+    Of failures a number is the most that may be.
+    """
+    if metric in FAILURES and isinstance(text, (int, float)) and not isinstance(text, bool):
+        text = f"<= {text}"
     match = _CONDITION.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         return None
@@ -228,6 +217,10 @@ def read_condition(path: str, metric: str, text: object, **context: str) -> Gate
     bound = float(amount or 0)
     if not isfinite(bound) or (than and bound < 0):
         return None
+    if metric in FAILURES:
+        most = 1 if metric == "max_failed" else inf
+        if match["surely"] or match["sign"] not in ("<=", "<") or not 0 <= bound <= most:
+            return None
     margin = f" by {amount}" if amount else ""
     condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
     return Gate(

@@ -7,6 +7,7 @@ from math import inf
 
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.failures import Failures
 from kragx.comparison.gate_conditions import FAILURES, Gate, Limit
 from kragx.comparison.power import limit_form, undecidable
 from kragx.comparison.scores import direction
@@ -236,15 +237,7 @@ def _results(
     for name in comparison.every_retriever:
         is_baseline = gate.than == "baseline" and name == comparison.baseline
         if gate.retriever in (None, name) and not is_baseline:
-            outcome = (
-                _failures(gate, name, comparison)
-                or _not_comparable(gate, name, comparison)
-                or (
-                    _against_earlier(gate, name, comparison.match, earlier)
-                    if gate.than == "earlier"
-                    else _in(gate, name, comparison)
-                )
-            )
+            outcome = _outcome(gate, name, comparison, earlier)
             yield GateResult(
                 gate.path, gate.metric, gate.condition, comparison.match, name, part, *outcome
             )
@@ -266,55 +259,55 @@ def _no(reason: str) -> Outcome:
     return None, False, reason
 
 
+def _outcome(gate: Gate, name: str, comparison: Comparison, earlier: Sequence[Change]) -> Outcome:
+    """What becomes of a gate on one retriever; of one that is no result, nothing passes."""
+    failure, rival = (_serious(comparison, side) for side in (name, comparison.baseline))
+    if gate.metric in FAILURES:
+        return _failures(gate, name, comparison)
+    if failure:
+        return _no(phrase("not comparable: it {failed}", failed=failure.text))
+    if gate.than == "baseline" and rival:
+        return _no(phrase("not comparable: the baseline {failed}", failed=rival.text))
+    if gate.than == "earlier":
+        return _against_earlier(gate, name, comparison.match, earlier)
+    return _in(gate, name, comparison)
+
+
 def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change]) -> Outcome:
-    for change in earlier:
-        comparison = change.comparison
-        if (change.retriever, comparison.match) == (name, match):
-            if gate.metric not in comparison.metrics:
-                return _no(phrase("the earlier results lack {metric}", metric=gate.metric))
-            if failed := _failure_texts(comparison).get(change.before):
-                return _no(
-                    phrase("not comparable: in the earlier results it {failed}", failed=failed)
-                )
-            return _in(gate, change.after, comparison)
-    if gate.retriever is None:
+    of_name = (change for change in earlier if change.retriever == name)
+    of_match = (change for change in of_name if change.comparison.match == match)
+    if (change := next(of_match, None)) is None:
         # A retriever that is new has nothing that it could be worse than.
-        return None, True, phrase("new: not in earlier")
-    return _no(phrase("the earlier results lack this retriever"))
+        is_new = gate.retriever is None
+        text = phrase(
+            "new: not in earlier" if is_new else "the earlier results lack this retriever"
+        )
+        return None, is_new, text
+    if gate.metric not in change.comparison.metrics:
+        return _no(phrase("the earlier results lack {metric}", metric=gate.metric))
+    if failure := _serious(change.comparison, change.before):
+        failed = failure.text
+        return _no(phrase("not comparable: in the earlier results it {failed}", failed=failed))
+    return _in(gate, change.after, change.comparison)
 
 
-def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
-    """What becomes of a gate where a retriever, or the one it is set against, is no result."""
-    failed_of = _failure_texts(comparison)
-    if name in failed_of:
-        return _no(phrase("not comparable: it {failed}", failed=failed_of[name]))
-    if gate.than == "baseline" and comparison.baseline in failed_of:
-        failed = failed_of[comparison.baseline]
-        return _no(phrase("not comparable: the baseline {failed}", failed=failed))
-    return None
+def _serious(comparison: Comparison, name: str) -> Failures | None:
+    """The failures for which a retriever is not comparable."""
+    serious = (failure for failure in comparison.failures if not failure.tolerated)
+    return next((failure for failure in serious if failure.retriever == name), None)
 
 
-def _failure_texts(comparison: Comparison) -> dict[str, str]:
-    """On how many questions those failed that are not comparable."""
-    return {
-        failure.retriever: failure.text for failure in comparison.failures if not failure.tolerated
-    }
-
-
-def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
-    """A gate on failures held against one retriever; None for a gate on a metric."""
-    if gate.metric not in FAILURES:
-        return None
+def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome:
+    """A gate on failures held against one retriever."""
     view = _view(gate, comparison)
     if isinstance(view, str):
         return _no(view)
-    query_ids = view.query_ids if isinstance(view, Slice) else None
-    failure = next((failure for failure in comparison.failures if failure.retriever == name), None)
     n, n_failed = view.n, 0
-    if failure is not None and query_ids is None:
-        n, n_failed = failure.n_queries, failure.n_failed
-    elif failure is not None:
-        n_failed = len(failure.query_ids.intersection(query_ids or ()))
+    for failure in comparison.failures:
+        if failure.retriever == name and isinstance(view, Slice):
+            n_failed = len(failure.query_ids.intersection(view.query_ids))
+        elif failure.retriever == name:
+            n, n_failed = failure.n_queries, failure.n_failed
     value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
     text = phrase("{n} of {of} questions failed", n=n_failed, of=n)
     return value, gate.limit("lower").holds(value), text
@@ -338,24 +331,24 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         return _no(view)
     limit = gate.limit(comparison.better[gate.metric])
     means = [view.means[name][gate.metric]]
+    measured: Estimate | Difference | None = means[0]
     if gate.than is not None:
         means.append(view.means[comparison.baseline][gate.metric])
-    is_open = any(mean.bounds is not None for mean in means)
-    measured = means[0] if gate.than is None else view.difference(gate.metric, name)
-    if is_open:
-        value, passed, text = _at_worst(gate, limit, means)
+        measured = view.difference(gate.metric, name)
+    if any(mean.bounds for mean in means):
+        value, text = _at_worst(gate, limit, means)
+    elif isinstance(measured, Difference) and measured.value is None and inf in measured.values:
+        return _of_never(gate, limit, measured)
     else:
         value = None if measured is None else measured.value
-        if isinstance(measured, Difference) and value is None and inf in measured.values:
-            return _of_never(gate, limit, measured)
-        passed, text = value is not None and limit.holds(value), _text(gate, value)
+        text = number(value) if gate.than is None or value is None else _against(gate, value)
+        if gate.than is not None and not gate.surely:
+            text = phrase("{value} ({reason})", value=text, reason=_POINT)
     if measured is None or value is None:
         return _no(phrase("no value: it could not be computed for any query here"))
-    return (
-        _surely(gate, limit, measured, (value, text), comparison)
-        if gate.surely
-        else (value, passed, text)
-    )
+    if gate.surely:
+        return _surely(gate, limit, measured, (value, text), comparison)
+    return value, limit.holds(value), text
 
 
 def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
@@ -374,21 +367,13 @@ def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
     return None, rival == inf, text
 
 
-def _text(gate: Gate, value: float | None) -> str:
-    """What was looked at, as people read it."""
-    if gate.than is None or value is None:
-        return number(value)
-    text = _against(gate, value)
-    return text if gate.surely else phrase("{value} ({reason})", value=text, reason=_POINT)
-
-
 def _against(gate: Gate, value: float) -> str:
     than = gate.than or ""
     return phrase("{value} against {than}", value=signed(value), than=_NAMES.get(than, than))
 
 
-def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> Outcome:
-    """A gate held against the worst that what is not known may make of a metric.
+def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> tuple[float | None, str]:
+    """The worst that what is not known may make of a metric, and how people read it.
 
     Args:
         gate: without ``surely``.
@@ -398,7 +383,7 @@ def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> Outcome:
     lows, highs = [mean.least for mean in means], [mean.greatest for mean in means]
     worst, *rival = [*lows[:1], *highs[1:]] if limit.upwards else [*highs[:1], *lows[1:]]
     if worst is None or None in rival:
-        return _no("")
+        return None, ""
     value = worst - sum(filter(None, rival))
     most_open = max(means, key=lambda mean: mean.n_open)
     text = phrase(
@@ -409,7 +394,7 @@ def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> Outcome:
         n=most_open.n_open,
         of=most_open.n + most_open.n_open,
     )
-    return value, limit.holds(value), text
+    return value, text
 
 
 def _surely(

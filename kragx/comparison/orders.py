@@ -184,22 +184,19 @@ def _order(
     low = place - int(np.argmin(np.append(alike[place::-1], False))) + 1
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
     # The thresholds nearest to the chosen one, itself before all.
-    nearest = sorted(range(len(thresholds)), key=lambda place: abs(thresholds[place] - threshold))
-    leads_by, has_value = (
-        leads[..., nearest],
-        np.nan_to_num((rows if is_higher else -rows)[:, nearest], nan=-np.inf),
-    )
-    leaders = has_value.argmax(axis=0).tolist()
+    nearest = sorted(range(len(thresholds)), key=lambda other: abs(thresholds[other] - threshold))
+    ahead, scores = leads[..., nearest], np.nan_to_num(rows if is_higher else -rows, nan=-np.inf)
+    leaders = scores[:, nearest].argmax(axis=0).tolist()
     # Where several lead together nobody is said to lead instead of one of them.
-    is_single = (has_value[:, 0] == has_value[:, 0].max()).sum() == 1
+    is_single = (scores[:, place] == scores[:, place].max()).sum() == 1
     led_by: dict[str, float] = {}
     for column, leader in enumerate(leaders if is_single else ()):
-        if leads_by[leader, leaders[0], column]:
+        if ahead[leader, leaders[0], column]:
             led_by.setdefault(names[leader], thresholds[nearest[column]])
-    trails_by = leads_by.swapaxes(0, 1)
+    behind = ahead.swapaxes(0, 1)
+    reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
     # Who has no value is behind nobody, and yet not the best.
     measured = np.flatnonzero(~np.isnan(rows[:, place])).tolist()
-    reversed_pairs = np.argwhere(leads_by[..., 0] & trails_by.any(axis=2)).tolist()
     return Order(
         metric=metric,
         chosen=threshold,
@@ -211,7 +208,7 @@ def _order(
         leader=names[leaders[0]] if is_single else None,
         led_by=led_by,
         swapped=tuple(
-            (names[better], names[worse], thresholds[nearest[trails_by[better, worse].argmax()]])
+            (names[better], names[worse], thresholds[nearest[behind[better, worse].argmax()]])
             for better, worse in sorted(reversed_pairs, key=sorted)
         ),
     )

@@ -1,7 +1,7 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on.
 
-A rule looks at a comparison and gives, as often as it applies, its sentence and the values in it;
-`RULES` has them by the kind of recommendation, the most important first.
+A rule looks at a comparison and gives, as often as it applies, the kind of advice, its sentence and
+the values in it; `RULES` has them with their kinds, the most important first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kragx.comparison.searching import price
 from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, leak_of, verdict
-from kragx.comparison.view import FEW
+from kragx.comparison.view import FEW, Leader
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import Bools, known_metric
 
@@ -33,8 +33,8 @@ _MANY_TIMES = 100
 _GAP = 0.05
 _FULL = 0.99
 
-Advice = Iterator[tuple[str, dict[str, Any]]]
-"""Sentences, and the values that they rest on."""
+Advice = Iterator[tuple[str, str, Mapping[str, Any]]]
+"""Kinds, sentences, and the values that they rest on."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,14 @@ class _Case:
     Attributes:
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
+        primary: the first metric.
+        leader: who is best in it; None where nobody is.
     """
 
     comparison: Comparison
     scores: Sequence[RetrieverScores]
+    primary: str
+    leader: Leader | None
 
     @cached_property
     def equal(self) -> list[list[str]]:
@@ -88,14 +92,14 @@ def recommend(
     answer = verdict(comparison, scores)
     if not comparison.retrievers:
         return (answer,)
-    case = _Case(comparison, scores)
+    case = _Case(comparison, scores, comparison.primary, comparison.leader)
     return (
         answer,
         *(
             Recommendation(kind, text, kind not in _UNSUPPORTED, values)
-            for kind, rule in RULES.items()
-            if kind != "reranking" or not answer.values.get("found_in")
-            for text, values in rule(case)
+            for rule in RULES
+            if rule is not _reranking or not answer.values.get("found_in")
+            for kind, text, values in rule(case)
         ),
     )
 
@@ -103,12 +107,7 @@ def recommend(
 def _written(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as a sentence has them."""
     return {
-        name: number(value)
-        if isinstance(value, float)
-        else listed(value)
-        if isinstance(value, list)
-        else value
-        for name, value in values.items()
+        name: number(value) if isinstance(value, float) else value for name, value in values.items()
     }
 
 
@@ -130,7 +129,7 @@ def _equal(case: _Case) -> Advice:
         "is found; if they were meant to differ, look at their settings.",
         groups=joined("; ", map(listed, case.equal)),
     )
-    yield joined(" ", [text, *notes]), {"groups": case.equal, "slower": times}
+    yield "equal", joined(" ", [text, *notes]), {"groups": case.equal, "slower": times}
 
 
 def _cost(case: _Case) -> Advice:
@@ -138,13 +137,12 @@ def _cost(case: _Case) -> Advice:
 
     But for what is said of equal ones.
     """
-    comparison, leader = case.comparison, case.comparison.leader
-    primary, means = comparison.primary, comparison.overall.means
-    if leader is None or primary in SPEED:
+    leader, means = case.leader, case.comparison.overall.means
+    if leader is None or case.primary in SPEED:
         return
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
-    tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
-    times = case.slower([leader.best], tied if leader.tied else comparison.retrievers)
+    tied = [leader.best, *(name for name in leader.tied if means[name][case.primary].value)]
+    times = case.slower([leader.best], tied if leader.tied else case.comparison.retrievers)
     if not times or any({times["slow"], times["fast"]} <= set(names) for names in case.equal):
         return
     values = {
@@ -154,104 +152,86 @@ def _cost(case: _Case) -> Advice:
         "fastest": times["fast"],
         "fastest_seconds": times["fast_seconds"],
         "ratio": times["ratio"],
+        "tied": bool(leader.tied),
     }
-    words = {**_written(values), "ratio": values["ratio"], "primary": primary}
-    text = (
-        phrase(
-            "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
-            "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
-            "less.",
-            **words,
-        )
+    text = phrase(
+        "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
+        "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
+        "less."
         if leader.tied
-        else phrase(
-            "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
-            "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
-            **words,
-            difference=leader.against(times["fast"]).text,
-        )
+        else "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
+        "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
+        **{**_written(values), "ratio": values["ratio"]},
+        primary=case.primary,
+        difference=leader.against(times["fast"]).text,
     )
-    yield text, {**values, "tied": bool(leader.tied)}
+    yield "cost", text, values
 
 
 def _price(case: _Case) -> Advice:
     """What a found gold item costs the best beside the cheapest other, for sure (`price`)."""
-    comparison, values = case.comparison, price(case.comparison, case.scores)
-    if not values or comparison.leader is None:
+    values = price(case.comparison, case.scores)
+    if not values or case.leader is None:
         return
     ratio = values["ratio"]
-    times = f"{ratio:.1f}" if ratio < _MANY_TIMES else f"{ratio:,.0f}"
-    words = {**_written(values), "ratio": times, "primary": comparison.primary}
-    text = (
-        phrase(
-            "Of those that cannot be told apart in {primary}, {other} costs less for each gold "
-            "item found: {metric} is {other_cost} against {best_cost} of {best}, {ratio} times "
-            "less."
-            if values["dearer"]
-            else "Of those that cannot be told apart in {primary}, {best} costs less for each gold "
-            "item found: {metric} is {best_cost} against {other_cost} of {other}, {ratio} "
-            "times less.",
-            **words,
-        )
+    text = phrase(
+        "Of those that cannot be told apart in {primary}, {other} costs less for each gold "
+        "item found: {metric} is {other_cost} against {best_cost} of {best}, {ratio} times "
+        "less."
+        if values["tied"] and values["dearer"]
+        else "Of those that cannot be told apart in {primary}, {best} costs less for each gold "
+        "item found: {metric} is {best_cost} against {other_cost} of {other}, {ratio} "
+        "times less."
         if values["tied"]
-        else phrase(
-            "{best} costs {ratio} times as much as {other} for each gold item found: {metric} "
-            "is {best_cost} against {other_cost}. What that buys: in {primary} the {difference}."
-            if values["dearer"]
-            else "{best} costs less for each gold item found, too: {metric} is {best_cost} against "
-            "{other_cost} of {other}, the next.",
-            **words,
-            difference=comparison.leader.against(values["other"]).text,
-        )
+        else "{best} costs {ratio} times as much as {other} for each gold item found: {metric} "
+        "is {best_cost} against {other_cost}. What that buys: in {primary} the {difference}."
+        if values["dearer"]
+        else "{best} costs less for each gold item found, too: {metric} is {best_cost} against "
+        "{other_cost} of {other}, the next.",
+        **_written(values) | {"ratio": f"{ratio:.1f}" if ratio < _MANY_TIMES else f"{ratio:,.0f}"},
+        primary=case.primary,
+        difference=case.leader.against(values["other"]).text,
     )
-    yield text, values
+    yield "price", text, values
 
 
 def _routing(case: _Case) -> Advice:
-    """The slices in which another retriever is best."""
-    comparison = case.comparison
-    metric, overall = comparison.primary, comparison.leader
+    """The slices in which another retriever is best; or that there is no such slice."""
+    comparison, metric, overall = case.comparison, case.primary, case.leader
+    fields = comparison.fields_told
+    if overall is None or comparison.overall.found_nothing(metric):
+        return
+    n_routed = 0
     for part in comparison.slices:
         leader = part.leaders.get(metric)
-        if overall is None or leader is None or comparison.overall.found_nothing(metric):
-            continue
-        if leader.decided and leader.best != overall.best:
+        if leader is not None and leader.decided and leader.best != overall.best:
             values = {"field": part.field, "value": part.value, "best": leader.best}
-            difference = leader.against(overall.best)
+            difference, n_routed = leader.against(overall.best), n_routed + 1
             text = phrase(
                 "For {field} = {value} ({n} queries) {best} is better than every other retriever "
                 "in {metric}, unlike over all queries; to {overall} the {difference}. Consider "
                 "choosing the retriever by {field}.",
-                **{**values, "value": part.label},
+                **values | {"value": part.label},
                 metric=metric,
                 n=difference.n,
                 overall=overall.best,
                 difference=difference.text,
             )
-            yield text, {**values, "metric": metric}
-
-
-def _no_routing(case: _Case) -> Advice:
-    """That there is no such slice, if so."""
-    comparison = case.comparison
-    metric, leader, fields = comparison.primary, comparison.leader, list(comparison.fields_told)
-    if leader is None or not fields or comparison.overall.found_nothing(metric):
-        return
-    if not any(_routing(case)):
+            yield "routing", text, {**values, "metric": metric}
+    if fields and not n_routed:
         text = phrase(
             "The data does not support choosing a retriever by {fields}: in no slice another one "
             "than {best} is clearly best in {metric}.",
             fields=", ".join(fields),
-            best=leader.best,
+            best=overall.best,
             metric=metric,
         )
-        yield text, {"fields": fields, "metric": metric}
+        yield "no_routing", text, {"fields": list(fields), "metric": metric}
 
 
-def _weak_slices(case: _Case) -> Advice:
-    """The slices in which the leading retriever is worse than elsewhere by more than chance."""
-    comparison = case.comparison
-    metric, name = comparison.primary, comparison.best
+def _slices(case: _Case) -> Advice:
+    """Where the leading retriever is worse than elsewhere by more than chance; too small slices."""
+    comparison, metric, name = case.comparison, case.primary, case.comparison.best
     for part in comparison.slices:
         mean, p = part.means[name][metric], part.p_worse
         if p is None or p > comparison.statistics.alpha:
@@ -260,17 +240,14 @@ def _weak_slices(case: _Case) -> Advice:
         text = phrase(
             "{retriever} is clearly worse for {field} = {value}: {metric} is {mean} on its {n} "
             "queries, against {whole} over all. Look there first.",
-            **{**values, "value": part.label},
+            **values | {"value": part.label},
             mean=mean.text,
             n=mean.n,
             whole=comparison.overall.means[name][metric].text,
         )
-        yield text, {**values, "mean": mean.value, "n": mean.n, "p_adjusted": p}
-
-
-def _small_slices(case: _Case) -> Advice:
-    """The slices of which nothing can be said; one without any gold is not too small."""
-    sizes = [(part, part.scored(case.comparison.primary)) for part in case.comparison.slices]
+        yield "weak_slice", text, {**values, "mean": mean.value, "n": mean.n, "p_adjusted": p}
+    # One without any gold is not too small.
+    sizes = [(part, part.scored(metric)) for part in comparison.slices]
     if small := [(part, n) for part, n in sizes if 0 < n < FEW]:
         text = phrase(
             "Too few queries to say anything about {slices}; add questions until each has {few} or "
@@ -278,7 +255,8 @@ def _small_slices(case: _Case) -> Advice:
             slices=listed([f"{part.field} = {part.label} ({n})" for part, n in small]),
             few=FEW,
         )
-        yield text, {"slices": [[part.field, part.value, n] for part, n in small]}
+        too_small = [[part.field, part.value, n] for part, n in small]
+        yield "small_slices", text, {"slices": too_small}
 
 
 def _saturated(case: _Case) -> Advice:
@@ -301,13 +279,13 @@ def _saturated(case: _Case) -> Advice:
             "smaller k would tell them apart.",
             metrics=listed(full),
         )
-        yield text, {"metrics": full}
+        yield "saturated", text, {"metrics": full}
 
 
 def _unfound(case: _Case) -> Advice:
-    """The queries for which nobody finds anything."""
-    metric, hits, answerable = case.hits
-    nowhere = answerable & ~hits.any(axis=1)
+    """The queries for which nobody finds anything, and those for which all but the best do."""
+    comparison, (metric, hits, answerable) = case.comparison, case.hits
+    nowhere, n_answerable = answerable & ~hits.any(axis=1), int(answerable.sum())
     if n := int(nowhere.sum()):
         ids = case.ids(nowhere)
         text = phrase(
@@ -317,70 +295,67 @@ def _unfound(case: _Case) -> Advice:
             else "{n} of {of} queries have {metric} = 0 for {every} ({queries}): look at their "
             "gold and at the corpus before tuning a retriever.",
             n=n,
-            of=int(answerable.sum()),
+            of=n_answerable,
             metric=metric,
-            every=every(case.comparison) if len(case.scores) > 1 else phrase("the retriever"),
+            every=every(comparison) if len(case.scores) > 1 else phrase("the retriever"),
             queries=listed(ids, 5, n),
         )
-        yield text, {"metric": metric, "n": n, "of": int(answerable.sum()), "query_ids": ids}
-
-
-def _combination(case: _Case) -> Advice:
-    """The queries for which all but the best find something."""
-    comparison, (metric, hits, answerable) = case.comparison, case.hits
-    if not metric or comparison.leader is None:
+        yield "unfound", text, {"metric": metric, "n": n, "of": n_answerable, "query_ids": ids}
+    if not metric or case.leader is None:
         return
     missed = answerable & ~hits[:, comparison.retrievers.index(comparison.best)]
     gained = missed & hits.any(axis=1)
-    n_missed, n_gained = int(missed.sum()), int(gained.sum())
-    if n_gained and n_gained >= int(answerable.sum()) / 50:
+    if (n_gained := int(gained.sum())) and n_gained >= n_answerable / 50:
         text = phrase(
             "Of the 1 query with {metric} = 0 for {best} another retriever finds something for "
             "{n_gained}; a combination could gain those at most."
-            if n_missed == 1
+            if missed.sum() == 1
             else "Of the {n} queries with {metric} = 0 for {best} another retriever finds "
             "something for {n_gained}; a combination could gain those at most.",
-            n=n_missed,
+            n=int(missed.sum()),
             metric=metric,
             best=comparison.best,
             n_gained=n_gained,
         )
-        yield text, {"metric": metric, "best": comparison.best, "query_ids": case.ids(gained)}
+        values = {"metric": metric, "best": comparison.best, "query_ids": case.ids(gained)}
+        yield "combination", text, values
 
 
 def _reranking(case: _Case) -> Advice:
     """How much gold stands further down, which another order could bring up."""
-    comparison = case.comparison
-    recalls = by_depth(comparison, "recall")
-    if len(recalls) < 2 or (comparison.leader is None and len(comparison.retrievers) > 1):
+    comparison, recalls = case.comparison, by_depth(case.comparison, "recall")
+    if len(recalls) < 2 or (case.leader is None and len(comparison.retrievers) > 1):
         return
     name, near, far = comparison.best, recalls[0][-1], recalls[-1][-1]
     low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
     if low is not None and high is not None and high - low >= _GAP:
-        values = {"retriever": name, "near": near, "far": far, "near_value": low}
-        values["far_value"] = high
+        values = {
+            "retriever": name,
+            "near": near,
+            "far": far,
+            "near_value": low,
+            "far_value": high,
+        }
         text = phrase(
             "{retriever} finds more gold further down: {far} is {far_value}, {near} is "
             "{near_value}. Reranking could raise {near} by {gain} at most.",
             **_written(values),
             gain=number(high - low),
         )
-        yield text, values
+        yield "reranking", text, values
 
 
-RULES: Mapping[str, Callable[[_Case], Advice]] = {
-    "equal": _equal,
-    "cost": _cost,
-    "price": _price,
-    "routing": _routing,
-    "no_routing": _no_routing,
-    "weak_slice": _weak_slices,
-    "small_slices": _small_slices,
-    "saturated": _saturated,
-    "unfound": _unfound,
-    "combination": _combination,
-    "reranking": _reranking,
+RULES: Mapping[Callable[[_Case], Advice], tuple[str, ...]] = {
+    _equal: ("equal",),
+    _cost: ("cost",),
+    _price: ("price",),
+    _routing: ("routing", "no_routing"),
+    _slices: ("weak_slice", "small_slices"),
+    _saturated: ("saturated",),
+    _unfound: ("unfound", "combination"),
+    _reranking: ("reranking",),
 }
+"""The kinds of advice of each rule."""
 
 _UNSUPPORTED = ("no_routing", "small_slices")
 """What these say is that the data carries nothing."""

@@ -1,110 +1,75 @@
 """What a report.json holds at those places that are read: one that was changed is none."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, Required
-
-from typing_extensions import TypedDict
+from types import NoneType
+from typing import Any
 
 from kragx.ground.errors import DataError, shorten
 
-_Numbers = dict[str, float | None]
+_NUMBER, _TEXT = (int, float), (str, NoneType)
+_VALUE = (*_NUMBER, NoneType)
+_WHOLE = (int,)
+_MAP: dict[str, Any] = {}
+_EVERY = "*"
+"""A mapping with this one holds the same kind under every name."""
 
-
-class _Dataset(TypedDict, total=False):
-    name: Required[str]
-    version: str | None
-    hash: str | None
-
-
-class _Pool(TypedDict, total=False):
-    hash: str
-
-
-class _Settings(TypedDict, total=False):
-    profile: dict[str, Any]
-    deviations: dict[str, Any]
-    metrics: list[str] | None
-    pool: _Pool | None
-    versions: dict[str, Any]
-    dataset: _Dataset | None
-    match: dict[str, Any]
-    run: dict[str, Any]
-
-
-class _Nearby(TypedDict, total=False):
-    chosen: float
-    thresholds: list[float]
-    means: dict[str, list[float | None]]
-
-
-class _Siblings(TypedDict):
-    cause: str
-    n: int
-    of: int
-    n_questions: int
-    example: dict[str, str]
-
-
-class _OfMetric(TypedDict, total=False):
-    n_scored: Required[int]
-    n_no_gold: int
-
-
-class _Counts(TypedDict, total=False):
-    n_queries: int
-    n_scored: int
-    n_no_gold: int
-    n_missing: int
-    n_extra: int
-    n_failed: int
-    n_empty: int
-    n_duplicates: int
-    n_queries_ids_apart: int
-    n_replaced_surrogates: int
-    n_longer_lines: int
-    judged_share: float | None
-    first_failure: str
-    siblings: _Siblings
-    unanswerable: dict[str, int]
-    metrics: dict[str, _OfMetric]
-    pooled: dict[str, dict[str, int | float]]
-    facts: dict[str, int]
-    judging: dict[str, Any]
-    judging_facts: dict[str, Any]
-    judging_relevance: dict[str, Any]
-
-
-class _Evaluation(TypedDict, total=False):
-    retriever: str
-    match: str
-    settings: _Settings
-    counts: _Counts
-    mean: _Numbers
-    queries: dict[str, _Numbers]
-    nearby: _Nearby | None
-    failures: dict[str, str]
-
-
-class _Value(TypedDict, total=False):
-    value: float | None
-    low: float | None
-    high: float | None
-
-
-class _Overall(TypedDict, total=False):
-    means: dict[str, dict[str, _Value]]
-
-
-class _Comparison(TypedDict, total=False):
-    better: dict[str, str]
-    overall: _Overall
-
-
-class _Report(TypedDict, total=False):
-    evaluations: list[_Evaluation]
-    comparisons: list[_Comparison]
-    weights: dict[str, float]
+_COUNTS = {
+    "n_queries": _WHOLE,
+    "n_scored": _WHOLE,
+    "n_no_gold": _WHOLE,
+    "n_missing": _WHOLE,
+    "n_extra": _WHOLE,
+    "n_failed": _WHOLE,
+    "n_empty": _WHOLE,
+    "n_duplicates": _WHOLE,
+    "n_queries_ids_apart": _WHOLE,
+    "n_replaced_surrogates": _WHOLE,
+    "n_longer_lines": _WHOLE,
+    "judged_share": _VALUE,
+    "first_failure": (str,),
+    "siblings": {
+        "cause!": (str,),
+        **dict.fromkeys(("n!", "of!", "n_questions!"), (int,)),
+        "example!": {_EVERY: (str,)},
+    },
+    "unanswerable": {_EVERY: (int,)},
+    "metrics": {_EVERY: {"n_scored!": (int,), "n_no_gold": (int,)}},
+    "pooled": {_EVERY: {_EVERY: _NUMBER}},
+    "facts": {_EVERY: (int,)},
+    **dict.fromkeys(("judging", "judging_facts", "judging_relevance"), _MAP),
+}
+_SETTINGS = {
+    **dict.fromkeys(("profile", "deviations", "versions", "match", "run"), _MAP),
+    "metrics": ([(str,)], None),
+    "pool": ({"hash": (str,)}, None),
+    "dataset": ({"name!": (str,), "version": _TEXT, "hash": _TEXT}, None),
+}
+_NEARBY = {"chosen": _NUMBER, "thresholds": [_NUMBER], "means": {_EVERY: [_VALUE]}}
+_REPORT = {
+    "evaluations": [
+        {
+            "retriever": (str,),
+            "match": (str,),
+            "settings": _SETTINGS,
+            "counts": _COUNTS,
+            "mean": {_EVERY: _VALUE},
+            "queries": {_EVERY: {_EVERY: _VALUE}},
+            "nearby": (_NEARBY, None),
+            "failures": {_EVERY: (str,)},
+        }
+    ],
+    "comparisons": [
+        {
+            "better": {_EVERY: (str,)},
+            "overall": {
+                "means": {_EVERY: {_EVERY: dict.fromkeys(("value", "low", "high"), _VALUE)}}
+            },
+        }
+    ],
+    "weights": {_EVERY: _NUMBER},
+}
+"""By name what stands there: types, a list of one kind, a mapping, or one of these and None; a name
+with ``!`` has to be there."""
 
 
 def check_report(report: Mapping[str, Any], name: str) -> None:
@@ -117,19 +82,27 @@ def check_report(report: Mapping[str, Any], name: str) -> None:
     Raises:
         DataError: something is of another kind.
     """
-    from pydantic import ValidationError
-
-    try:
-        _adapter().validate_python(report, strict=True)
-    except ValidationError as error:
-        (first, *_) = error.errors()
-        field = ".".join(map(str, first["loc"]))
-        problem = f"not what kragx writes: {shorten(first['input'])}"
-        raise DataError(problem, path=name, field=field) from None
+    _check(report, _REPORT, (), name)
 
 
-@cache
-def _adapter() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_Report)
+def _check(value: Any, kind: Any, place: tuple[str, ...], name: str) -> None:
+    if isinstance(kind, tuple) and kind[-1] is None:
+        if value is None:
+            return
+        kind = kind[0]
+    if isinstance(kind, tuple):
+        is_right = isinstance(value, kind) and not isinstance(value, bool)
+    else:
+        is_right = isinstance(value, type(kind))
+    if not is_right:
+        problem = f"not what kragx writes: {shorten(value)}"
+        raise DataError(problem, path=name, field=".".join(place))
+    if isinstance(kind, list):
+        for number, entry in enumerate(value):
+            _check(entry, kind[0], (*place, str(number)), name)
+    elif isinstance(kind, dict):
+        for key, of_key in kind.items():
+            names = value if key == _EVERY else [key.removesuffix("!")]
+            for own in names:
+                if own in value or key.endswith("!"):
+                    _check(value.get(own), of_key, (*place, str(own)), name)

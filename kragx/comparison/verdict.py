@@ -28,83 +28,76 @@ def verdict(comparison: Comparison, scores: Sequence[RetrieverScores] = ()) -> R
         comparison: of the retrievers.
         scores: the same retrievers, for why they have no value.
     """
-    if not comparison.retrievers:
-        return _nobody(comparison)
-    if len(comparison.retrievers) == 1:
-        return _single(comparison)
-    metric, leader = comparison.primary, comparison.leader
-    if leader is None and (silent := _silent(comparison, scores)):
-        return silent
+    leader = comparison.leader
+    if len(comparison.retrievers) < 2:
+        return _too_few(comparison)
     if leader is None:
-        is_directed = direction(metric) != "neither"
-        means = comparison.overall.means.values()
-        text = phrase(
-            "{metric} is not known for every question, so it does not say which retriever is best."
-            if any(of_retriever[metric].bounds for of_retriever in means)
-            else "{metric} has no value for any question, so it does not say which retriever is "
-            "best: look whether the questions have gold."
-            if is_directed
-            else "{metric} has no direction, so it does not say which retriever is best.",
-            metric=metric,
-        )
-        return Recommendation("no_winner", text, False, {"metric": metric, "directed": is_directed})
-    if comparison.overall.found_nothing(metric):
+        return _nobody(comparison, scores)
+    if comparison.overall.found_nothing(comparison.primary):
         return _nothing_found(comparison)
     return _between(comparison, leader)
 
 
-def _silent(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recommendation | None:
-    """Nobody is best, as searches do not say what the first metric sums up; None if they do."""
-    name, metric = comparison.primary, known_metric(comparison.primary)
-    means = comparison.overall.means
-    without = [score for score in scores if score.name in means]
-    without = [score for score in without if means[score.name][name].value is None]
-    if metric is None or any(means[score.name][name].bounds for score in without):
-        return None
-    n_by_name = {score.name: silent_searches(name, score.counts) for score in without}
-    names, n = [own for own, n in n_by_name.items() if n], sum(n_by_name.values())
-    if not n:
-        return None
-    text = phrase(
-        "{metric} has no value for {names}, so it does not say which retriever is best; {why}.",
-        metric=name,
-        names=listed(names),
-        why=silent_text(metric, n),
-    )
-    values = {"metric": name, "directed": True, "without": names, "silent": n, "cost": metric.unit}
-    return Recommendation("no_winner", text, False, values)
-
-
-def _nobody(comparison: Comparison) -> Recommendation:
-    """Nobody can be compared."""
-    failed = comparison.not_comparable
-    text = phrase(
-        "Every retriever failed or returned nothing, so there is nothing to compare."
-        if any(failure.nothing for failure in comparison.failures)
-        else "Every retriever failed, so there is nothing to compare."
-        if len(failed) > 1
-        else "The retriever {name} failed, so there is nothing to compare.",
-        name=failed[0],
-    )
-    return Recommendation(
-        "no_winner", text, False, {"metric": comparison.primary, "failed": list(failed)}
-    )
-
-
-def _single(comparison: Comparison) -> Recommendation:
-    """There is nobody else to compare with."""
-    failed = comparison.not_comparable
+def _too_few(comparison: Comparison) -> Recommendation:
+    """There is nobody to compare, or nobody else."""
+    failed, best = comparison.not_comparable, comparison.best
+    nothing = any(failure.nothing for failure in comparison.failures)
+    if not comparison.retrievers:
+        text = phrase(
+            "Every retriever failed or returned nothing, so there is nothing to compare."
+            if nothing
+            else "Every retriever failed, so there is nothing to compare."
+            if len(failed) > 1
+            else "The retriever {name} failed, so there is nothing to compare.",
+            name=failed[0],
+        )
+        values = {"metric": comparison.primary, "failed": list(failed)}
+        return Recommendation("no_winner", text, False, values)
     text = phrase(
         "There is one retriever, and so nothing to choose between; add another, or earlier "
         "results (--earlier), to compare."
         if not failed
         else "Only {best} can be compared, as {lost} failed or returned nothing."
-        if any(failure.nothing for failure in comparison.failures)
+        if nothing
         else "Only {best} can be compared, as {lost} failed.",
-        best=comparison.best,
-        lost=listed(failed) if failed else "",
+        best=best,
+        lost=listed(failed),
     )
     return Recommendation("one_retriever", text, False, {"failed": list(failed)})
+
+
+def _nobody(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recommendation:
+    """Nobody is best: values are not known, or searches do not say what the first metric sums."""
+    name, means = comparison.primary, comparison.overall.means
+    metric = known_metric(name)
+    values: dict[str, Any] = {"metric": name, "directed": direction(name) != "neither"}
+    of_primary = {score.name: means[score.name][name] for score in scores if score.name in means}
+    without = {own: mean for own, mean in of_primary.items() if mean.value is None}
+    n_silent = {
+        score.name: n
+        for score in scores
+        if score.name in without and (n := silent_searches(name, score.counts))
+    }
+    if metric and n_silent and not any(mean.bounds for mean in without.values()):
+        n = sum(n_silent.values())
+        text = phrase(
+            "{metric} has no value for {names}, so it does not say which retriever is best; {why}.",
+            metric=name,
+            names=listed([*n_silent]),
+            why=silent_text(metric, n),
+        )
+        values |= {"directed": True, "without": [*n_silent], "silent": n, "cost": metric.unit}
+        return Recommendation("no_winner", text, False, values)
+    text = phrase(
+        "{metric} is not known for every question, so it does not say which retriever is best."
+        if any(of_retriever[name].bounds for of_retriever in means.values())
+        else "{metric} has no value for any question, so it does not say which retriever is "
+        "best: look whether the questions have gold."
+        if values["directed"]
+        else "{metric} has no direction, so it does not say which retriever is best.",
+        metric=name,
+    )
+    return Recommendation("no_winner", text, False, values)
 
 
 def _between(comparison: Comparison, leader: Leader) -> Recommendation:
@@ -150,13 +143,18 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         next=rival.against,
         difference=rival.text,
     )
-    opposite = list(_opposite(comparison, leader))
+    opposite = _opposite(comparison, leader)
     values["opposite"] = [
-        {"metrics": metrics, "retriever": rival.retriever, **_values_of(rival)}
-        for metrics, rival in opposite
+        {
+            "metrics": [difference.metric for difference in of_rival],
+            "retriever": name,
+            **_values_of(of_rival[0]),
+        }
+        for name, of_rival in opposite.items()
     ]
-    text = joined(" ", [use, *(_opposed(metrics, difference) for metrics, difference in opposite)])
-    return Recommendation("winner", text, True, values)
+    return Recommendation(
+        "winner", joined(" ", [use, *map(_opposed, opposite.values())]), True, values
+    )
 
 
 def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
@@ -247,31 +245,31 @@ def _depth(metric: str) -> float:
     return float(k) if k.isdigit() else nan if k else inf
 
 
-def _opposite(comparison: Comparison, leader: Leader) -> Iterator[tuple[list[str], Difference]]:
-    """Who is better than the leader in another metric, for sure: in which, and the first of them.
+def _opposite(comparison: Comparison, leader: Leader) -> dict[str, list[Difference]]:
+    """Who is better than the leader in other metrics, for sure, and how much in each.
 
     Times and what is made of them are another matter.
     """
-    by_best: dict[str, list[Difference]] = {}
-    for metric, leader_of_metric in comparison.overall.leaders.items():
+    opposite: dict[str, list[Difference]] = {}
+    for metric, rival in comparison.overall.leaders.items():
         definition = known_metric(metric)
         if metric != leader.metric and (definition is None or "second" not in definition.unit):
-            for difference in leader_of_metric.differences:
+            for difference in rival.differences:
                 if difference.against == leader.best and difference.decided:
-                    by_best.setdefault(leader_of_metric.best, []).append(difference)
-    for differences in by_best.values():
-        yield [difference.metric for difference in differences], differences[0]
+                    opposite.setdefault(rival.best, []).append(difference)
+    return opposite
 
 
-def _opposed(metrics: Sequence[str], difference: Difference) -> str:
+def _opposed(differences: Sequence[Difference]) -> str:
+    first, metrics = differences[0], [difference.metric for difference in differences]
     return phrase(
         "But {retriever} is better than it in {metric}: the {difference}."
         if len(metrics) == 1
         else "But {retriever} is better than it in {metrics}: in {metric} the {difference}.",
-        retriever=difference.retriever,
-        metric=difference.metric,
+        retriever=first.retriever,
+        metric=first.metric,
         metrics=listed(metrics),
-        difference=difference.text,
+        difference=first.text,
     )
 
 

@@ -19,6 +19,8 @@ from kragx.comparison import (
     parse_gates,
     undecidable,
 )
+from kragx.comparison.aligned import Aligned, Column
+from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.statistics import (
     effect_sizes,
     mean_intervals,
@@ -28,7 +30,6 @@ from kragx.comparison.statistics import (
 )
 from kragx.comparison.tuning import Rules, Setting, Tried, tuned
 from kragx.comparison.verdict import needed_queries
-from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.errors import UsageError
 from kragx.evaluation.curves import curves
 from kragx.metrics.intervals import with_exact_limits
@@ -147,12 +148,12 @@ def aligned(values, weights, metric="leak@5", **options):
         tuple(f"q{row}" for row in range(len(values))),
         ("one",),
         (metric,),
-        {column: np.array(values)},
+        {column: Column(np.array(values), **options)},
         frozenset([metric]),
         {metric: "lower"},
         "one",
         Settings(resamples=100),
-        **{"doubts": {column: (0.0, 0.0)}, "weights": np.array(weights), **options},
+        np.array(weights),
     )
 
 
@@ -166,13 +167,13 @@ def estimate(table):
 def test_what_is_not_known_weighs_at_its_worst():
     """Of two unknown questions that may leak one is open: the heavier one, at worst."""
     values, weights = [1.0, 0.0, np.nan, np.nan], [2.0, 4.0, 1.0, 6.0]
-    mean = estimate(aligned(values, weights, n_open={("leak@5", "one"): 1}))
+    mean = estimate(aligned(values, weights, n_open=1))
     assert mean.bounds == pytest.approx((2 / 12, 8 / 12))
     known = aligned([1.0] + [0.0] * 39, [5.0, *[1.0] * 39])
     own = estimate(known)
     ends = with_exact_limits(
         np.full((2, 1), np.nan),
-        known.columns["leak@5", "one"][:, None],
+        known.columns["leak@5", "one"].values[:, None],
         ["exact"],
         np.zeros(1, int),
         np.zeros((2, 1)),
@@ -186,7 +187,7 @@ def test_missing_judgements_are_of_asks():
     """What may lower the sum of all weights by 6 lowers a mean of 20 asks by .3."""
     values, weights = np.arange(12) % 2 * 0.5, [9.0, *[1.0] * 11]
     plain, doubted = (
-        estimate(aligned(values, weights, "mrr@5", doubts={("mrr@5", "one"): doubt}))
+        estimate(aligned(values, weights, "mrr@5", doubt=doubt))
         for doubt in ((0.0, 0.0), (6.0, 2.0))
     )
     assert plain.sure_low - doubted.sure_low == pytest.approx(0.3)

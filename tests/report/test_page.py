@@ -492,10 +492,11 @@ def test_writing_the_page_warns_of_nothing(tmp_path, spec):
 def test_every_kind_of_advice_has_words_in_both_languages():
     """Each kind that recommendations may have is a sentence of the page, with Hangul in Korean."""
     from importlib.resources import files
+    from itertools import chain
 
     from kragx.comparison.recommendations import RULES
 
-    kinds = {*RULES, "winner", "no_winner", "one_retriever"}
+    kinds = {*chain(*RULES.values()), "winner", "no_winner", "one_retriever"}
     scripts = files("kragx.report.html_page").joinpath("script")
     filled = scripts.joinpath("advice.js").read_text(encoding="utf-8")
     assert kinds <= set(re.findall(r"^  (\w+): \(v?\) =>", filled, re.MULTILINE))

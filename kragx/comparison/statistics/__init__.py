@@ -8,10 +8,6 @@ from kragx.comparison.statistics.evidence import (
     sure_bounds as sure_bounds,
     unseen as unseen,
 )
-from kragx.comparison.statistics.normal import (
-    normal_tests as normal_tests,
-    paired_tests as paired_tests,
-)
 from kragx.comparison.statistics.paired import (
     difference_interval as difference_interval,
     effect_sizes as effect_sizes,
@@ -24,7 +20,7 @@ from kragx.comparison.statistics.randomisation import (
     Family as Family,
     Flipped as Flipped,
     Rows as Rows,
-    flip_tests as flip_tests,
+    paired_tests as paired_tests,
     sign_flip_p as sign_flip_p,
 )
 from kragx.comparison.statistics.shuffles import worse_parts as worse_parts

@@ -18,7 +18,6 @@ from functools import reduce
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.metrics import Floats, Ints
 from kragx.metrics.intervals import (
@@ -35,7 +34,10 @@ _LAST_BITS = 2.0**-51
 """By how much a difference of two values between 0 and 1 may be off."""
 
 MANY = 1 << 17
-"""Of more questions than this sums are taken for normal, and rows are not shuffled."""
+"""Of more questions than this groups are flipped, and rows are not shuffled."""
+
+GROUPS = 1 << 14
+"""So many that two questions that differ seldom share one where few do."""
 
 CELLS = 4_000_000
 ROUNDING = 1e-9
@@ -108,8 +110,9 @@ class Flipped:
     z: Floats
 
 
-def flip_tests(
-    differences: Floats,
+def paired_tests(
+    columns: Iterable[Floats],
+    n: int,
     parts: Sequence[Rows],
     count: int = RESAMPLES,
     seed: int = SEED,
@@ -118,13 +121,15 @@ def flip_tests(
     family_of: Ints | None = None,
     n_families: int = 1,
 ) -> tuple[list[Flipped], list[Family]]:
-    """The paired randomisation test of each column's mean difference, in parts of the rows.
+    """The paired randomisation test of each column's mean difference, in parts of the questions.
 
-    A flip turns the signs of a query's differences in all columns and parts together, so what hangs
-    together does so among the random statistics.
+    A flip turns the signs of a question's differences in all columns and parts together, so what
+    hangs together does so among the random statistics. Of more than `MANY` questions groups drawn
+    by lot are flipped whole: ten thousand signs for each of a million questions take an hour.
 
     Args:
-        differences: (q, c) as for `sign_flip_p`.
+        columns: (n) each; NaN where either retriever has no value.
+        n: how many questions.
         parts: the rows of each part.
         count: how many random flips.
         seed: the same seed gives the same bits.
@@ -136,50 +141,52 @@ def flip_tests(
     Returns:
         The tests of each part, and the families.
     """
-    grid, unit = fixed_point(zeroed(differences))
+    if n > MANY:
+        table, n = _group_sums(columns, n, parts, seed), GROUPS
+        places = list(np.arange(len(table)).reshape(-1, n))
+        signs = [np.arange(n)] * len(parts)
+    else:
+        table, places, signs = np.stack([*columns], axis=1), [*parts], [*parts]
     if family_of is None:
-        family_of = np.zeros((len(parts), differences.shape[1]), np.int64)
-    tests = [
-        PartTests(
-            grid[rows], rows, unit, count, handicap if number else 0.0, families, n_terms=len(rows)
-        )
-        for number, (rows, families) in enumerate(zip(parts, family_of))
-    ]
-    n_tests = np.zeros(n_families, np.int64)
-    for rows, families in zip(parts, family_of):
-        np.add.at(n_tests, families, (~np.isnan(differences[rows])).any(axis=0))
-    return tested(tests, len(grid), n_tests, count, seed)
+        family_of = np.zeros((len(parts), table.shape[1]), np.int64)
+    grid, unit = fixed_point(zeroed(table))
+    tests, n_tests = [], np.zeros(n_families, np.int64)
+    for part, (rows, place, sign, families) in enumerate(zip(parts, places, signs, family_of)):
+        off = handicap if part else 0.0
+        tests.append(_PartTests(grid[place], sign, unit, count, off, families, len(rows)))
+        np.add.at(n_tests, families, (~np.isnan(table[place])).any(axis=0))
+
+    def work(size: int, child: np.random.SeedSequence) -> Floats:
+        flips = _coins(n, size, child)
+        largest = [test.largest(flips, n_families) for test in tests]
+        return np.asarray(np.max(largest, axis=0, initial=0.0))
+
+    # Where nothing differs no flip is drawn: no statistic is above 0.
+    maxima = np.zeros((count, n_families))
+    if any(test.live.size for test in tests):
+        maxima = np.concatenate(list(blocks(n, count, seed, work)))
+    of_family = [Family(column, number) for column, number in zip(maxima.T, n_tests.tolist())]
+    return [test.results(count) for test in tests], of_family
+
+
+def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: int) -> Floats:
+    """(parts * GROUPS, c) what the questions of each group sum to, part after part."""
+    group = np.random.default_rng(seed).permutation(n) % GROUPS
+
+    def sums(column: Floats, rows: Rows) -> Floats:
+        if np.isnan(column[rows]).all():
+            return np.full(GROUPS, np.nan)
+        summed: Floats = np.bincount(group[rows], zeroed(column[rows]), GROUPS).astype(np.float64)
+        return summed
+
+    return np.stack(
+        [np.concatenate([sums(column, rows) for rows in parts]) for column in columns], axis=1
+    )
 
 
 def zeroed(differences: Floats) -> Floats:
     """Differences without those that rounding alone has made, and 0 where there is none."""
     return np.where(np.abs(differences) > TOLERANCE, differences, 0.0)
-
-
-def tested(
-    tests: Sequence[PartTests], n: int, n_tests: Ints, count: int, seed: int
-) -> tuple[list[Flipped], list[Family]]:
-    """The results of tests of n things whose signs are flipped, and their families.
-
-    Args:
-        tests: of each part.
-        n: how many things.
-        n_tests: (f) how many tests each family has.
-        count: how many random flips.
-        seed: of them.
-    """
-
-    def work(size: int, child: np.random.SeedSequence) -> Floats:
-        flips = _coins(n, size, child)
-        largest = [test.largest(flips, len(n_tests)) for test in tests]
-        return np.asarray(np.max(largest, axis=0, initial=0.0))
-
-    # Where nothing differs no flip is drawn: no statistic is above 0.
-    maxima = np.zeros((count, len(n_tests)))
-    if any(test.live.size for test in tests):
-        maxima = np.concatenate(list(blocks(n, count, seed, work)))
-    families = [Family(column, number) for column, number in zip(maxima.T, n_tests.tolist())]
-    return [test.results(count) for test in tests], families
 
 
 def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -202,11 +209,12 @@ def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -
     for information retrieval evaluation, CIKM 2007; p of random permutations: B. Phipson, G. Smyth,
     Permutation p-values should never be zero, SAGMB 9(1), 2010.
     """
-    tests, _ = flip_tests(differences, [np.arange(len(differences))], count, seed)
-    return tests[0].p
+    n = len(differences)
+    (flipped,), _ = paired_tests(differences.T, n, [np.arange(n)], count, seed)
+    return flipped.p
 
 
-class PartTests:
+class _PartTests:
     """The tests of one part, block by block.
 
     Args:
@@ -227,11 +235,9 @@ class PartTests:
         count: int,
         handicap: float,
         family_of: Ints,
-        *,
         n_terms: int,
     ) -> None:
-        self.rows: Rows = rows
-        self.handicap: float = handicap
+        self.rows, self.handicap = rows, handicap
         # Rounding moved each term by half a unit at most, and so a sum by n/2: equal sums of
         # fractions may be n units apart. Values near 1 whose differences are small bring in their
         # own last bits.
@@ -239,24 +245,21 @@ class PartTests:
         differing = (grid != 0).sum(axis=0)
         # Squares are not exact: each column is added by itself, whatever stands beside it.
         observed, norm = grid.sum(axis=0), np.sqrt((np.ascontiguousarray(grid.T) ** 2).sum(axis=1))
-        self.z: Floats = np.maximum(
-            np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0
-        )
-        self.p: Floats = np.ones(grid.shape[1])
+        z = np.maximum(np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0)
+        self.flipped = Flipped(np.ones(grid.shape[1]), z)
         is_rare = differing <= int(np.log2(count + 1))
         for column in np.flatnonzero(is_rare & (differing > 0)):
-            self.p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
+            exact = _exact_p(grid[grid[:, column] != 0, column], slack[column])
+            self.flipped.p[column] = exact
         # A column without a difference has p = 1 whatever is flipped, and is in no product.
-        self.live: NDArray[np.intp] = np.flatnonzero(differing)
-        self.many: NDArray[np.intp] = np.flatnonzero(~is_rare[self.live])
-        self.terms: Floats = grid[:, self.live]
-        self.observed: Floats = observed[self.live]
-        self.norm: Floats = norm[self.live]
-        self.least: Floats = (np.abs(observed) - slack)[self.live]
+        self.live = np.flatnonzero(differing)
+        self.many = np.flatnonzero(~is_rare[self.live])
+        self.terms, self.observed = grid[:, self.live], observed[self.live]
+        self.norm, self.least = norm[self.live], (np.abs(observed) - slack)[self.live]
         self.extreme: Floats = np.zeros(len(self.many))
-        of_live = family_of[self.live]
-        self.families: list[tuple[int, NDArray[np.intp]]] = [
-            (family, np.flatnonzero(of_live == family)) for family in np.unique(of_live).tolist()
+        self.families = [
+            (family, np.flatnonzero(family_of[self.live] == family))
+            for family in np.unique(family_of[self.live]).tolist()
         ]
 
     def largest(self, flips: Floats, n_families: int) -> Floats:
@@ -282,8 +285,8 @@ class PartTests:
 
     def results(self, count: int) -> Flipped:
         """After all blocks."""
-        self.p[self.live[self.many]] = (self.extreme + 1) / (count + 1)
-        return Flipped(self.p, self.z)
+        self.flipped.p[self.live[self.many]] = (self.extreme + 1) / (count + 1)
+        return self.flipped
 
 
 def _exact_p(grid: Floats, slack: float) -> float:

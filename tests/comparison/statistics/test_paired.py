@@ -12,6 +12,8 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from kragx.comparison import Settings
+from kragx.comparison.aligned import Aligned, Column
+from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.statistics import (
     difference_interval,
     effect_sizes,
@@ -19,7 +21,6 @@ from kragx.comparison.statistics import (
     sign_flip_p,
     tally,
 )
-from kragx.comparison.verdicts import Aligned, PairTests
 
 SEED = 5
 
@@ -191,12 +192,11 @@ def test_verdicts_hold_the_level():
                 queries,
                 ("one", "other"),
                 metrics,
-                columns,
+                {key: Column(values) for key, values in columns.items()},
                 frozenset(metrics),
                 better,
                 "one",
                 settings,
-                dict.fromkeys(columns, (0.0, 0.0)),
             )
             tests = PairTests(table, table.means())
             view = tests.overall(tests.families)

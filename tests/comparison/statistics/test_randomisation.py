@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from kragx.comparison.statistics import Family, flip_tests, sign_flip_p, worse_parts
+from kragx.comparison.statistics import Family, paired_tests, sign_flip_p, worse_parts
 from tests.thoroughness import examples
 
 SEED = 5
+
+
+def flip_tests(columns, parts, *options, **named):
+    """`paired_tests` of a table (q, c)."""
+    return paired_tests(columns.T, len(columns), parts, *options, **named)
 
 
 def every_flip(columns):

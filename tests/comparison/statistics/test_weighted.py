@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.comparison import Settings
+from kragx.comparison.aligned import Aligned, Column
+from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.statistics import (
     behind_best,
     difference_interval,
@@ -21,7 +23,6 @@ from kragx.comparison.statistics import (
     worse_parts,
 )
 from kragx.comparison.statistics.weighted import linearised, of_rows, signed, weighted_means
-from kragx.comparison.verdicts import Aligned, PairTests
 from tests.comparison.traffic import CHANGES, TRAFFIC, drawn_traffic, held
 
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 20.0]), min_size=1, max_size=9)
@@ -185,12 +186,11 @@ def test_weighted_verdicts_hold_the_level(change):
             queries,
             ("old", "new"),
             metrics,
-            columns,
+            {key: Column(values) for key, values in columns.items()},
             frozenset(metrics),
             dict.fromkeys(metrics, "higher"),
             "old",
             Settings(resamples=499),
-            dict.fromkeys(columns, (0.0, 0.0)),
             weights=asks[number],
         )
         tests = PairTests(table, table.means())

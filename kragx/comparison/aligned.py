@@ -1,0 +1,397 @@
+"""Values of several retrievers, row by row for the same queries, and what each by itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from kragx.comparison.columns import ids_at, joined
+from kragx.comparison.comparison import Settings
+from kragx.comparison.scores import RetrieverScores, interval_kind
+from kragx.comparison.side_by_side import shared_weights
+from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
+from kragx.comparison.statistics.weighted import of_rows, total
+from kragx.comparison.view import Difference, Direction, Estimate
+from kragx.ground.errors import UsageError
+from kragx.ground.json_values import plain
+from kragx.metrics import Bools, Floats, known_metric
+from kragx.metrics.intervals import (
+    Interval,
+    Ratio,
+    ratio_difference_interval,
+    with_exact_limits,
+)
+from kragx.metrics.scores import number_of
+from kragx.metrics.weights import effective_n, weighted_mean
+
+Means = Mapping[str, Mapping[str, float | None]]
+"""For each retriever each metric's number."""
+
+Key = tuple[str, str]
+"""Metric and retriever."""
+
+Pair = tuple[str, str, str]
+"""Metric, retriever, and the one it is set against."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one retriever scored in one metric, query by query.
+
+    Attributes:
+        values: (q); NaN where there is none.
+        doubt: how far missing judgements may put the sum of all values lower, and higher.
+        n_open: of how many queries it is not known, though one has a value, at most.
+        bounds: between which values the mean lies where some are not known; None of a part of the
+            queries, of which that is not kept.
+        ratio: of a metric that is a sum over a sum what each query adds, where that is known.
+    """
+
+    values: Floats
+    doubt: Interval = (0.0, 0.0)
+    n_open: int = 0
+    bounds: Interval | None = None
+    ratio: Ratio | None = None
+
+    @classmethod
+    def of(cls, score: RetrieverScores, metric: str, rows: Rows | None) -> Column:
+        """Of some queries of a retriever; None for all."""
+        values, ratio = score.values[metric], score.ratios.get(metric)
+        values = values if rows is None else values[rows]
+        n_open = min(score.n_open(metric), int(np.isnan(values).sum()))
+        bounds = score.bounds.get(metric) if len(values) == len(score.query_ids) else None
+        return cls(values, score.doubt(metric), n_open, bounds, ratio and ratio.rows(rows))
+
+    def rows(self, rows: Rows) -> Column:
+        """Of some of its queries, of which no more can be open than have no value."""
+        values = self.values[rows]
+        n_open = min(self.n_open, int(np.isnan(values).sum()))
+        return Column(values, self.doubt, n_open, None, self.ratio and self.ratio.rows(rows))
+
+    @property
+    def present(self) -> Bools:
+        """(q) which queries have a value."""
+        return ~np.isnan(self.values)
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Values of several retrievers, row by row for the same queries.
+
+    Attributes:
+        query_ids: (q).
+        retrievers: by name.
+        metrics: all of them.
+        columns: for each metric and retriever what it scored.
+        tested: the metrics whose number is the mean of the queries' values.
+        better: for each metric its direction.
+        baseline: the retriever that the others are set against.
+        settings: of the statistics.
+        weights: (q) for how many asks each query stands; None where all are alike.
+    """
+
+    query_ids: Sequence[str]
+    retrievers: tuple[str, ...]
+    metrics: tuple[str, ...]
+    columns: Mapping[Key, Column]
+    tested: frozenset[str]
+    better: Mapping[str, Direction]
+    baseline: str
+    settings: Settings
+    weights: Floats | None = None
+
+    @classmethod
+    def of(
+        cls,
+        scores: Sequence[RetrieverScores],
+        metrics: Sequence[str],
+        baseline: str,
+        settings: Settings,
+        out: Collection[str] = (),
+    ) -> Aligned:
+        """Join by query id, in the order of the first; what not all have is left out.
+
+        So is what is `out`, as it is not the same question.
+
+        Raises:
+            UsageError: no query is common to all, or one of them has not the same weight in all.
+        """
+        query_ids, rows = joined([score.query_ids for score in scores], out)
+        if not len(query_ids):
+            raise UsageError("the evaluations have no query in common; queries join by id")
+        return cls(
+            query_ids,
+            tuple(score.name for score in scores),
+            tuple(metrics),
+            {
+                (metric, score.name): Column.of(score, metric, of_score)
+                for score, of_score in zip(scores, rows)
+                for metric in metrics
+            },
+            frozenset(
+                metric for metric in metrics if all(score.is_mean(metric) for score in scores)
+            ),
+            {metric: scores[0].better[metric] for metric in metrics},
+            baseline,
+            settings,
+            shared_weights(scores, query_ids, rows),
+        )
+
+    def rows(self, rows: Rows) -> Aligned:
+        """The same for some of the queries."""
+        return replace(
+            self,
+            query_ids=ids_at(self.query_ids, rows),
+            columns={key: column.rows(rows) for key, column in self.columns.items()},
+            weights=of_rows(self.weights, rows),
+        )
+
+    def share(self, rows: Rows) -> dict[str, float | None] | None:
+        """By metric which share of the asks with a value some queries have; None if all alike."""
+        if self.weights is None:
+            return None
+        return {
+            metric: total(self.weights[rows], scored[rows]) / n_asks if n_asks else None
+            for metric, scored in self._scored.items()
+            for n_asks in [total(self.weights, scored)]
+        }
+
+    @cached_property
+    def _scored(self) -> dict[str, Bools]:
+        """By metric (q) where some retriever has a value."""
+        scored = {metric: np.zeros(len(self.query_ids), bool) for metric in self.metrics}
+        for (metric, _), column in self.columns.items():
+            scored[metric] |= column.present
+        return scored
+
+    def means(self) -> Means:
+        """Of these values; None for what is not made of them, and where some are not known."""
+        return {
+            name: {
+                metric: None
+                if column.n_open
+                else self._number(metric, column.values)
+                if column.ratio is None
+                else column.ratio.value
+                for metric in self.metrics
+                for column in [self.columns[metric, name]]
+            }
+            for name in self.retrievers
+        }
+
+    def _number(self, metric: str, values: Floats) -> float | None:
+        if metric in self.tested:
+            return weighted_mean(values, self.weights)
+        known_as = known_metric(metric)
+        if known_as is None or known_as.is_mean:
+            return None
+        return number_of(known_as, values, weights=self.weights)
+
+    def _bounds(self, column: Column) -> Interval | None:
+        """Between which values the mean lies where some are not known; None where all are."""
+        if not column.n_open or column.bounds:
+            return column.bounds if column.n_open else None
+        weights = np.ones(len(column.values)) if self.weights is None else self.weights
+        # Which of those without a value are open is not kept: the heaviest at worst.
+        heaviest = float(np.sort(weights[~column.present])[-column.n_open :].sum())
+        n_asks = float(weights[column.present].sum()) + heaviest
+        known = float((weights * np.nan_to_num(column.values)).sum())
+        return (known / n_asks, (known + heaviest) / n_asks) if n_asks else None
+
+    def _effective(self, values: Floats) -> float | None:
+        """Kish's n of those that there are; None where all weigh alike."""
+        return None if self.weights is None else effective_n(self.weights, ~np.isnan(values))
+
+    def best(self, means: Means) -> dict[str, str]:
+        """For each metric the first retriever with the best value.
+
+        Where one retriever's value is open it may be the best, and so nobody is.
+        """
+        best: dict[str, str] = {}
+        for metric in self.metrics:
+            measured = [name for name in self.retrievers if means[name][metric] is not None]
+            is_open = any(self.columns[metric, name].n_open for name in self.retrievers)
+            if len(measured) > 1 and self.better[metric] != "neither" and not is_open:
+                top = max if self.better[metric] == "higher" else min
+                best[metric] = top(measured, key=lambda name: means[name][metric] or 0.0)
+        return best
+
+    def gains(self, pair: Pair) -> Floats:
+        """(q) the values of one retriever minus those of the other."""
+        metric, retriever, against = pair
+        return _zeroed(
+            self.columns[metric, retriever].values - self.columns[metric, against].values
+        )
+
+    # -- means ------------------------------------------------------------------------------------
+
+    def estimates(
+        self, keys: Sequence[Key], values: Floats, means: Means, ends: Floats
+    ) -> dict[Key, Estimate]:
+        """The means of (q, len(keys)) values, with the intervals of these."""
+        sure = self._sure([(metric, (name,)) for metric, name in keys], values, ends)
+        kinds = [interval_kind(metric) for metric, _ in keys]
+        if not set(kinds) <= {"score"}:
+            # What must not be found has exact limits.
+            n_open = np.array([self.columns[key].n_open for key in keys])
+            doubts = np.array([self.columns[key].doubt for key in keys]).T
+            doubts = doubts / self._totals(values) * [[-1], [1]]
+            ends, sure = (
+                with_exact_limits(
+                    limits,
+                    values,
+                    kinds,
+                    n_open,
+                    open_doubts,
+                    self.settings.confidence,
+                    weights=self.weights,
+                )
+                for limits, open_doubts in ((ends, doubts), (sure, 0 * doubts))
+            )
+        # Where the queries' values do not make a metric's number, their interval is none of it.
+        is_mean = [metric in self.tested for metric, _ in keys]
+        limits = plain(np.where(is_mean, np.concatenate([ends, sure]), np.nan).T)
+        return {
+            key: self._estimate(key, means[key[1]][key[0]], of_key)
+            for key, of_key in zip(keys, limits)
+        }
+
+    def _estimate(self, key: Key, value: float | None, ends: Sequence[float | None]) -> Estimate:
+        column, (low, high, sure_low, sure_high) = self.columns[key], ends
+        if column.ratio is not None:
+            settings, n = self.settings, int(column.ratio.counts.sum())
+            resampling = settings.confidence, settings.resamples, settings.seed
+            low, high = column.ratio.interval(*resampling) or (None, None)
+            # Nothing bounds what a question may cost, so the interval alone is what is sure.
+            return Estimate(value, low, high, n, False, low, high)
+        return Estimate(
+            value,
+            low,
+            high,
+            int(column.present.sum()),
+            key[0] in self.tested,
+            sure_low,
+            sure_high,
+            exact=interval_kind(key[0]) != "score",
+            bounds=self._bounds(column),
+            n_open=column.n_open,
+            effective=self._effective(column.values),
+        )
+
+    def _totals(self, values: Floats) -> Floats:
+        """(c) the weights of the queries that have a value, or how many these are."""
+        totals = np.array([total(self.weights, present) for present in ~np.isnan(values.T)])
+        return np.where(totals > 0, totals, 1.0)
+
+    def _sure(
+        self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats
+    ) -> Floats:
+        """(2, c) `sure_bounds` of columns: of a retriever, or of one's difference from another."""
+        sides, doubts = [], []  # the least and the greatest value; how far the sum may be put
+        for metric, names in columns:
+            known_as, width = known_metric(metric), _width(metric)
+            lowest = 0.0 if known_as is None else known_as.range[0] or 0.0
+            below, above = self.columns[metric, names[0]].doubt
+            if len(names) > 1:
+                lowest, width = -width, 2 * width
+                rival = self.columns[metric, names[1]].doubt
+                below, above = below + rival[1], above + rival[0]
+            sides.append((lowest, lowest + width if width < np.inf else width))
+            doubts.append((-below, above))
+        (low, high), confidence = np.array(sides).reshape(-1, 2).T, self.settings.confidence
+        bounds = sure_bounds(values, ends, low, high, confidence, weights=self.weights)
+        return bounds + np.array(doubts).reshape(-1, 2).T / self._totals(values)
+
+    # -- differences ------------------------------------------------------------------------------
+
+    def differences(
+        self, pairs: Sequence[Pair], gains: Floats, ends: Floats, p: Floats
+    ) -> dict[Pair, Difference]:
+        """The differences of (q, len(pairs)) gains, before any correction."""
+        above, ties, below = tally(gains)
+        if self.weights is not None:  # Student's, which knows of no end
+            widths = np.array([_width(metric) for metric, _, _ in pairs])
+            ends = np.clip(ends, -widths, widths)
+        lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
+        sure_low, sure_high = self._sure([(pair[0], pair[1:]) for pair in pairs], gains, ends)
+        n = above + ties + below
+        numbers = {
+            "low": _zeroed(ends[0]),
+            "high": _zeroed(ends[1]),
+            "sure_low": sure_low,
+            "sure_high": sure_high,
+            "n": n,
+            "p": np.where(n, p, np.nan),
+            "effect": effect_sizes(gains, self.weights),
+            "wins": np.where(lower, below, above),
+            "ties": ties,
+            "losses": np.where(lower, above, below),
+        }
+        differences = {}
+        for pair, column, *row in zip(pairs, gains.T, *map(plain, numbers.values())):
+            of_pair: dict[str, Any] = {"value": _zeroed_number(self._number(pair[0], column))}
+            of_pair |= {"effective": self._effective(column), **dict(zip(numbers, row))}
+            if any(self.columns[pair[0], name].n_open for name in pair[1:]):
+                # What the known queries alone say is nothing where one of both is open.
+                of_pair |= dict.fromkeys(("value", "low", "high", "p", "effect"))
+            differences[pair] = Difference(*pair, **of_pair)
+        return differences
+
+    def untested(self, pair: Pair, estimates: Mapping[Key, Estimate]) -> Difference:
+        """Two numbers of runs, over the questions of both; of sums over sums with an interval."""
+        keys, ends = [(pair[0], name) for name in pair[1:]], None
+        ratio, rival = (self.columns[key].ratio for key in keys)
+        if ratio is None or rival is None:
+            values, n = self._of_both(keys, [estimates[key] for key in keys])
+        else:
+            shared, settings = ratio.counts & rival.counts, self.settings
+            values, n = (ratio.of(shared).value, rival.of(shared).value), int(shared.sum())
+            resampling = settings.confidence, settings.resamples, settings.seed
+            ends = ratio_difference_interval(ratio, rival, *resampling)
+        known = [value for value in values if value is not None and isfinite(value)]
+        value = _zeroed_number(known[0] - known[1]) if len(known) == len(values) else None
+        low, high = ends or (None, None)
+        return Difference(*pair, value, low, high, low, high, n=n, values=values)
+
+    def _of_both(
+        self, keys: Sequence[Key], estimates: Sequence[Estimate]
+    ) -> tuple[tuple[float | None, float | None], int]:
+        """What two have over the questions where both have a value, and how many these are.
+
+        As their estimates say where that is all of either, or a run's number is not made of values
+        that are at hand.
+        """
+        first, second = (self.columns[key] for key in keys)
+        values, n = (estimates[0].value, estimates[1].value), min(own.n for own in estimates)
+        is_kept = first.present.any() and second.present.any() and None not in values
+        if not is_kept or (first.present == second.present).all():
+            return values, n
+        shared = first.present & second.present
+        if not shared.any():
+            return (None, None), 0
+        own, rival = (self._number(keys[0][0], side.values[shared]) for side in (first, second))
+        if own is None or rival is None:
+            return values, n
+        return (own, rival), int(shared.sum())
+
+
+def _width(metric: str) -> float:
+    """How far apart two values of a metric may lie; infinite where nothing bounds them."""
+    known_as = known_metric(metric)
+    lowest, greatest = (None, None) if known_as is None else known_as.range
+    return np.inf if lowest is None or greatest is None else greatest - lowest
+
+
+def _zeroed(differences: Floats) -> Floats:
+    """What differs in its last digits alone does not differ."""
+    return np.where(np.abs(differences) <= TOLERANCE, 0.0, differences)
+
+
+def _zeroed_number(value: float | None) -> float | None:
+    """The same of one number."""
+    return 0.0 if value is not None and abs(value) <= TOLERANCE else value

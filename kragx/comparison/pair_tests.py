@@ -1,0 +1,267 @@
+"""Each two of the retrievers tested, over all queries and in slices, and the views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from math import isclose
+
+import numpy as np
+
+from kragx.comparison.aligned import Aligned, Key, Means, Pair
+from kragx.comparison.families import N_FAMILIES, Families, family_of
+from kragx.comparison.statistics import (
+    NO_FAMILY,
+    TOLERANCE,
+    Family,
+    Flipped,
+    Rows,
+    mean_intervals,
+    paired_tests,
+    worse_parts,
+)
+from kragx.comparison.statistics.weighted import signed
+from kragx.comparison.view import FEW, Difference, Estimate, Leader, Verdict, View
+from kragx.ground.json_values import plain
+from kragx.metrics import Floats, Ints, known_metric
+
+_CELLS = 1 << 24
+"""So many values at once: of ten million questions a column at a time."""
+
+SLICE_HANDICAP = 0.5
+"""By so many standard errors more than the whole a slice has to differ: then looking at slices
+costs the other metrics over all questions next to nothing, though all are one family."""
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """Each two retrievers in each metric, over all queries and within slices.
+
+    Whichever two a report speaks of, the best and the one behind it or any other and the baseline,
+    they were picked by their values; so a family has every two.
+
+    Attributes:
+        aligned: the values.
+        whole: the means to show over all queries.
+        slices: the rows of each slice.
+    """
+
+    aligned: Aligned
+    whole: Means
+    slices: tuple[Rows, ...] = ()
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Each two retrievers in each metric that can be tested."""
+        return tuple(
+            (metric, first, second)
+            for metric in self.aligned.metrics
+            if metric in self.aligned.tested
+            for first, second in combinations(self.aligned.retrievers, 2)
+        )
+
+    @cached_property
+    def flipped(self) -> tuple[list[Flipped], Families]:
+        """The tests over all queries, then within each slice; and their families."""
+        n, settings = len(self.aligned.query_ids), self.aligned.settings
+        parts = [np.arange(n), *self.slices]
+        if not self.pairs:
+            return [Flipped(np.empty(0), np.empty(0))] * len(parts), Families()
+        families = [
+            [self._family(metric, whole=not part) for metric, _, _ in self.pairs]
+            for part in range(len(parts))
+        ]
+        tests, flipped_families = paired_tests(
+            signed(map(self.aligned.gains, self.pairs), self.aligned.weights),
+            n,
+            parts,
+            settings.resamples,
+            settings.seed,
+            handicap=SLICE_HANDICAP,
+            family_of=np.array(families),
+            n_families=N_FAMILIES,
+        )
+        return tests, Families(*flipped_families)
+
+    def _family(self, metric: str, *, whole: bool) -> int:
+        """Which family the tests of a metric belong to, over all queries or in a slice."""
+        return family_of(metric, self.aligned.metrics[0], whole=whole)
+
+    @cached_property
+    def weaker(self) -> tuple[Floats, Floats, Family]:
+        """For each slice whether the leading retriever does as well there: p and statistic.
+
+        By the first metric. NaN where fewer than `FEW` queries have a value, and for what cannot
+        be tested.
+        """
+        aligned, p, z = self.aligned, np.full(len(self.slices), np.nan), np.zeros(len(self.slices))
+        metric = aligned.metrics[0]
+        testable = metric in aligned.tested and aligned.better[metric] != "neither"
+        large = []
+        if testable and aligned.retrievers:
+            name = aligned.best(self.whole).get(metric, aligned.retrievers[0])
+            values = aligned.columns[metric, name].values
+            n_scored = [(~np.isnan(values[rows])).sum() for rows in self.slices]
+            large = [number for number, n in enumerate(n_scored) if n >= FEW]
+        if not large:
+            return p, z, NO_FAMILY
+        tests, family = worse_parts(
+            -values if aligned.better[metric] == "lower" else values,
+            [self.slices[number] for number in large],
+            aligned.settings.resamples,
+            aligned.settings.seed,
+            handicap=SLICE_HANDICAP,
+            weights=aligned.weights,
+        )
+        p[large], z[large] = tests.p, tests.z
+        return p, z, family
+
+    @property
+    def families(self) -> Families:
+        """All of these tests."""
+        slice_families = [NO_FAMILY] * N_FAMILIES
+        slice_families[self._family(self.aligned.metrics[0], whole=False)] = self.weaker[2]
+        return Families.joined([self.flipped[1], Families(*slice_families)])
+
+    def _corrected(self, family_of: Ints, p: Floats, z: Floats, families: Families) -> Floats:
+        """The p of some tests of these families as the settings want it."""
+        is_corrected = self.aligned.settings.correction == "family"
+        return families.adjusted(family_of, p, z) if is_corrected else p
+
+    def p_worse(self, families: Families) -> list[float | None]:
+        """For each slice the corrected p of `weaker`."""
+        p, z, _ = self.weaker
+        own_family = np.full(len(p), self._family(self.aligned.metrics[0], whole=False))
+        return [plain(value) for value in self._corrected(own_family, p, z, families)]
+
+    def overall(self, families: Families) -> View:
+        """All queries, each test as one of a family."""
+        return self._view(self.aligned, self.whole, 0, families)
+
+    def slice(self, number: int, families: Families) -> View:
+        """The queries of a slice, each test as one of a family."""
+        part = self.aligned.rows(self.slices[number])
+        return self._view(part, part.means(), number + 1, families)
+
+    def _view(self, part: Aligned, means: Means, place: int, families: Families) -> View:
+        if not part.retrievers:
+            return View(len(part.query_ids), {}, {}, ())
+        best = part.best(means)
+        to_baseline = [
+            (metric, name, part.baseline)
+            for metric in part.metrics
+            for name in part.retrievers
+            if name != part.baseline and part.baseline in part.retrievers
+        ]
+        to_best = [
+            (metric, top, name)
+            for metric, top in best.items()
+            for name in part.retrievers
+            if name != top and means[name][metric] is not None
+        ]
+        pairs = dict.fromkeys(to_baseline + to_best)
+        tested = [pair for pair in pairs if pair[0] in part.tested]
+        estimates, differences = self._measured(part, means, tested, place)
+        differences = self._decided(differences, place, families)
+        differences |= {
+            pair: part.untested(pair, estimates) for pair in pairs if pair not in differences
+        }
+        return View(
+            n=len(part.query_ids),
+            means={
+                name: {metric: estimates[metric, name] for metric in part.metrics}
+                for name in part.retrievers
+            },
+            leaders={
+                metric: Leader(
+                    metric,
+                    top,
+                    shared=_as_good(means, metric, top),
+                    differences=tuple(differences[pair] for pair in to_best if pair[0] == metric),
+                    tested=metric in part.tested,
+                )
+                for metric, top in best.items()
+            },
+            differences=tuple(differences[pair] for pair in to_baseline),
+        )
+
+    def _measured(
+        self, part: Aligned, means: Means, pairs: Sequence[Pair], place: int
+    ) -> tuple[dict[Key, Estimate], dict[Pair, Difference]]:
+        """The means and the differences with their intervals, block by block."""
+        estimates: dict[Key, Estimate] = {}
+        differences: dict[Pair, Difference] = {}
+        settings, keys = part.settings, [*part.columns, *pairs]
+        # Whatever stands in a block, means and differences see the same resamples.
+        step = max(1, _CELLS // max(len(part.query_ids), 1))
+        for block in (keys[start : start + step] for start in range(0, len(keys), step)):
+            singles = [key for key in block if len(key) == 2]
+            set_against = [key for key in block if len(key) == 3]
+            # What was never found cannot be averaged.
+            values = (part.columns[key].values for key in singles)
+            finite = [np.where(np.isinf(column), np.nan, column) for column in values]
+            # Row by row in memory, as sums of columns depend on it in their last bits.
+            table = np.ascontiguousarray(np.stack([*finite, *map(part.gains, set_against)], axis=1))
+            definitions = [*map(known_metric, (metric for metric, _ in singles))]
+            ranges = [None if metric is None else metric.limits for metric in definitions]
+            ends = mean_intervals(
+                table,
+                ranges + [None] * len(set_against),
+                settings.confidence,
+                settings.resamples,
+                settings.seed,
+                weights=part.weights,
+            )
+            split = len(singles)
+            estimates |= part.estimates(singles, table[:, :split], means, ends[:, :split])
+            p = self.flipped[0][place].p[self._tests_of(set_against)]
+            differences |= part.differences(set_against, table[:, split:], ends[:, split:], p)
+        return estimates, differences
+
+    def _tests_of(self, pairs: Sequence[Pair]) -> list[int]:
+        """The tests of these pairs, whichever of both is the first."""
+        return [self._test_of[pair] for pair in pairs]
+
+    @cached_property
+    def _test_of(self) -> Mapping[Pair, int]:
+        turned = [(metric, second, first) for metric, first, second in self.pairs]
+        return {pair: number for pairs in (self.pairs, turned) for number, pair in enumerate(pairs)}
+
+    def _decided(
+        self, differences: Mapping[Pair, Difference], place: int, families: Families
+    ) -> dict[Pair, Difference]:
+        """The differences with their corrected p and what that says."""
+        tests, numbers = self.flipped[0][place], self._tests_of([*differences])
+        own_family = np.array([self._family(metric, whole=not place) for metric, *_ in differences])
+        p = self._corrected(own_family, tests.p[numbers], tests.z[numbers], families)
+        return {
+            pair: difference
+            if difference.p is None
+            else replace(
+                difference, p_adjusted=p_adjusted, verdict=self._verdict(difference, p_adjusted)
+            )
+            for (pair, difference), p_adjusted in zip(differences.items(), p.tolist())
+        }
+
+    def _verdict(self, difference: Difference, p_adjusted: float) -> Verdict:
+        low, high, better = difference.low, difference.high, self.aligned.better[difference.metric]
+        if p_adjusted > self.aligned.settings.alpha or not difference.value:
+            return "undecided"
+        if low is not None and high is not None and low <= 0 <= high:
+            return "undecided"
+        if better == "neither":
+            return "different"
+        return "better" if (difference.value > 0) == (better == "higher") else "worse"
+
+
+def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:
+    """The retrievers that have the best value; sums of fractions differ in their last bits."""
+    values = {name: of_retriever[metric] for name, of_retriever in means.items()}
+    top = values[best] or 0.0
+    return tuple(
+        name
+        for name, value in values.items()
+        if value is not None and isclose(value, top, abs_tol=TOLERANCE)
+    )
