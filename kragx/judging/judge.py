@@ -14,8 +14,9 @@ from kragx.judging.budget import Plan
 from kragx.judging.client import in_use
 from kragx.judging.keys import canonical_json
 from kragx.judging.question import Judgement, Question
+from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import Asks, Rubric
-from kragx.judging.run import Judged, JudgingRun, PendingQuestions
+from kragx.judging.run import Judged, judge_all
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.tally import Tally
@@ -102,7 +103,7 @@ class Judge(JudgeSettings, Grader):
         pending = PendingQuestions(self, questions)
         with pending.secrets.guarding():
             async with in_use(self.client):
-                return await JudgingRun(self, pending).judge()
+                return await judge_all(self, pending)
 
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.

@@ -25,7 +25,7 @@ from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.ground.secrets import Secrets
-    from kragx.judging.run import PendingQuestions
+    from kragx.judging.queue import PendingQuestions
     from kragx.judging.settings import JudgeSettings
 
 MOST_REQUESTS = 50_000
