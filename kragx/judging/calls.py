@@ -16,8 +16,7 @@ from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import expected_grade, read_answer, request_for
 from kragx.judging.question import Judgement, Question, now
 from kragx.judging.queue import Progress, WorkQueue
-from kragx.judging.remedies import remedy
-from kragx.judging.tally import Spent
+from kragx.judging.tally import Spent, remedy
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for

@@ -22,9 +22,8 @@ from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import iter_qrels
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.plugins import check_options, from_options, one_of, optional, whole
-from kragx.judging.keys import canonical_json, digest_of_example, key_of
-from kragx.judging.question import Example, Question
-from kragx.judging.rubric import OF_DOCUMENTS, Rubric
+from kragx.judging.question import Example, Question, digest_of_example
+from kragx.judging.rubric import OF_DOCUMENTS, Rubric, canonical_json, key_of
 
 _WORD = re.compile(r"\w+")
 _MOST_OF_A_GRADE = 250

@@ -12,10 +12,9 @@ from kragx.ground.event_loop import run_sync
 from kragx.ground.json_values import plain
 from kragx.judging.budget import Plan
 from kragx.judging.client import in_use
-from kragx.judging.keys import canonical_json
 from kragx.judging.question import Judgement, Question
 from kragx.judging.queue import PendingQuestions
-from kragx.judging.rubric import Asks, Rubric
+from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.run import Judged, judge_all
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store

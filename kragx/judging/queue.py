@@ -16,8 +16,8 @@ from itertools import islice
 
 from kragx.ground.errors import DataError, JudgingError
 from kragx.ground.secrets import Secrets
-from kragx.judging.keys import canonical_json, digest, essential, key_of, material
-from kragx.judging.question import Judgement, Question
+from kragx.judging.question import Judgement, Question, essential, material
+from kragx.judging.rubric import canonical_json, digest, key_of
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, StoreFailedError, record
 from kragx.judging.tally import Tally

@@ -14,8 +14,8 @@ from kragx.ground.secrets import Secrets
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.client import Client
 from kragx.judging.examples import read_examples
-from kragx.judging.keys import output_limit
 from kragx.judging.limits import Limits
+from kragx.judging.question import output_limit
 from kragx.judging.rubric import RUBRICS, Asks, Rubric, akin, built_in, read_rubric
 from kragx.judging.store import Address
 from kragx.judging.template import asks_of, prompt_name, read_prompt

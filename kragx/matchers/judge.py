@@ -92,7 +92,7 @@ class JudgeMatcher(BaseMatcher):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the question, model, rubric, grade cut and scale."""
-        from kragx.judging.keys import digest
+        from kragx.judging.rubric import digest
 
         judge: Grader = self.judge
         rubric = judge.rubric if judge.asks == self.mode else None
@@ -179,7 +179,7 @@ class JudgeMatcher(BaseMatcher):
         judge, tally = self.judge, notes.judging
         if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
             return
-        from kragx.judging.remedies import too_many_missing
+        from kragx.judging.tally import too_many_missing
 
         further = phrase(
             "What was judged is in {store}: run again to ask for what is missing (ask_again: all "
