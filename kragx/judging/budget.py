@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from kragx.ground.errors import UsageError, inside
 from kragx.ground.plugins import check_options, from_options, number, optional
 from kragx.ground.printing import phrase
-from kragx.judging.client import Answer, Failure, FailureKind, Message, Request, Usage
+from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage
 from kragx.judging.tally import Spent
 
 Per = Literal["run", "total"]
@@ -113,11 +113,6 @@ class Budget:
     def __post_init__(self) -> None:
         check_options(self)
 
-    @property
-    def is_boundless(self) -> bool:
-        """Whether there is no limit in it."""
-        return self.cost is None and self.calls is None and self.tokens is None
-
     def lacking(self, used: Used) -> str | None:
         """Which limit is less than what is used; None if none is."""
         for name in ("cost", "calls", "tokens"):
@@ -164,9 +159,9 @@ class Budgets:
     def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
         """The same with the limits of a command line, which win over those of the same `per`."""
         per = limits.get("per", "run")
-        by_period = {budget.per: budget for budget in self.limits}
-        changed = replace(by_period.get(per, Budget()), **limits)
-        return Budgets(tuple({**by_period, per: changed}.values()))
+        by_scope = {budget.per: budget for budget in self.limits}
+        changed = replace(by_scope.get(per, Budget()), **limits)
+        return Budgets(tuple({**by_scope, per: changed}.values()))
 
     def to_dict(self) -> list[dict[str, Any]]:
         """As a config has them."""
@@ -239,12 +234,6 @@ class Plan:
     most: Spent = field(default_factory=Spent)
     at_most: bool = False
 
-    def add(self, key: str, about: Spent, upper: Spent) -> None:
-        """Count a question."""
-        self.keys.add(key)
-        self.about.add(about)
-        self.most.add(upper)
-
 
 def most_tokens(request: Request, output_limit: int | None) -> Spent:
     """The most that a call can use, its answer included.
@@ -277,14 +266,9 @@ def about_tokens(*texts: str) -> int:
     return round(latin / 4 + (len(text) - latin) * 0.8)
 
 
-def about_prompt(messages: tuple[Message, ...]) -> int:
-    """Roughly how many tokens a prompt has."""
-    return about_tokens(*(content for _, content in messages)) + 10
-
-
 def about_spent(request: Request) -> Spent:
     """Roughly what a call uses."""
-    prompt = about_prompt(request.messages)
+    prompt = about_tokens(*(content for _, content in request.messages)) + 10
     return Spent(1, prompt_tokens=prompt, completion_tokens=request.about_output)
 
 
@@ -330,7 +314,7 @@ def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spen
             return None if answer.kind == "rate_limit" and answer.again else Usage()
     prompt, completion = usage.prompt, usage.completion
     if prompt is None:
-        prompt = request if isinstance(request, int) else about_prompt(request.messages)
+        prompt = request if isinstance(request, int) else about_spent(request).prompt_tokens
     if completion is None:
         completion = about_tokens(answer.text or "")
     return replace(usage, prompt=prompt, completion=completion, counting="estimate")

@@ -118,9 +118,11 @@ class Limits:
         self.submitted: Used = Used()
         self.fellows: Sequence[Limits] = ()
         self.name: str = os.urandom(6).hex()
-        self._budgets = [budget for budget in budgets.limits if not budget.is_boundless]
+        self._budgets = budgets.limits
         self._total = next((budget for budget in self._budgets if budget.per == "total"), None)
-        self._stored = StoreSpending(self.name)
+        # By the store, for budgets in total: what others used, and the most that open batches may.
+        self._stored, self._last_row = Used(), 0
+        self._waiting_in_batches = Used()
         self._prices, self._price = prices, prices.get(model)
         self._output_limit, self._concurrency = output_limit, concurrency
         self._currency = currency
@@ -150,7 +152,7 @@ class Limits:
     def used_of(self, budget: Budget) -> Used:
         """What all who share a budget have used of it; in total as of the last `look`."""
         if budget.per == "total":
-            return self.used + self._stored.used
+            return self.used + self._stored + self._waiting_in_batches
         return sum((fellow.used for fellow in self.fellows), self.used)
 
     def look(self, store: Store) -> None:
@@ -159,9 +161,25 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        if self._total is not None:
-            self._stored.read(store, None if self._total.cost is None else self._prices)
-            self._read_at = time.monotonic()
+        if self._total is None:
+            return
+        # What is collected in between counts twice for a moment, rather than not at all.
+        waiting = (batch.most for batch in store.batches.batches() if batch.is_open)
+        self._waiting_in_batches = sum(waiting, Used())
+        self._last_row, groups = store.spent(after=self._last_row, but=self.name)
+        for (model, is_batch), spent in groups.items():
+            price = None if self._total.cost is None else self._prices.get(model)
+            is_priceless = self._total.cost is not None and price is None
+            if is_priceless and spent.prompt_tokens + spent.completion_tokens:
+                raise UsageError(
+                    "judge.budget: of a cost per total all counts that the store has, and "
+                    f"the price of {model!r} is not known",
+                    remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
+                )
+            if is_batch and price is not None:
+                price = price.of_batches or price
+            self._stored = self._stored + Used.of(spent, price)
+        self._read_at = time.monotonic()
 
     async def enter(self, request: Request, store: Store | None) -> Spent | None:
         """Wait for one's turn; `leave` must follow.
@@ -237,7 +255,10 @@ class Limits:
             if usage is not None and usage.counting == "most":
                 self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
             elif usage is not None and usage.counting is None:
-                self._learn(spent, room)
+                beyond_prompt = spent.prompt_tokens - room.prompt_tokens
+                beyond_answer = spent.completion_tokens - room.completion_tokens
+                self._excess.prompt_tokens += max(0, beyond_prompt)
+                self._excess.completion_tokens += max(0, beyond_answer)
             self._admit()
         return spent
 
@@ -263,7 +284,7 @@ class Limits:
             if name is None:
                 continue
             sentence = budget.says(name, used, self._currency)
-            if budget.per == "total" and (n := self._stored.waiting.calls):
+            if budget.per == "total" and (n := self._waiting_in_batches.calls):
                 sentence += f" ({n} questions in open batches are counted at their most)"
             if n := self.unknown.n_calls_without_usage:
                 sentence += f" ({n} calls without an answer are counted as the most they are)"
@@ -272,55 +293,3 @@ class Limits:
                 sentence += f", and another call can take {most}"
             return sentence
         return None
-
-    def _learn(self, spent: Spent, room: Spent) -> None:
-        for name in ("prompt_tokens", "completion_tokens"):
-            beyond = getattr(spent, name) - getattr(room, name)
-            setattr(self._excess, name, getattr(self._excess, name) + max(0, beyond))
-
-
-class StoreSpending:
-    """What others have used, by a store, for budgets in total.
-
-    Args:
-        name: what the ids of attempts begin with that do not count.
-
-    Attributes:
-        waiting: the most that open batches may take yet.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.waiting: Used = Used()
-        self._name, self._stored, self._last = name, Used(), 0
-
-    @property
-    def used(self) -> Used:
-        """What others used, and open batches may."""
-        return self._stored + self.waiting
-
-    def read(self, store: Store, prices: Mapping[str, Price] | None) -> None:
-        """Count what the store got since it was last read.
-
-        Args:
-            store: that everybody shares who shares the budget.
-            prices: of models; None where the budget is not of money.
-
-        Raises:
-            UsageError: somebody asked a model whose price is not known.
-        """
-        # What is collected in between counts twice for a moment, rather than not at all.
-        pending = [batch for batch in store.batches.batches() if batch.is_open]
-        self.waiting = sum((batch.most for batch in pending), Used())
-        self._last, groups = store.spent(after=self._last, but=self._name)
-        for (model, is_batch), spent in groups.items():
-            price = None if prices is None else prices.get(model)
-            is_priceless = prices is not None and price is None
-            if is_priceless and spent.prompt_tokens + spent.completion_tokens:
-                raise UsageError(
-                    "judge.budget: of a cost per total all counts that the store has, and "
-                    f"the price of {model!r} is not known",
-                    remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
-                )
-            if is_batch and price is not None:
-                price = price.of_batches or price
-            self._stored = self._stored + Used.of(spent, price)

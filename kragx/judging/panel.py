@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal, Self
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import check_options
-from kragx.judging.judge import Grader, Judge
+from kragx.judging.judge import Grader, Judge, Judged
 from kragx.judging.question import Judgement, Question, essential
 from kragx.judging.rubric import LISTED, canonical_json
-from kragx.judging.run import Judged
 from kragx.judging.tally import Tallies, Tally
 from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled_grade
 

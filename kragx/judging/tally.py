@@ -43,15 +43,11 @@ class Spent:
     completion_tokens: int = 0
     cached_tokens: int = 0
 
-    def add(self, other: Spent) -> None:
-        """Count what another one counted, too."""
-        # Field by field: several times for each call, and three times as fast as by their names.
-        self.n_calls += other.n_calls
-        self.n_calls_without_usage += other.n_calls_without_usage
-        self.n_calls_estimated += other.n_calls_estimated
-        self.prompt_tokens += other.prompt_tokens
-        self.completion_tokens += other.completion_tokens
-        self.cached_tokens += other.cached_tokens
+    def add(self, addend: Spent) -> None:
+        """Count what a call, or another one, counted, too."""
+        counts = vars(self)
+        for name, count in vars(addend).items():
+            counts[name] = counts[name] + count
 
     def __neg__(self) -> Spent:
         """What takes this off where it is added."""
@@ -136,15 +132,6 @@ class Tally(Spent):
     votes: Counter[Pattern] = field(default_factory=Counter, metadata=HIDDEN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("coverage",)
-
-    def add(self, other: Spent) -> None:
-        """Count what a call, or another tally, counted, too."""
-        if not isinstance(other, Tally):
-            super().add(other)
-            return
-        counts = vars(self)
-        for name, count in vars(other).items():
-            counts[name] = counts[name] + count
 
     def kept(self) -> Tally:
         """The same of what was judged before and is not asked about again: no call is made."""

@@ -17,10 +17,9 @@ from kragx.data import Fact, GoldDataset, Query, facts_of
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import HIDDEN, plain
 from kragx.ground.printing import Line, Part, Result, joined, phrase, warning
-from kragx.judging.judge import Grader
+from kragx.judging.judge import Grader, Judged
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import HANGUL, Rubric, built_in, words_around
-from kragx.judging.run import Judged
 from kragx.judging.tally import Tally, too_many_missing
 
 Origin = Literal["auto", "reference", "gold"]
