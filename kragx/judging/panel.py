@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Literal, Self
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import check_options
 from kragx.judging.judge import Grader, Judge, Judged
-from kragx.judging.question import Judgement, Question, essential
+from kragx.judging.question import Decide, Judgement, Question, essential, n_needed, settled_grade
 from kragx.judging.rubric import LISTED, canonical_json
-from kragx.judging.tally import Tallies, Tally
-from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled_grade
+from kragx.judging.tally import Pattern, Tallies, Tally
+
+if TYPE_CHECKING:
+    from kragx.metrics import Floats
 
 OF_ONE = frozenset(
     {
@@ -38,6 +42,27 @@ def _judges(judges: Any) -> tuple[Judge, ...]:
             raise UsageError(problem, field=f"panel[{place}]")
     # Copies: what a panel's judges have used is counted together, and apart from anybody else's.
     return tuple(replace(judge) for judge in judges)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Judgement):
+    """What the votes of several judges came to; no row of a store, as its votes are.
+
+    Attributes:
+        low, high: the least and the greatest grade that a judge gave; None without any.
+        votes: of each judge, in their order.
+    """
+
+    low: int | None = None
+    high: int | None = None
+    votes: Pattern = ()
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The least and the greatest vote; not known (NaN) where the grade is not."""
+        if self.grade is None or self.low is None or self.high is None:
+            return self.score, self.score
+        return self.low, self.high
 
 
 @dataclass(frozen=True)
@@ -280,3 +305,86 @@ def _is_at_0(settings: Mapping[str, Any]) -> bool:
     args = settings.get("args")
     named = (settings, args if isinstance(args, Mapping) else {})
     return any(settings.get("temperature") == 0 for settings in named)
+
+
+# -- how far judges agree ------------------------------------------------------------------------
+
+
+def ordinal_alpha(coincidences: Floats) -> Floats:
+    """Krippendorff's alpha for ordered labels, from (..., l, l) symmetric coincidences.
+
+    NaN where only one label occurs.
+
+    Source: K. Krippendorff, Computing Krippendorff's alpha-reliability, 2011.
+    """
+    import numpy as np  # commands that judge nothing do without
+
+    values = coincidences.sum(-1)
+    total = values.sum(-1)
+    # Labels are as far apart as there are values between them, half of either end counted.
+    place = np.cumsum(values, -1) - values / 2
+    distance = (place[..., :, None] - place[..., None, :]) ** 2
+    observed = (coincidences * distance).sum((-1, -2)) * (total - 1)
+    expected = np.einsum("...i,...ij,...j->...", values, distance, values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 1 - np.where(expected > 0, observed / expected, np.nan)
+
+
+def alpha(patterns: Mapping[Pattern, int]) -> float | None:
+    """Krippendorff's ordinal alpha among judges; None where nothing could disagree.
+
+    Args:
+        patterns: how many questions got each row of votes; what is no grade is a missing value.
+    """
+    import numpy as np
+
+    graded = [(_graded(votes), n) for votes, n in patterns.items()]
+    size = max((grade for grades, _ in graded for grade in grades), default=0) + 1
+    coincidences = np.zeros((size, size))
+    for grades, n in graded:
+        # Of m grades each stands beside m - 1 others, and counts once in all.
+        for pair in combinations(grades, 2):
+            coincidences[pair] += n / (len(grades) - 1)
+    value = float(ordinal_alpha(coincidences + coincidences.T))
+    return None if math.isnan(value) else value
+
+
+def agreement(
+    patterns: Mapping[Pattern, int], names: Sequence[str], n_everywhere: int
+) -> dict[str, Any]:
+    """How far judges agree, as results record it.
+
+    Args:
+        patterns: how many questions got each row of votes.
+        names: of the judges.
+        n_everywhere: how many of them, the first, were asked everything: whoever is asked only
+            where others differ cannot be said to agree or not.
+    """
+    first: Counter[Pattern] = Counter()
+    for votes, n in patterns.items():
+        first[votes[:n_everywhere]] += n
+    return {
+        "n_questions": sum(patterns.values()),
+        "n_disputed": sum(n for votes, n in patterns.items() if len({*_graded(votes)}) > 1),
+        "alpha": alpha(first),
+        "alpha_of": list(names[:n_everywhere]),
+        "votes": [
+            {"judge": name} | _of_judge([(votes[place], n) for votes, n in patterns.items()])
+            for place, name in enumerate(names)
+        ],
+    }
+
+
+def _of_judge(votes: Sequence[tuple[int | str | None, int]]) -> dict[str, Any]:
+    """How many grades a judge gave, how often it failed, and the mean of its grades."""
+    n_graded = sum(n for vote, n in votes if isinstance(vote, int))
+    total = sum(vote * n for vote, n in votes if isinstance(vote, int))
+    return {
+        "n": n_graded,
+        "n_failed": sum(n for vote, n in votes if isinstance(vote, str)),
+        "mean": total / n_graded if n_graded else None,
+    }
+
+
+def _graded(votes: Pattern) -> list[int]:
+    return [vote for vote in votes if isinstance(vote, int)]

@@ -5,7 +5,8 @@ A question's key is a hash of everything that the judgement depends on.
 
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -203,6 +204,54 @@ class Judgement:
     def text(self) -> str:
         """The judge's reason; without a grade what went wrong."""
         return self.reason or self.detail or self.failure or ""
+
+
+# -- votes ---------------------------------------------------------------------------------------
+
+Decide = Literal["median", "majority", "mean"]
+
+
+def decided(grades: Sequence[float], rule: Decide) -> float:
+    """What some grades (at least one) come to.
+
+    ``median``: the middle one, the lower of two; so it is a match, at whatever cut, exactly where
+    more than half of the grades are. ``majority``: the most frequent one; of several equally
+    frequent ones the median. ``mean``: their mean.
+    """
+    if rule == "mean":
+        return sum(grades) / len(grades)
+    ordered = sorted(grades)
+    if rule == "majority":
+        counts = Counter(ordered)
+        highest = max(counts.values())
+        ordered = [grade for grade, count in counts.items() if count == highest]
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def settled_grade(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> float | None:
+    """What grades come to whatever further ones will be; None if these can change it.
+
+    Args:
+        grades: that are known.
+        n_open: how many are not.
+        rule: how they are decided.
+        top: the highest grade there is.
+    """
+    if not grades:
+        return None
+    if not n_open:
+        return decided(grades, rule)
+    if rule == "majority":  # the next can at best all be for the second
+        (first, n_first), *rest = Counter(grades).most_common(2)
+        second = rest[0][1] if rest else 0
+        return first if n_first - second > n_open else None
+    low, high = (decided([*grades, *[grade] * n_open], rule) for grade in (0, top))
+    return low if low == high else None
+
+
+def n_needed(n_judges: int, rule: Decide) -> int:
+    """How many judges must be asked in any case; that many of one mind decide."""
+    return n_judges if rule == "mean" else n_judges // 2 + 1
 
 
 # -- keys ------------------------------------------------------------------------------------------

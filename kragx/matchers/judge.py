@@ -1,7 +1,4 @@
-"""Matchers that ask an LLM judge: `llm` for grades of documents, `nuggets` for facts in a context.
-
-And the pool of what was judged, which is the gold where there is none.
-"""
+"""Matchers that ask an LLM judge: `llm` for grades of documents, `nuggets` for facts."""
 
 from __future__ import annotations
 
@@ -13,23 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
-from kragx.data import Gold, normalise
+from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.data.stretches import starts
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import optional, whole
 from kragx.ground.printing import joined, phrase
-from kragx.matchers.base import BaseMatcher, OnMatch, Sayings, Trace
+from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.batches import with_texts
-from kragx.matchers.items import MatchItem, Targets, TextlessError, every_pair, items_of, shapes
-from kragx.matchers.matching import match, missing_ids_error
+from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
+from kragx.matchers.matching import missing_ids_error
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats, MatchTable, Votes
+from kragx.matchers.pool import pool_trace
+from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:
     from kragx.judging import Grader, Judge, Judgement, Question
-    from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
 
 Mode = Literal["auto", "support", "relevance"]
@@ -291,56 +288,6 @@ class JudgeMatcher(BaseMatcher):
         twin = replace(self, mode="relevance")
         twin._set(pool=pool)
         return twin
-
-
-def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:
-    """1 for a document and its own judgement in a pool, NaN if that one is missing, else 0."""
-    notes.judging.add(pool.tally)
-    scores = [np.empty(0)]
-    for item in items_of(batch):
-        judgements = pool.judgements[item.query.id] if item.targets else {}
-        texts = np.array([normalise(doc.text or "") for doc in item.docs], object)
-        is_missing = [judgement.grade is None for judgement in judgements.values()]
-        is_same = np.equal.outer(texts, np.array([*judgements], object))
-        scores.append(np.where(is_same, np.where(is_missing, np.nan, 1.0), 0.0).ravel())
-    return Trace(matcher, np.concatenate(scores), every_pair(batch))
-
-
-def match_in_pool(
-    items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes, on_match: OnMatch | None = None
-) -> MatchTable:
-    """The match table of queries whose gold is a pool's documents, with the pool's grades.
-
-    A grade is not known (NaN) where a judgement is missing. A gold item's own grade must be a
-    number, so the grades come into the table at last.
-
-    Raises:
-        UsageError: what was retrieved is not in the pool.
-    """
-    pool = matcher.pool
-    assert pool is not None  # whoever has none matches by `match`
-    items = [_with_gold(item, pool) for item in items]
-    table = replace(match(items, matcher, notes, on_match), threshold=1.0)
-    judged = (pool.judgements.get(item.query.id, {}) for item in items if item.query.gold)
-    grades = [(judgement.score, *judgement.reach) for of in judged for judgement in of.values()]
-    grade, low, high = np.array(grades, np.float64).reshape(-1, 3).T
-    scores = table.pair_score
-    votes = Votes(scores, scores, low, high) if pool.votes else None
-    return replace(table, grade=grade, votes=votes)
-
-
-def _with_gold(item: MatchItem, pool: Pool) -> MatchItem:
-    """The query with the pool's documents as its gold."""
-    docs, judgements = item.docs[: pool.depth], pool.judgements.get(item.query.id, {})
-    if item.query.answerable is False:
-        judgements = {}
-    elif outside := {normalise(doc.text or "") for doc in docs} - judgements.keys():
-        raise UsageError(
-            f"query {item.query.id!r}: {len(outside)} retrieved documents are not in the pool; "
-            "a run is scored in a pool that it is a part of (kragx.pooled)"
-        )
-    gold = tuple(Gold(text=text) for text in judgements)
-    return replace(item, query=replace(item.query, gold=gold), docs=docs)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from kragx.data.gold import Query
 from kragx.ground.errors import UsageError, check_whole
 from kragx.ground.json_values import plain
 from kragx.ground.printing import phrase
-from kragx.judging.judge import Grader
+from kragx.judging.judge import Grader, Judged
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Rubric
-from kragx.judging.run import Judged
 from kragx.judging.tally import Tally, too_many_missing
 from kragx.judging.writing import (
     DIFFICULTIES,
