@@ -171,9 +171,8 @@ class Panel(Grader):
                 for row, question in enumerate(questions)
                 if place < self._n_everywhere or self._is_open(question, votes[row])
             ]
-            judged = Judged((), Tally())
-            if rows:
-                judged = await judge.ajudge([questions[row] for row in rows])
+            asked = [questions[row] for row in rows]
+            judged = await judge.ajudge(asked) if rows else Judged((), Tally())
             answers = dict(zip(rows, judged.judgements, strict=True))
             for row, of_question in enumerate(votes):
                 of_question.append(answers.get(row))
@@ -203,9 +202,14 @@ class Panel(Grader):
     def _verdict(self, question: Question, votes: Sequence[Judgement | None]) -> Judgement:
         answered = [vote for vote in votes if vote is not None]
         for vote in answered:
-            if vote.source == "human":
+            if vote.source == "human":  # people's labels win, and are no votes
                 return replace(vote, key=answered[0].key)
-        grades, failed = _grades(answered), [vote for vote in answered if vote.failure is not None]
+        failed = [vote for vote in answered if vote.failure is not None]
+        pattern = tuple(
+            vote if vote is None else vote.failure if vote.grade is None else int(vote.grade)
+            for vote in votes
+        )
+        grades = _graded(pattern)
         grade, answer = self._decided(question, answered)
         votes_text = ", ".join(
             f"{name} {vote.failure or vote.grade}" if vote else f"{name} not needed"
@@ -216,16 +220,12 @@ class Panel(Grader):
             source=answered[0].source,
             low=min(grades, default=None),
             high=max(grades, default=None),
-            votes=tuple(
-                vote if vote is None else vote.failure if vote.grade is None else int(vote.grade)
-                for vote in votes
-            ),
+            votes=pattern,
         )
         if grade is None:
             if not failed:  # of a store that lacks votes
                 return replace(verdict, failure="not_asked", detail=f"undecided ({votes_text})")
-            pending = (vote for vote in failed if vote.failure == "pending")
-            failure = next(pending, failed[0])
+            failure = min(failed, key=lambda vote: vote.failure != "pending")
             detail = f"undecided ({votes_text}): {failure.detail or failure.failure}"
             return replace(verdict, failure=failure.failure, detail=detail)
         share = f"{grades.count(int(grade))} of {len(grades)} said {grade:g}"
@@ -244,10 +244,12 @@ class Panel(Grader):
         self, question: Question, answered: Sequence[Judgement]
     ) -> tuple[float | None, str | None]:
         """The grade that votes come to, None if it is open; of lists that of each thing, too."""
-        top, n_open = question.rubric.top, len(self.judges) - len(_grades(answered))
+        graded = [vote for vote in answered if vote.grade is not None]
+        top, n_open = question.rubric.top, len(self.judges) - len(graded)
         if question.rubric.asks not in LISTED:
-            return settled_grade(_grades(answered), n_open, self.decide, top), None
-        votes = [vote.entries for vote in answered if vote.grade is not None]
+            grades = [int(vote.grade or 0) for vote in graded]
+            return settled_grade(grades, n_open, self.decide, top), None
+        votes = [vote.entries for vote in graded]
         entries = []
         for things in zip(*votes, strict=True):
             grade = settled_grade([int(grade) for grade, _ in things], n_open, self.decide, top)
@@ -297,14 +299,10 @@ def repeated(judge: Judge, n: int, **options: Any) -> Panel:
     return Panel(judges, **options)
 
 
-def _grades(votes: Sequence[Judgement]) -> list[int]:
-    return [int(vote.grade) for vote in votes if vote.grade is not None]
-
-
 def _is_at_0(settings: Mapping[str, Any]) -> bool:
     args = settings.get("args")
-    named = (settings, args if isinstance(args, Mapping) else {})
-    return any(settings.get("temperature") == 0 for settings in named)
+    named = {**settings, **args} if isinstance(args, Mapping) else settings
+    return named.get("temperature") == 0
 
 
 # -- how far judges agree ------------------------------------------------------------------------

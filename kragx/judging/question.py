@@ -93,11 +93,10 @@ class Question:
     def texts(self) -> dict[str, str]:
         """The texts that are judged, by name, in the order in which they are shown."""
         texts = _texts(self)
-        document = texts.pop("document")
         facts = [f"{number}. {' '.join(fact.split())}" for number, fact in enumerate(self.facts, 1)]
-        if facts:
-            texts["facts"] = "\n".join(facts)
-        return {**texts, "document": document}
+        if facts:  # which stand before the document
+            texts |= {"facts": "\n".join(facts), "document": texts.pop("document")}
+        return texts
 
 
 _TEXTS = ("query", "gold", "reference", "document")
@@ -110,8 +109,7 @@ def _mend(pair: Example | Question) -> None:
 
 
 def _texts(pair: Example | Question) -> dict[str, str]:
-    texts = {name: getattr(pair, name) for name in _TEXTS}
-    return {name: text for name, text in texts.items() if text is not None}
+    return {name: text for name in _TEXTS if (text := getattr(pair, name)) is not None}
 
 
 def now() -> str:
@@ -341,8 +339,8 @@ def material(
 @lru_cache(maxsize=4096)  # a few examples stand in every question
 def digest_of_example(example: Example) -> str:
     """What the key of a question knows of an example: a digest of its texts and grade."""
-    texts = (example.query, example.gold, example.reference, example.document)
-    return key_of(canonical_json([*texts, example.grade]))[:16]
+    texts = (example.query, example.gold, example.reference, example.document, example.grade)
+    return key_of(canonical_json(texts))[:16]
 
 
 def question_of(about: Mapping[str, Any], rubric: Rubric) -> Question:

@@ -90,8 +90,7 @@ class Rubric:
         if not isinstance(self.instruction, str) or not (self.prompt or self.instruction.strip()):
             raise UsageError("say what is to be judged", field="instruction")
         low, top = self.low, self.top
-        has_usual = self.asks in LISTED or top - low == 1 or (low, top) == (0, 3)
-        if self.cut is None and not has_usual:
+        if self.cut is None and self.asks not in LISTED and top not in (1, 3):
             raise UsageError(
                 f"missing; a scale of {low} to {top} has no usual one",
                 field="cut",

@@ -231,34 +231,31 @@ def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
     Args:
         judging: plain values of a `Tally`; those of earlier versions have no examples.
     """
-    examples = judging.get("failure_examples", {})
     by_count = sorted(judging["failures"].items(), key=lambda failure: -failure[1])
     for kind, count in by_count:
-        if kind not in examples:
+        example = judging.get("failure_examples", {}).get(kind)
+        if example is None:
             continue
-        example = examples[kind]
         ids = (
             (phrase("query"), example["query_id"]),
             (phrase("document"), example["document_id"]),
         )
-        place = joined(
-            ", ",
-            (
-                phrase("{what} {id}", what=noun, id=_cut(name, 40))
-                for noun, name in ids
-                if name is not None
-            ),
-        )
+        names = [
+            phrase("{what} {id}", what=noun, id=_cut(name, 40))
+            for noun, name in ids
+            if name is not None
+        ]
         words = repr(_cut(example["detail"], 120)) if example["detail"] else ""
-        such = joined(": ", (place, words))
+        example_text = joined(": ", (joined(", ", names), words))
         values = {
             "failed": _failed(kind, count),
             "remedy": _SAID.get(example["remedy"], example["remedy"]),  # as JSON it is a text
         }
-        if such:
-            yield phrase("{failed}: {remedy}; such as {example}", **values, example=such)
-        else:
-            yield phrase("{failed}: {remedy}", **values)
+        yield phrase(
+            "{failed}: {remedy}; such as {example}" if example_text else "{failed}: {remedy}",
+            **values,
+            example=example_text,
+        )
 
 
 def failed_kinds(judging: Mapping[str, Any]) -> str:

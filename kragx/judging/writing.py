@@ -11,7 +11,7 @@ questions need documents at all is asked here too.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from kragx.data import Fact, GoldDataset, Query, facts_of
 from kragx.ground.errors import DataError, UsageError
@@ -73,8 +73,7 @@ class Nuggets(Result):
             ),
             (phrase("in whose text the model found no fact"), self.n_without),
         )
-        if any(n for _, n in counts):
-            phrases = (phrase("{noun}: {n}", noun=noun, n=n) for noun, n in counts if n)
+        if phrases := [phrase("{noun}: {n}", noun=noun, n=n) for noun, n in counts if n]:
             yield Line(joined(", ", phrases))
         spent = self.judging
         if n_missing := spent.n_missing:
@@ -124,12 +123,10 @@ def extract(
         JudgingError: more judgements are missing than `max_missing`; what was judged is stored.
     """
     judge = judge.members[0]
-    filled = dataset if texts is None else texts
     questions: dict[str, Question] = {}
-    n_kept = 0
+    n_kept = sum(bool(facts_of(query)) for query in dataset)
     for query in dataset:
-        n_kept += bool(facts_of(query))
-        source, text = _source(filled[query.id], origin)
+        source, text = _source((texts or dataset)[query.id], origin)
         if query.text and text and not facts_of(query):
             questions[query.id] = Question(
                 judge.rubric_for("nuggets", query.text),
@@ -143,8 +140,7 @@ def extract(
         what = "reference answer or gold text" if origin == "auto" else f"{origin} text"
         raise DataError(f"{dataset.name}: no question has both a text and a {what}")
     judged = judge.judge([*questions.values()])
-    judgements = dict(zip(questions, judged.judgements, strict=True))
-    tally = judged.tally
+    judgements, tally = dict(zip(questions, judged.judgements, strict=True)), judged.tally
     if not judge.dry_run and tally.n_missing > judge.max_missing * tally.n_judgements:
         raise too_many_missing(
             plain(tally),
@@ -188,14 +184,14 @@ def _with_facts(query: Query, question: Question, judgement: Judgement, model: s
     """A query with the facts that were found, and where they come from; as it is without any."""
     if not judgement.entries:
         return query
-    top = question.rubric.top
-    facts = [Fact(text, grade == top).to_dict() for grade, text in judgement.entries]
-    origin: Mapping[str, Any] = {
+    rubric = question.rubric
+    origin = {
         "model": model,
-        "rubric": question.rubric.id,
+        "rubric": rubric.id,
         "text": question.document_id,
         "reviewed_by": None,
     }
+    facts = [Fact(text, grade == rubric.top).to_dict() for grade, text in judgement.entries]
     return replace(query, metadata={**query.metadata, "facts": facts, "facts_from": origin})
 
 
@@ -243,6 +239,12 @@ class Draft:
     text: str
     answer: str
     difficulty: Difficulty
+
+    @classmethod
+    def of(cls, grade: float, entry: str) -> "Draft":
+        """As an answer has it: the question, and from the second line on its answer."""
+        text, _, answer = entry.partition("\n")
+        return cls(text, answer, DIFFICULTIES[int(grade)])
 
 
 def asked_for(
@@ -301,13 +303,10 @@ def drafts(judge: Grader, questions: Sequence[Question]) -> tuple[list[Draft | N
         JudgingError: as `Judge.judge`; what was written is stored.
     """
     judged = judge.members[0].judge(questions)
-    written: list[Draft | None] = []
-    for judgement in judged.judgements:
-        draft = None
-        for grade, entry in judgement.entries:
-            text, _, answer = entry.partition("\n")
-            draft = Draft(text, answer, DIFFICULTIES[int(grade)])
-        written.append(draft)
+    written = [
+        next((Draft.of(*entry) for entry in judgement.entries), None)
+        for judgement in judged.judgements
+    ]
     return written, judged
 
 
@@ -315,8 +314,7 @@ def need_of(judge: Grader, draft: Draft, *, answerable: bool = True) -> Question
     """The question how far a draft needs documents; its answer is shown if it has one."""
     # A rubric of the judge's own asks about documents, and this does not.
     rubric = judge.rubric_for("need", draft.text)
-    answer = draft.answer if answerable and draft.answer else None
-    return Question(rubric, draft.text, reference=answer)
+    return Question(rubric, draft.text, reference=(answerable and draft.answer) or None)
 
 
 def relevance_of(
@@ -331,11 +329,11 @@ def relevance_of(
     Raises:
         UsageError: the judge shows examples of something else.
     """
-    member = judge.members[0]
-    if judge.asks == "support":  # a rubric for runs with gold, which says nothing of answers
-        rubric = built_in("relevance", draft.text, member.language)
-    else:
-        rubric = judge.rubric_for("relevance", draft.text)
+    rubric = (
+        built_in("relevance", draft.text, judge.members[0].language)
+        if judge.asks == "support"  # a rubric for runs with gold, which says nothing of answers
+        else judge.rubric_for("relevance", draft.text)
+    )
     question = Question(rubric, text, query=draft.text, query_id=query_id, document_id=document_id)
     if judge.examples is not None:
         judge.examples.shown_with(question)
