@@ -59,8 +59,7 @@ class Price:
         """What a million tokens of a batch cost; None if that is not known."""
         if self.batch is None:
             return None
-        cached = self.cached_input
-        cached = None if cached is None else cached * self.batch
+        cached = self.cached_input and self.cached_input * self.batch
         return Price(self.input * self.batch, self.output * self.batch, cached)
 
     def of(self, spent: Spent) -> float:
@@ -115,26 +114,22 @@ class Budget:
 
     def lacking(self, used: Used) -> str | None:
         """Which limit is less than what is used; None if none is."""
-        for name in ("cost", "calls", "tokens"):
+        for name, amount in vars(used).items():
             limit = getattr(self, name)
-            if limit is not None and getattr(used, name) > limit:
+            if limit is not None and amount > limit:
                 return name
         return None
 
     def says(self, name: str, used: Used, currency: str) -> str:
         """How much is used of the limit of this name, in words."""
-        amount, limit = (in_words(name, budget) for budget in (used, self))
         units = {"cost": currency, "calls": phrase("calls"), "tokens": phrase("tokens")}
-        unit = units[name]
-        if self.per == "run":
-            return phrase(
-                "{amount} of {limit} {unit} are used", amount=amount, limit=limit, unit=unit
-            )
         return phrase(
-            "{amount} of {limit} {unit} in all are used by all who share the store",
-            amount=amount,
-            limit=limit,
-            unit=unit,
+            "{amount} of {limit} {unit} are used"
+            if self.per == "run"
+            else "{amount} of {limit} {unit} in all are used by all who share the store",
+            amount=in_words(name, used),
+            limit=in_words(name, self),
+            unit=units[name],
         )
 
 
@@ -153,8 +148,7 @@ class Budgets:
     @property
     def cost(self) -> float | None:
         """The least limit of a cost; None if there is none."""
-        costs = (budget.cost for budget in self.limits if budget.cost is not None)
-        return min(costs, default=None)
+        return min((limit.cost for limit in self.limits if limit.cost is not None), default=None)
 
     def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
         """The same with the limits of a command line, which win over those of the same `per`."""
@@ -247,8 +241,8 @@ def most_tokens(request: Request, output_limit: int | None) -> Spent:
         output_limit: the most tokens of the answer; None for a guess, which is no bound.
     """
     texts = [content for _, content in request.messages]
-    schema = json.dumps(request.schema, ensure_ascii=False)
-    prompt = sum(map(_most_bytes, [*texts, schema])) + _ADDED
+    texts.append(json.dumps(request.schema, ensure_ascii=False))
+    prompt = sum(map(_most_bytes, texts)) + _ADDED
     return Spent(1, prompt_tokens=prompt, completion_tokens=output_limit or _ASSUMED_OUTPUT)
 
 

@@ -191,17 +191,17 @@ class Caller:
         return wait_before(number, credible_pause(failure.retry_after, self._settings.patience))
 
     def _say_wait(self, detail: str | None) -> None:
-        if self._is_wait_said:
-            return
-        self._is_wait_said = True
-        wait = phrase(
-            "kragx: waiting for the server of {model!r}, at most {seconds:g} s (judge.patience); "
-            "it says: {detail}",
-            model=self._settings.model,
-            seconds=self._settings.patience,
-            detail=detail,
-        )
-        say(wait)
+        if not self._is_wait_said:
+            self._is_wait_said = True
+            say(
+                phrase(
+                    "kragx: waiting for the server of {model!r}, at most {seconds:g} s "
+                    "(judge.patience); it says: {detail}",
+                    model=self._settings.model,
+                    seconds=self._settings.patience,
+                    detail=detail,
+                )
+            )
 
     async def _attempt(
         self, key: str, request: Request, room: Spent, started: float
@@ -291,13 +291,10 @@ def judged(
     if isinstance(read, Failure):
         outcome = {"failure": read.kind, "detail": read.detail}
     else:
-        entries = read.entries
-        outcome = {
-            "grade": read.grade,
-            "reason": read.reason,
-            "answer": None if entries is None else json.dumps(entries, ensure_ascii=False),
-            "expected": expected_grade(read, getattr(answer, "tokens", ()), question),
-        }
+        outcome = {"grade": read.grade, "reason": read.reason}
+        outcome["expected"] = expected_grade(read, getattr(answer, "tokens", ()), question)
+        if read.entries is not None:
+            outcome["answer"] = json.dumps(read.entries, ensure_ascii=False)
     attempt = Judgement(
         key=key,
         at=now(),

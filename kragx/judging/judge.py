@@ -139,11 +139,9 @@ class Judge(JudgeSettings, Grader):
             DataError: the store cannot be used.
         """
         pending = PendingQuestions(self, questions)
-        try:
-            with Store(self.store, make=False) as store:
-                judgements = store.settled([*pending.wanted])
-        except NoStoreError:
-            return [None] * len(questions)
+        judgements: Mapping[str, Judgement] = {}
+        with suppress(NoStoreError), Store(self.store, make=False) as store:
+            judgements = store.settled([*pending.wanted])
         return [judgements.get(key) for key in pending.keys]
 
     @property
@@ -156,7 +154,7 @@ class Judge(JudgeSettings, Grader):
         with suppress(NoStoreError), Store(self.store, make=False) as store:
             people = store.last_label()
         client = self.all_secrets().masked(dict(self.client.settings))
-        return canonical_json([client, self.repeat, people])
+        return canonical_json((client, self.repeat, people))
 
     @property
     def members(self) -> tuple[Judge, ...]:
@@ -207,7 +205,11 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
             if settings.dry_run:
                 _plan(settings, questions, todo, done, tally)
             elif store.read_only:
-                _do_without(progress, todo)
+                detail = f"{settings.store} may only be read, and lacks it: get the right to "
+                detail += "write there, or copy it and name the copy (judge.store)"
+                for key in todo:
+                    unasked = Judgement(key, failure="not_asked", detail=detail)
+                    done[key] = stored.get(key) or unasked
             elif todo:
                 texts = ((key, questions.wanted[key][1]) for key in todo)
                 await store.aside(store.note, texts, questions.pairs())
@@ -231,15 +233,6 @@ def _is_asked_again(stored: Judgement, settings: JudgeSettings) -> bool:
     # What was cut off may fit under a higher limit.
     fits = stored.failure == "length" and before is not None and (limit is None or limit > before)
     return fits or stored.failure not in SETTLED
-
-
-def _do_without(progress: Progress, todo: Sequence[str]) -> None:
-    """Leave unanswered what a store lacks that takes no answers."""
-    detail = f"{progress.settings.store} may only be read, and lacks it: get the right to write "
-    detail += "there, or copy it and name the copy (judge.store)"
-    for key in todo:
-        stored = progress.stored.get(key)
-        progress.done[key] = stored or Judgement(key, failure="not_asked", detail=detail)
 
 
 def _plan(

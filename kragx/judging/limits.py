@@ -167,9 +167,8 @@ class Limits:
                     f"the price of {model!r} is not known",
                     remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
                 )
-            if is_batch and price is not None:
-                price = price.of_batches or price
-            self._stored = self._stored + Used.of(spent, price)
+            of_batch = price.of_batches if is_batch and price is not None else None
+            self._stored += Used.of(spent, of_batch or price)
         self._read_at = time.monotonic()
 
     async def enter(self, request: Request, store: Store | None) -> Spent | None:

@@ -73,15 +73,13 @@ class JudgeMatcher(BaseMatcher):
         kind = judge.asks if judge.asks in ("relevance", "support") else None
         rubric = None if kind is None else judge.rubric
         mode = (kind or "auto") if self.mode == "auto" else self.mode
-        low, top, default = (
-            (0, 3, 2) if rubric is None else (rubric.low, rubric.top, rubric.match_from)
-        )
+        top, default = (3, 2) if rubric is None else (rubric.top, rubric.match_from)
         cut = default if self.threshold is None else self.threshold
-        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not low < cut <= top:
+        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= top:
             raise UsageError(
                 f"{cut!r} is no grade of the rubric",
                 field="threshold",
-                remedy=f"give one from {low + 1} to {top}",
+                remedy=f"give one from 1 to {top}",
             )
         self._set(judge=judge, mode=mode, top=top, threshold=float(cut))
         self._set(uses_gold=mode != "relevance", votes=len(judge.members) > 1)
@@ -112,9 +110,11 @@ class JudgeMatcher(BaseMatcher):
         if "budget" in options:
             options["budget"] = self.judge.budget.with_limits(options["budget"])
         judge = self.judge.with_options(**options)
+        if judge is self.judge:
+            return self
         twin = copy(self)  # which keeps the pool
         twin._set(judge=judge)
-        return self if judge is self.judge else twin
+        return twin
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
@@ -146,9 +146,8 @@ class JudgeMatcher(BaseMatcher):
             for (pairs, question), judgement in zip(part, judgements, strict=True):
                 grades[:, pairs] = self._grades(question, judgement)
                 pending[pairs] = judgement.failure == "pending"
-        grade, low, high = grades
-        reach = (low, high) if self.votes else None
-        return Trace(self, grade, wanted, pending=pending, reach=reach)
+        reach = (grades[1], grades[2]) if self.votes else None
+        return Trace(self, grades[0], wanted, pending=pending, reach=reach)
 
     def _judge(self, questions: Sequence[Question], notes: Notes) -> Sequence[Judgement]:
         judged = self.judge.judge(questions)
@@ -206,12 +205,8 @@ class JudgeMatcher(BaseMatcher):
 
     def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What the judge has said of these pairs, from its store; see `Judging.said`."""
-        is_relevance = self.mode == "relevance"
-        questions = [
-            question
-            for item in items
-            for _, question in (self._relevance(item) if is_relevance else self._questions(item))
-        ]
+        questions_of = self._relevance if self.mode == "relevance" else self._questions
+        questions = [question for item in items for _, question in questions_of(item)]
         return {
             (question.query_id or "", question.document, question.gold or ""): (
                 judgement.grade,
