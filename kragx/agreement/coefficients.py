@@ -14,7 +14,7 @@ import numpy as np
 
 from kragx.agreement.scoring import ends, level
 from kragx.ground.printing import Line, Part, Table, number, phrase, signed
-from kragx.judging import votes
+from kragx.judging import panel
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
 
@@ -70,8 +70,8 @@ def binary(confusion: Floats, cut: int) -> Floats:
 
 
 def ordinal_alpha(confusion: Floats) -> Floats:
-    """Krippendorff's alpha for two observers and ordered labels; see `kragx.judging.votes`."""
-    return votes.ordinal_alpha(confusion + np.swapaxes(confusion, -1, -2))
+    """Krippendorff's alpha for two observers and ordered labels; see `kragx.judging.panel`."""
+    return panel.ordinal_alpha(confusion + np.swapaxes(confusion, -1, -2))
 
 
 def accuracy(confusion: Floats) -> Floats:

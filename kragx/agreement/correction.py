@@ -28,7 +28,7 @@ from kragx.ground.printing import (
     phrase,
     warning,
 )
-from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.rubric import canonical_json, key_of
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
 
 LEAST_QUERIES = 20

@@ -24,7 +24,7 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging import Tally
-from kragx.judging.remedies import failed_kinds, failure_lines
+from kragx.judging.tally import failed_kinds, failure_lines
 from kragx.metrics.intervals import Interval
 
 Verdict = Literal[

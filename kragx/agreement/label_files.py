@@ -26,8 +26,7 @@ from kragx.data.formats.trec import iter_qrels
 from kragx.data.text import Mender, read_number
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
-from kragx.judging.keys import built_in_of, is_file, key_of, wording_of
-from kragx.judging.rubric import read_rubric
+from kragx.judging.rubric import built_in_of, is_file, key_of, read_rubric, wording_of
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.qrels import (
     Choice,

@@ -9,7 +9,7 @@ from kragx.metrics import known_metric
 
 def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
     """Which judgements are missing, why, and what to do; nothing where none is."""
-    from kragx.judging.remedies import failed_kinds, failure_lines  # loads all of judging
+    from kragx.judging.tally import failed_kinds, failure_lines  # loads all of judging
 
     if judging["n_missing"]:
         yield phrase(

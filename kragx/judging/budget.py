@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from kragx.ground.errors import UsageError, inside
 from kragx.ground.plugins import check_options, from_options, number, optional
 from kragx.ground.printing import phrase
-from kragx.judging.client import Answer, Failure, FailureKind, Message, Request, Usage
+from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage
 from kragx.judging.tally import Spent
 
 Per = Literal["run", "total"]
@@ -59,8 +59,7 @@ class Price:
         """What a million tokens of a batch cost; None if that is not known."""
         if self.batch is None:
             return None
-        cached = self.cached_input
-        cached = None if cached is None else cached * self.batch
+        cached = self.cached_input and self.cached_input * self.batch
         return Price(self.input * self.batch, self.output * self.batch, cached)
 
     def of(self, spent: Spent) -> float:
@@ -113,33 +112,24 @@ class Budget:
     def __post_init__(self) -> None:
         check_options(self)
 
-    @property
-    def is_boundless(self) -> bool:
-        """Whether there is no limit in it."""
-        return self.cost is None and self.calls is None and self.tokens is None
-
     def lacking(self, used: Used) -> str | None:
         """Which limit is less than what is used; None if none is."""
-        for name in ("cost", "calls", "tokens"):
+        for name, amount in vars(used).items():
             limit = getattr(self, name)
-            if limit is not None and getattr(used, name) > limit:
+            if limit is not None and amount > limit:
                 return name
         return None
 
     def says(self, name: str, used: Used, currency: str) -> str:
         """How much is used of the limit of this name, in words."""
-        amount, limit = (in_words(name, budget) for budget in (used, self))
         units = {"cost": currency, "calls": phrase("calls"), "tokens": phrase("tokens")}
-        unit = units[name]
-        if self.per == "run":
-            return phrase(
-                "{amount} of {limit} {unit} are used", amount=amount, limit=limit, unit=unit
-            )
         return phrase(
-            "{amount} of {limit} {unit} in all are used by all who share the store",
-            amount=amount,
-            limit=limit,
-            unit=unit,
+            "{amount} of {limit} {unit} are used"
+            if self.per == "run"
+            else "{amount} of {limit} {unit} in all are used by all who share the store",
+            amount=in_words(name, used),
+            limit=in_words(name, self),
+            unit=units[name],
         )
 
 
@@ -158,15 +148,14 @@ class Budgets:
     @property
     def cost(self) -> float | None:
         """The least limit of a cost; None if there is none."""
-        costs = (budget.cost for budget in self.limits if budget.cost is not None)
-        return min(costs, default=None)
+        return min((limit.cost for limit in self.limits if limit.cost is not None), default=None)
 
     def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
         """The same with the limits of a command line, which win over those of the same `per`."""
         per = limits.get("per", "run")
-        by_period = {budget.per: budget for budget in self.limits}
-        changed = replace(by_period.get(per, Budget()), **limits)
-        return Budgets(tuple({**by_period, per: changed}.values()))
+        by_scope = {budget.per: budget for budget in self.limits}
+        changed = replace(by_scope.get(per, Budget()), **limits)
+        return Budgets(tuple({**by_scope, per: changed}.values()))
 
     def to_dict(self) -> list[dict[str, Any]]:
         """As a config has them."""
@@ -239,12 +228,6 @@ class Plan:
     most: Spent = field(default_factory=Spent)
     at_most: bool = False
 
-    def add(self, key: str, about: Spent, upper: Spent) -> None:
-        """Count a question."""
-        self.keys.add(key)
-        self.about.add(about)
-        self.most.add(upper)
-
 
 def most_tokens(request: Request, output_limit: int | None) -> Spent:
     """The most that a call can use, its answer included.
@@ -258,8 +241,8 @@ def most_tokens(request: Request, output_limit: int | None) -> Spent:
         output_limit: the most tokens of the answer; None for a guess, which is no bound.
     """
     texts = [content for _, content in request.messages]
-    schema = json.dumps(request.schema, ensure_ascii=False)
-    prompt = sum(map(_most_bytes, [*texts, schema])) + _ADDED
+    texts.append(json.dumps(request.schema, ensure_ascii=False))
+    prompt = sum(map(_most_bytes, texts)) + _ADDED
     return Spent(1, prompt_tokens=prompt, completion_tokens=output_limit or _ASSUMED_OUTPUT)
 
 
@@ -277,14 +260,9 @@ def about_tokens(*texts: str) -> int:
     return round(latin / 4 + (len(text) - latin) * 0.8)
 
 
-def about_prompt(messages: tuple[Message, ...]) -> int:
-    """Roughly how many tokens a prompt has."""
-    return about_tokens(*(content for _, content in messages)) + 10
-
-
 def about_spent(request: Request) -> Spent:
     """Roughly what a call uses."""
-    prompt = about_prompt(request.messages)
+    prompt = about_tokens(*(content for _, content in request.messages)) + 10
     return Spent(1, prompt_tokens=prompt, completion_tokens=request.about_output)
 
 
@@ -330,7 +308,7 @@ def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spen
             return None if answer.kind == "rate_limit" and answer.again else Usage()
     prompt, completion = usage.prompt, usage.completion
     if prompt is None:
-        prompt = request if isinstance(request, int) else about_prompt(request.messages)
+        prompt = request if isinstance(request, int) else about_spent(request).prompt_tokens
     if completion is None:
         completion = about_tokens(answer.text or "")
     return replace(usage, prompt=prompt, completion=completion, counting="estimate")

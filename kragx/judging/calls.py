@@ -4,7 +4,6 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +15,8 @@ from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, w
 from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import expected_grade, read_answer, request_for
 from kragx.judging.question import Judgement, Question, now
-from kragx.judging.queue import WorkQueue, Writer
-from kragx.judging.remedies import remedy
-from kragx.judging.settings import JudgeSettings
-from kragx.judging.store import Store
-from kragx.judging.tally import Spent, Tally
+from kragx.judging.queue import Progress, WorkQueue
+from kragx.judging.tally import Spent, remedy
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
@@ -49,9 +45,10 @@ class Breaker:
     Where nothing more waits to be asked, only the first holds.
     """
 
-    def __init__(self, settings: JudgeSettings, queue: WorkQueue, secrets: Secrets) -> None:
-        self._settings, self._queue, self._secrets = settings, queue, secrets
-        self._begun = settings.clock()
+    def __init__(self, progress: Progress, queue: WorkQueue) -> None:
+        self._settings, self._queue = progress.settings, queue
+        self._secrets = progress.questions.secrets
+        self._begun = self._settings.clock()
         self._group: str | None = None
         self._in_a_row = self._n_away = 0
 
@@ -138,23 +135,13 @@ class Caller:
         breaker: ends the run where nothing succeeds any more.
     """
 
-    def __init__(
-        self,
-        settings: JudgeSettings,
-        wanted: Mapping[str, tuple[Question, str]],
-        secrets: Secrets,
-        queue: WorkQueue,
-        store: Store,
-        writer: Writer,
-        tally: Tally,
-    ) -> None:
+    def __init__(self, progress: Progress, queue: WorkQueue) -> None:
         self.over_budget: bool = False
         self.calling: set[asyncio.Task[Any] | None] = set()
-        self.breaker: Breaker = Breaker(settings, queue, secrets)
-        self._settings, self._limits = settings, settings.limits
-        self._wanted, self._secrets, self._queue = wanted, secrets, queue
-        self._store, self._writer, self._tally = store, writer, tally
-        self._is_wait_said = settings.progress is False
+        self.breaker: Breaker = Breaker(progress, queue)
+        self._progress, self._queue = progress, queue
+        self._settings, self._limits = progress.settings, progress.settings.limits
+        self._is_wait_said = self._settings.progress is False
 
     async def judgement(self, key: str) -> Judgement:
         """Ask a question to its end.
@@ -162,34 +149,25 @@ class Caller:
         Raises:
             JudgingError: the service refuses everything.
         """
-        settings, limits = self._settings, self._limits
-        question, _ = self._wanted[key]
+        settings, limits, queue = self._settings, self._limits, self._queue
+        question, _ = self._progress.questions.wanted[key]
         request = request_for(question, key, settings.timeout)
         number = n_refused = 0
         since: float | None = None  # when the server first had no room
         while True:
-            room = await limits.enter(request, self._store)
+            room = await limits.enter(request, self._progress.store)
             if room is None:
                 self.over_budget = True
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
             started = settings.clock()
-            answer, usage, seconds, is_refused = await self._call(request, room, started)
-            attempt = judged(
-                *(key, question, answer, usage, self._secrets),
-                uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
-                seconds=round(seconds, 4),
-                output_limit=settings.output_limit,
-                asked_model=settings.model,
-            )
-            if not isinstance(answer, Failure) and attempt.failure is not None:
-                answer = Failure(attempt.failure, attempt.detail or "")
-            if isinstance(answer, Failure) and is_refused:  # no attempt: it waits
+            attempt, failure, is_refused = await self._attempt(key, request, room, started)
+            if failure is not None and is_refused:  # no attempt: it waits
                 n_refused += 1
                 since = started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
                 is_served = limits.answered is not None and limits.answered > started
-                wait = self._wait(min(n_refused, 2) if is_served else n_refused, answer)
-                if self._queue.closed:
+                wait = self._wait(min(n_refused, 2) if is_served else n_refused, failure)
+                if queue.closed:
                     return attempt
                 if not is_served and settings.clock() >= since + _SILENCE:
                     self._say_wait(attempt.detail)
@@ -197,40 +175,41 @@ class Caller:
                     await settings.sleep(wait)
                     continue
             number += 1
-            self._tally.n_retries += number > 1
-            self._writer.keep(attempt)
-            if not isinstance(answer, Failure):
+            self._progress.tally.n_retries += number > 1
+            queue.keep(attempt)
+            if failure is None:
                 self.breaker.success()
                 return attempt
-            is_last = is_refused or not answer.again or number == settings.attempts
-            self.breaker.failure(answer, is_last=is_last, since=since if is_refused else None)
-            if is_last or self._queue.closed:
+            is_last = is_refused or not failure.again or number == settings.attempts
+            self.breaker.failure(failure, is_last=is_last, since=since if is_refused else None)
+            if is_last or queue.closed:
                 return attempt
-            await settings.sleep(self._wait(number, answer))
+            await queue.committed(attempt)
+            await settings.sleep(self._wait(number, failure))
 
     def _wait(self, number: int, failure: Failure) -> float:
         return wait_before(number, credible_pause(failure.retry_after, self._settings.patience))
 
     def _say_wait(self, detail: str | None) -> None:
-        if self._is_wait_said:
-            return
-        self._is_wait_said = True
-        wait = phrase(
-            "kragx: waiting for the server of {model!r}, at most {seconds:g} s (judge.patience); "
-            "it says: {detail}",
-            model=self._settings.model,
-            seconds=self._settings.patience,
-            detail=detail,
-        )
-        say(wait)
+        if not self._is_wait_said:
+            self._is_wait_said = True
+            say(
+                phrase(
+                    "kragx: waiting for the server of {model!r}, at most {seconds:g} s "
+                    "(judge.patience); it says: {detail}",
+                    model=self._settings.model,
+                    seconds=self._settings.patience,
+                    detail=detail,
+                )
+            )
 
-    async def _call(
-        self, request: Request, room: Spent, started: float
-    ) -> tuple[Answer | Failure, Usage | None, float, bool]:
-        """What came of a request that begins now, what it used, and the seconds that it took.
+    async def _attempt(
+        self, key: str, request: Request, room: Spent, started: float
+    ) -> tuple[Judgement, Failure | None, bool]:
+        """What came of a request that begins now, and the failure if it was one.
 
         The last is whether the server took no notice of the question, so that it was no call, and
-        used nothing (None). The `room` that is reserved for it is left.
+        used nothing. The `room` that is reserved for it is left.
         """
         settings, limits, task = self._settings, self._limits, asyncio.current_task()
         usage: Usage | None = at_most(room)  # whatever ends the call, it was made
@@ -251,9 +230,20 @@ class Caller:
                 limits.answer()
             elif self._is_refused(answer, started):
                 is_refused, usage = True, None
-            return answer, usage, seconds, is_refused
         finally:
-            self._tally.add(limits.leave(room, usage))
+            self._progress.tally.add(limits.leave(room, usage))
+        questions = self._progress.questions
+        attempt = judged(
+            *(key, questions.wanted[key][0], answer, usage, questions.secrets),
+            uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
+            seconds=round(seconds, 4),
+            output_limit=settings.output_limit,
+            asked_model=settings.model,
+        )
+        if isinstance(answer, Failure):
+            return attempt, answer, is_refused
+        kind = attempt.failure
+        return attempt, kind and Failure(kind, attempt.detail or ""), False
 
     def _is_refused(self, failure: Failure, started: float) -> bool:
         """Whether the server had no room, or was away, and took no notice of the question.
@@ -273,7 +263,7 @@ class Caller:
                 self.breaker.away(failure)
         else:
             return False
-        self._tally.n_refused += 1
+        self._progress.tally.n_refused += 1
         return True
 
 
@@ -301,13 +291,10 @@ def judged(
     if isinstance(read, Failure):
         outcome = {"failure": read.kind, "detail": read.detail}
     else:
-        entries = read.entries
-        outcome = {
-            "grade": read.grade,
-            "reason": read.reason,
-            "answer": None if entries is None else json.dumps(entries, ensure_ascii=False),
-            "expected": expected_grade(read, getattr(answer, "tokens", ()), question),
-        }
+        outcome = {"grade": read.grade, "reason": read.reason}
+        outcome["expected"] = expected_grade(read, getattr(answer, "tokens", ()), question)
+        if read.entries is not None:
+            outcome["answer"] = json.dumps(read.entries, ensure_ascii=False)
     attempt = Judgement(
         key=key,
         at=now(),

@@ -8,12 +8,14 @@ Whatever shares its query, its gold text or its document with what is judged is 
 
 import hashlib
 import re
+import statistics
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import compress, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,9 +24,8 @@ from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import iter_qrels
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.plugins import check_options, from_options, one_of, optional, whole
-from kragx.judging.keys import canonical_json, digest_of_example, key_of
-from kragx.judging.question import Example, Question
-from kragx.judging.rubric import OF_DOCUMENTS, Rubric
+from kragx.judging.question import Example, Question, digest_of_example
+from kragx.judging.rubric import OF_DOCUMENTS, Rubric, canonical_json, key_of
 
 _WORD = re.compile(r"\w+")
 _MOST_OF_A_GRADE = 250
@@ -81,8 +82,8 @@ class Examples:
                     remedy="pass the path of qrels, or Example objects, each with its query's id",
                 )
             asked_type, top = self.asks, 0
-        text = "gold" if asked_type == "support" else "query"
-        readable = [pair for pair in labelled if getattr(pair, text) and pair.document.strip()]
+        text = attrgetter("gold" if asked_type == "support" else "query")
+        readable = [pair for pair in labelled if text(pair) and pair.document.strip()]
         usable = [pair for pair in readable if not is_held_out(pair.query_id or "")]
         counts = {
             "n_labels": len(labelled),
@@ -100,17 +101,20 @@ class Examples:
             )
         # Others stand in for those that share a text with what is judged.
         pairs = tuple(diverse(usable, 2 * self.n + 4))
-        top = max(top, *(pair.grade for pair in labelled))
-        texts = tuple(map(_Texts.of, pairs))
-        values = {"asks": asked_type or "relevance", "pairs": pairs, "counts": counts, "_top": top}
-        for name, value in (values | {"_texts": texts}).items():
+        values = {
+            "asks": asked_type or "relevance",
+            "pairs": pairs,
+            "counts": counts,
+            "_top": max(top, *(pair.grade for pair in labelled)),
+            "_texts": tuple(map(_Texts.of, pairs)),
+        }
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
     def name(self) -> str:
         """What tells these examples from others: a hash of those that are shown as a rule."""
-        digests = [digest_of_example(pair) for pair in self.pairs[: self.n]]
-        return key_of(canonical_json(digests))[:8]
+        return key_of(canonical_json([*map(digest_of_example, self.pairs[: self.n])]))[:8]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -128,13 +132,9 @@ class Examples:
         if question.rubric.asks not in OF_DOCUMENTS:
             return question
         self._check(question.rubric)
-        texts_of_question = _Texts.of(question)
-        pairs = (
-            pair
-            for pair, texts in zip(self.pairs, self._texts, strict=True)
-            if not texts.shared_with(texts_of_question)
-        )
-        examples = tuple(islice(pairs, self.n))
+        texts = _Texts.of(question)
+        is_apart = (not of_pair.shared_with(texts) for of_pair in self._texts)
+        examples = tuple(islice(compress(self.pairs, is_apart), self.n))
         return replace(question, examples=examples, examples_name=self.name)
 
     def _check(self, rubric: Rubric) -> None:
@@ -186,8 +186,7 @@ def diverse(pairs: Iterable[Example], count: int) -> Iterator[Example]:
     for pair in sorted(set(pairs), key=digest_of_example):
         by_grade.setdefault(pair.grade, []).append(pair)
     waiting = [pair for of_grade in by_grade.values() for pair in of_grade[:_MOST_OF_A_GRADE]]
-    lengths = sorted(len(pair.document) for pair in waiting)
-    usual = lengths[len(lengths) // 2] if lengths else 0
+    usual = statistics.median_high([len(pair.document) for pair in waiting] or [0])
     words = {id(pair): frozenset(_same(pair.document).split()) for pair in waiting}
     nearest = dict.fromkeys(words, 0.0)
     grades, queries = Counter[int](), Counter[str]()
@@ -208,9 +207,9 @@ def diverse(pairs: Iterable[Example], count: int) -> Iterator[Example]:
         waiting = [candidate for candidate in waiting if candidate is not pair]
         grades[pair.grade] += 1
         queries[pair.query_id or ""] += 1
-        taken = words[id(pair)]
+        shown = words[id(pair)]
         for candidate in map(id, waiting):
-            alike = len(words[candidate] & taken) / max(len(words[candidate] | taken), 1)
+            alike = len(words[candidate] & shown) / max(len(words[candidate] | shown), 1)
             nearest[candidate] = max(nearest[candidate], alike)
         count -= 1
         yield pair
@@ -235,8 +234,11 @@ class _Texts:
 
     @classmethod
     def of(cls, pair: Example | Question) -> "_Texts":
-        texts = {"document": _same(pair.document), "query": pair.query and _same(pair.query)}
-        texts["id"] = pair.query_id and unicodedata.normalize("NFC", pair.query_id)
+        texts = {
+            "document": _same(pair.document),
+            "query": pair.query and _same(pair.query),
+            "id": pair.query_id and unicodedata.normalize("NFC", pair.query_id),
+        }
         named = frozenset((name, text) for name, text in texts.items() if text is not None)
         return cls(named, f" {_same(pair.gold)} " if pair.gold else "")
 

@@ -1,24 +1,52 @@
-"""The judge: an LLM that grades questions."""
+"""The judge: an LLM that grades questions, each asked once and kept at once.
+
+What people have graded and what the store has is not asked again. What is left is asked by
+`concurrency` workers within the judge's limits. The order of the judgements is that of the
+questions, whatever comes first.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from kragx.ground.caller_warnings import outside
+from kragx.ground.errors import JudgingError
 from kragx.ground.event_loop import run_sync
 from kragx.ground.json_values import plain
-from kragx.judging.budget import Plan
-from kragx.judging.client import in_use
-from kragx.judging.keys import canonical_json
-from kragx.judging.question import Judgement, Question
-from kragx.judging.rubric import Asks, Rubric
-from kragx.judging.run import Judged, JudgingRun, PendingQuestions
+from kragx.ground.printing import joined, listed, phrase, progress_bar, say
+from kragx.judging.budget import Plan, about_spent, most_tokens
+from kragx.judging.calls import GRACE, Caller
+from kragx.judging.client import FailureKind, in_use
+from kragx.judging.prompt import request_for
+from kragx.judging.question import SETTLED, Judgement, Question
+from kragx.judging.queue import PendingQuestions, Progress, WorkQueue
+from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.tally import Tally
+
+
+class JudgeWarning(UserWarning):
+    """Something about the judgements changes what they mean; said once per run."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of some questions.
+
+    Attributes:
+        judgements: in the order of the questions.
+        tally: what it took: calls, retries, stored, joined, tokens, failures by kind, ...
+    """
+
+    judgements: tuple[Judgement, ...]
+    tally: Tally
 
 
 class Grader(ABC):
@@ -102,7 +130,7 @@ class Judge(JudgeSettings, Grader):
         pending = PendingQuestions(self, questions)
         with pending.secrets.guarding():
             async with in_use(self.client):
-                return await JudgingRun(self, pending).judge()
+                return await _judged(self, pending)
 
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.
@@ -111,11 +139,9 @@ class Judge(JudgeSettings, Grader):
             DataError: the store cannot be used.
         """
         pending = PendingQuestions(self, questions)
-        try:
-            with Store(self.store, make=False) as store:
-                judgements = store.settled([*pending.wanted])
-        except NoStoreError:
-            return [None] * len(questions)
+        judgements: Mapping[str, Judgement] = {}
+        with suppress(NoStoreError), Store(self.store, make=False) as store:
+            judgements = store.settled([*pending.wanted])
         return [judgements.get(key) for key in pending.keys]
 
     @property
@@ -128,7 +154,7 @@ class Judge(JudgeSettings, Grader):
         with suppress(NoStoreError), Store(self.store, make=False) as store:
             people = store.last_label()
         client = self.all_secrets().masked(dict(self.client.settings))
-        return canonical_json([client, self.repeat, people])
+        return canonical_json((client, self.repeat, people))
 
     @property
     def members(self) -> tuple[Judge, ...]:
@@ -151,3 +177,192 @@ class Judge(JudgeSettings, Grader):
             "store": str(self.store),
             **self.planned(tally),
         }
+
+
+# -- a run ----------------------------------------------------------------------------------------
+
+
+async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judged:
+    """Judge questions; see `Judge.ajudge`."""
+    labels: Mapping[int, Judgement] = {}
+    done: dict[str, Judgement] = {}
+    tally = Tally()
+    try:
+        with Store(settings.store, make=not settings.dry_run) as store:
+            labels = await store.aside(questions.take_labels, store)
+            stored = await store.aside(store.settled, [*questions.wanted])
+            done |= {
+                key: judgement
+                for key, judgement in stored.items()
+                if not _is_asked_again(judgement, settings)
+            }
+            tally.n_stored += len(done)
+            if not (settings.ask_pending or store.read_only):
+                keys = [key for key in questions.wanted if key not in done]
+                done |= await store.aside(store.batches.pending, keys)
+            progress = Progress(settings, questions, store, stored, done, tally)
+            todo = [key for key in questions.wanted if key not in done]
+            if settings.dry_run:
+                _plan(settings, questions, todo, done, tally)
+            elif store.read_only:
+                detail = f"{settings.store} may only be read, and lacks it: get the right to "
+                detail += "write there, or copy it and name the copy (judge.store)"
+                for key in todo:
+                    unasked = Judgement(key, failure="not_asked", detail=detail)
+                    done[key] = stored.get(key) or unasked
+            elif todo:
+                texts = ((key, questions.wanted[key][1]) for key in todo)
+                await store.aside(store.note, texts, questions.pairs())
+                await _ask_all(progress, todo)
+    except NoStoreError:  # a dry run makes none
+        _plan(settings, questions, [*questions.wanted], done, tally)
+    tally.n_distinct = len(questions.wanted)
+    _warn_of_changes(settings, done)
+    judgements = tuple(
+        labels[position] if position in labels else done[key]
+        for position, key in enumerate(questions.keys)
+    )
+    tally.count(questions.questions, judgements)
+    return Judged(judgements, tally)
+
+
+def _is_asked_again(stored: Judgement, settings: JudgeSettings) -> bool:
+    if stored.failure is None or settings.ask_again != "transient":
+        return stored.failure is not None and settings.ask_again == "all"
+    before, limit = stored.output_limit, settings.output_limit
+    # What was cut off may fit under a higher limit.
+    fits = stored.failure == "length" and before is not None and (limit is None or limit > before)
+    return fits or stored.failure not in SETTLED
+
+
+def _plan(
+    settings: JudgeSettings,
+    questions: PendingQuestions,
+    todo: Sequence[str],
+    done: dict[str, Judgement],
+    tally: Tally,
+) -> None:
+    """Count what a dry run would ask, and hand it to the outbox if there is one."""
+    plan = settings.plan
+    if settings.outbox is not None:
+        settings.outbox.put(settings, questions, todo, done.values())
+    failure: FailureKind = "pending" if settings.outbox else "not_asked"
+    for key in todo:
+        done[key] = Judgement(key, failure=failure, detail="a dry run")
+        if key not in plan.keys:
+            request = request_for(questions.wanted[key][0], key, settings.timeout)
+            about = about_spent(request)
+            plan.keys.add(key)
+            plan.about.add(about)
+            plan.most.add(most_tokens(request, settings.output_limit))
+            tally.planned.add(about)
+
+
+async def _ask_all(progress: Progress, todo: Sequence[str]) -> None:
+    settings, done = progress.settings, progress.done
+    with progress_bar(
+        phrase("judging with {model}", model=settings.model),
+        len(todo),
+        settings.progress,
+        settings.limits.cost_in_words,
+    ) as advance:
+        queue = WorkQueue(progress, todo, advance)
+        caller = Caller(progress, queue)
+
+        async def work(*, alone: bool) -> None:
+            while key := await queue.next(scattered=caller.breaker.in_a_cluster):
+                judgement = await caller.judgement(key)
+                queue.finish(key, judgement)
+                await queue.committed(judgement)
+                if alone and not caller.breaker.unproven:
+                    return
+
+        async with queue.opened():
+            if caller.breaker.unproven:
+                await _to_their_end([work(alone=True)], caller, queue, settings.timeout)
+            workers = [work(alone=False) for _ in range(min(settings.concurrency, len(queue)))]
+            await _to_their_end(workers, caller, queue, settings.timeout)
+    if caller.over_budget and (shortage := settings.limits.shortage):
+        _warn_of_changes(settings, done)
+        n_left = sum(judgement.failure == "not_asked" for judgement in done.values())
+        raise JudgingError(
+            phrase(
+                "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
+                "judged is in {store}: raise the budget and run again to go on",
+                shortage=shortage,
+                n=n_left,
+                of=len(progress.questions.wanted),
+                store=settings.store,
+            )
+        )
+
+
+def _warn_of_changes(settings: JudgeSettings, done: Mapping[str, Judgement]) -> None:
+    judgements = done.values()
+    served: Mapping[str, set[str | None]] = {
+        phrase("models"): {judgement.model for judgement in judgements},
+        phrase("system fingerprints"): {judgement.fingerprint for judgement in judgements},
+        phrase("dialects"): {
+            judgement.dialect or "json_schema"
+            for judgement in judgements
+            if judgement.grade is not None
+        },
+    }
+    changed = [
+        joined(" ", [label, f"({', '.join(sorted(filter(None, names)))})"])
+        for label, names in served.items()
+        if len(names - {None}) > 1
+    ]
+    if changed:
+        warnings.warn(
+            phrase(
+                "{model!r} was served by different {changed}: the stored and the new grades "
+                "may not be alike; another 'repeat' asks everything anew (see: kragx judge "
+                "store stats)",
+                model=settings.model,
+                changed=listed(changed),
+            ),
+            JudgeWarning,
+            stacklevel=outside(),
+        )
+
+
+async def _to_their_end(
+    workers: Iterable[Coroutine[Any, Any, None]], caller: Caller, queue: WorkQueue, timeout: float
+) -> None:
+    """Run workers; whatever ends them, answers under way are waited for and kept.
+
+    Whoever is cancelled (an interrupt, SIGTERM) asks nothing more and waits for what is under way,
+    `timeout` seconds at most; cancelled once more, it breaks off.
+
+    Raises:
+        Exception: what the first of them to fail raises.
+    """
+    tasks = [asyncio.create_task(worker) for worker in workers]
+    if not tasks:
+        return
+    try:
+        finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in finished:
+            task.result()
+    except BaseException as end:
+        if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and caller.calling:
+            say(
+                phrase(
+                    "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
+                    "at most, and kept (once more: at once)",
+                    n=len(caller.calling),
+                    seconds=timeout,
+                )
+            )
+        queue.closed = True
+        for task in tasks:
+            if task not in caller.calling:
+                task.cancel()
+        try:
+            await asyncio.wait(tasks, timeout=timeout + 2 * GRACE)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -9,9 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from kragx.ground.errors import UsageError
 from kragx.judging.budget import (
@@ -30,6 +28,7 @@ from kragx.judging.tally import Spent
 _FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
 _CEILING = 60.0  # seconds that the random part of a wait grows to
 _OFTEN = 1.0  # seconds between two looks at what others have used
+_SOON = 0.005  # seconds between two looks for room, after refusals and at a budget's end
 
 
 def credible_pause(retry_after: float | None, longest: float) -> float:
@@ -53,14 +52,6 @@ def wait_before(number: int, floor: float) -> float:
         floor: seconds that the server asks for.
     """
     return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
-
-
-@dataclass(eq=False)
-class _Waiter:
-    """A call that waits for its turn: the most that it can use, and what is reserved for it."""
-
-    at_most: Spent
-    room: Future[Spent | None] = field(default_factory=Future)
 
 
 class Limits:
@@ -118,9 +109,11 @@ class Limits:
         self.submitted: Used = Used()
         self.fellows: Sequence[Limits] = ()
         self.name: str = os.urandom(6).hex()
-        self._budgets = [budget for budget in budgets.limits if not budget.is_boundless]
+        self._budgets = budgets.limits
         self._total = next((budget for budget in self._budgets if budget.per == "total"), None)
-        self._stored = StoreSpending(self.name)
+        # By the store, for budgets in total: what others used, and the most that open batches may.
+        self._stored, self._last_row = Used(), 0
+        self._waiting_in_batches = Used()
         self._prices, self._price = prices, prices.get(model)
         self._output_limit, self._concurrency = output_limit, concurrency
         self._currency = currency
@@ -130,8 +123,8 @@ class Limits:
         self._reserved = Spent()  # for the calls that run
         # Where a call used more than a call can use, the next one can, too.
         self._excess = Spent()
-        self._waiting: deque[_Waiter] = deque()
-        self._lock = threading.RLock()
+        self._tickets: deque[object] = deque()  # of those that wait, in their order
+        self._lock = threading.Lock()
 
     @property
     def cost(self) -> float | None:
@@ -150,7 +143,7 @@ class Limits:
     def used_of(self, budget: Budget) -> Used:
         """What all who share a budget have used of it; in total as of the last `look`."""
         if budget.per == "total":
-            return self.used + self._stored.used
+            return self.used + self._stored + self._waiting_in_batches
         return sum((fellow.used for fellow in self.fellows), self.used)
 
     def look(self, store: Store) -> None:
@@ -159,9 +152,24 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        if self._total is not None:
-            self._stored.read(store, None if self._total.cost is None else self._prices)
-            self._read_at = time.monotonic()
+        if self._total is None:
+            return
+        # What is collected in between counts twice for a moment, rather than not at all.
+        waiting = (batch.most for batch in store.batches.batches() if batch.is_open)
+        self._waiting_in_batches = sum(waiting, Used())
+        self._last_row, groups = store.spent(after=self._last_row, but=self.name)
+        for (model, is_batch), spent in groups.items():
+            price = None if self._total.cost is None else self._prices.get(model)
+            is_priceless = self._total.cost is not None and price is None
+            if is_priceless and spent.prompt_tokens + spent.completion_tokens:
+                raise UsageError(
+                    "judge.budget: of a cost per total all counts that the store has, and "
+                    f"the price of {model!r} is not known",
+                    remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
+                )
+            of_batch = price.of_batches if is_batch and price is not None else None
+            self._stored += Used.of(spent, of_batch or price)
+        self._read_at = time.monotonic()
 
     async def enter(self, request: Request, store: Store | None) -> Spent | None:
         """Wait for one's turn; `leave` must follow.
@@ -177,59 +185,36 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        waiter = _Waiter(most_tokens(request, self._output_limit))
-        with self._lock:
-            if store is not None and time.monotonic() - self._read_at >= _OFTEN:
-                self.look(store)
-            # One after the other: whoever was refused and comes again stands behind the others.
-            self._waiting.append(waiter)
-            self._admit()
+        most, ticket = most_tokens(request, self._output_limit), object()
+        # One after the other: whoever was refused and comes again stands behind the others.
+        self._tickets.append(ticket)
         try:
-            room = await asyncio.wrap_future(waiter.room)
-        except BaseException:
-            with self._lock:
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
-                    self._admit()
-                elif not waiter.room.cancelled() and (given := waiter.room.result()) is not None:
-                    self.leave(given, None)
-            raise
-        if room is not None:
-            await self._start(room)
-        return room
+            while True:
+                with self._lock:
+                    if store is not None and time.monotonic() - self._read_at >= _OFTEN:
+                        self.look(store)
+                    pause = max(self._paused_until, self._next) - self._clock()
+                    if pause <= 0 and self._tickets[0] is ticket and self._has_place:
+                        room = most + self._excess
+                        shortage = self._missing_room(room)
+                        if shortage is None:
+                            self._reserved.add(room)
+                            self._next = self._clock() + self._interval
+                            return room
+                        if not self._reserved.n_calls:
+                            self.shortage = shortage
+                            return None
+                # Places are made by other threads and loops, too; while one waits one holds none.
+                await (self._sleep(pause) if pause > 0 else asyncio.sleep(_SOON))
+        finally:
+            self._tickets.remove(ticket)
 
-    def _admit(self) -> None:
-        """Reserve room for those who wait, in their order, as long as there is any."""
-        while self._waiting and self._reserved.n_calls < max(1, int(self.limit)):
-            waiter = self._waiting[0]
-            room = waiter.at_most + self._excess
-            shortage = self._missing_room(room)
-            if shortage is not None and self._reserved.n_calls:
-                return
-            self._waiting.popleft()
-            with suppress(InvalidStateError):  # it is just cancelled
-                waiter.room.set_result(None if shortage else room)
-                self.shortage = shortage or self.shortage
-                if shortage is None:
-                    self._reserved.add(room)
-
-    async def _start(self, room: Spent) -> None:
-        """Wait until a call for which there is room may begin."""
-        try:
-            while (pause := self._paused_until - self._clock()) > 0:
-                await self._sleep(pause)
-            with self._lock:
-                now = self._clock()
-                start = max(now, self._next)
-                self._next = start + self._interval
-            if start > now:
-                await self._sleep(start - now)
-        except BaseException:
-            self.leave(room, None)
-            raise
+    @property
+    def _has_place(self) -> bool:
+        return self._reserved.n_calls < max(1, int(self.limit))
 
     def leave(self, room: Spent, usage: Usage | None) -> Spent:
-        """Replace what was reserved by what was used, which is returned; whoever waits looks."""
+        """Replace what was reserved by what was used, which is returned."""
         spent = spent_of(usage)
         with self._lock:
             self._reserved.add(-room)
@@ -237,8 +222,10 @@ class Limits:
             if usage is not None and usage.counting == "most":
                 self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
             elif usage is not None and usage.counting is None:
-                self._learn(spent, room)
-            self._admit()
+                beyond_prompt = spent.prompt_tokens - room.prompt_tokens
+                beyond_answer = spent.completion_tokens - room.completion_tokens
+                self._excess.prompt_tokens += max(0, beyond_prompt)
+                self._excess.completion_tokens += max(0, beyond_answer)
         return spent
 
     def answer(self) -> None:
@@ -263,7 +250,7 @@ class Limits:
             if name is None:
                 continue
             sentence = budget.says(name, used, self._currency)
-            if budget.per == "total" and (n := self._stored.waiting.calls):
+            if budget.per == "total" and (n := self._waiting_in_batches.calls):
                 sentence += f" ({n} questions in open batches are counted at their most)"
             if n := self.unknown.n_calls_without_usage:
                 sentence += f" ({n} calls without an answer are counted as the most they are)"
@@ -272,55 +259,3 @@ class Limits:
                 sentence += f", and another call can take {most}"
             return sentence
         return None
-
-    def _learn(self, spent: Spent, room: Spent) -> None:
-        for name in ("prompt_tokens", "completion_tokens"):
-            beyond = getattr(spent, name) - getattr(room, name)
-            setattr(self._excess, name, getattr(self._excess, name) + max(0, beyond))
-
-
-class StoreSpending:
-    """What others have used, by a store, for budgets in total.
-
-    Args:
-        name: what the ids of attempts begin with that do not count.
-
-    Attributes:
-        waiting: the most that open batches may take yet.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.waiting: Used = Used()
-        self._name, self._stored, self._last = name, Used(), 0
-
-    @property
-    def used(self) -> Used:
-        """What others used, and open batches may."""
-        return self._stored + self.waiting
-
-    def read(self, store: Store, prices: Mapping[str, Price] | None) -> None:
-        """Count what the store got since it was last read.
-
-        Args:
-            store: that everybody shares who shares the budget.
-            prices: of models; None where the budget is not of money.
-
-        Raises:
-            UsageError: somebody asked a model whose price is not known.
-        """
-        # What is collected in between counts twice for a moment, rather than not at all.
-        pending = [batch for batch in store.batches.batches() if batch.is_open]
-        self.waiting = sum((batch.most for batch in pending), Used())
-        self._last, groups = store.spent(after=self._last, but=self._name)
-        for (model, is_batch), spent in groups.items():
-            price = None if prices is None else prices.get(model)
-            is_priceless = prices is not None and price is None
-            if is_priceless and spent.prompt_tokens + spent.completion_tokens:
-                raise UsageError(
-                    "judge.budget: of a cost per total all counts that the store has, and "
-                    f"the price of {model!r} is not known",
-                    remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
-                )
-            if is_batch and price is not None:
-                price = price.of_batches or price
-            self._stored = self._stored + Used.of(spent, price)

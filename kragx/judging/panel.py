@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Literal, Self
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import check_options
-from kragx.judging.judge import Grader, Judge
-from kragx.judging.keys import canonical_json, essential
-from kragx.judging.question import Judgement, Question
-from kragx.judging.rubric import LISTED
-from kragx.judging.run import Judged
-from kragx.judging.tally import Tallies, Tally
-from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled_grade
+from kragx.judging.judge import Grader, Judge, Judged
+from kragx.judging.question import Decide, Judgement, Question, essential, n_needed, settled_grade
+from kragx.judging.rubric import LISTED, canonical_json
+from kragx.judging.tally import Pattern, Tallies, Tally
+
+if TYPE_CHECKING:
+    from kragx.metrics import Floats
 
 OF_ONE = frozenset(
     {
@@ -40,6 +42,27 @@ def _judges(judges: Any) -> tuple[Judge, ...]:
             raise UsageError(problem, field=f"panel[{place}]")
     # Copies: what a panel's judges have used is counted together, and apart from anybody else's.
     return tuple(replace(judge) for judge in judges)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Judgement):
+    """What the votes of several judges came to; no row of a store, as its votes are.
+
+    Attributes:
+        low, high: the least and the greatest grade that a judge gave; None without any.
+        votes: of each judge, in their order.
+    """
+
+    low: int | None = None
+    high: int | None = None
+    votes: Pattern = ()
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The least and the greatest vote; not known (NaN) where the grade is not."""
+        if self.grade is None or self.low is None or self.high is None:
+            return self.score, self.score
+        return self.low, self.high
 
 
 @dataclass(frozen=True)
@@ -148,9 +171,8 @@ class Panel(Grader):
                 for row, question in enumerate(questions)
                 if place < self._n_everywhere or self._is_open(question, votes[row])
             ]
-            judged = Judged((), Tally())
-            if rows:
-                judged = await judge.ajudge([questions[row] for row in rows])
+            asked = [questions[row] for row in rows]
+            judged = await judge.ajudge(asked) if rows else Judged((), Tally())
             answers = dict(zip(rows, judged.judgements, strict=True))
             for row, of_question in enumerate(votes):
                 of_question.append(answers.get(row))
@@ -180,9 +202,14 @@ class Panel(Grader):
     def _verdict(self, question: Question, votes: Sequence[Judgement | None]) -> Judgement:
         answered = [vote for vote in votes if vote is not None]
         for vote in answered:
-            if vote.source == "human":
+            if vote.source == "human":  # people's labels win, and are no votes
                 return replace(vote, key=answered[0].key)
-        grades, failed = _grades(answered), [vote for vote in answered if vote.failure is not None]
+        failed = [vote for vote in answered if vote.failure is not None]
+        pattern = tuple(
+            vote if vote is None else vote.failure if vote.grade is None else int(vote.grade)
+            for vote in votes
+        )
+        grades = _graded(pattern)
         grade, answer = self._decided(question, answered)
         votes_text = ", ".join(
             f"{name} {vote.failure or vote.grade}" if vote else f"{name} not needed"
@@ -193,16 +220,12 @@ class Panel(Grader):
             source=answered[0].source,
             low=min(grades, default=None),
             high=max(grades, default=None),
-            votes=tuple(
-                vote if vote is None else vote.failure if vote.grade is None else int(vote.grade)
-                for vote in votes
-            ),
+            votes=pattern,
         )
         if grade is None:
             if not failed:  # of a store that lacks votes
                 return replace(verdict, failure="not_asked", detail=f"undecided ({votes_text})")
-            pending = (vote for vote in failed if vote.failure == "pending")
-            failure = next(pending, failed[0])
+            failure = min(failed, key=lambda vote: vote.failure != "pending")
             detail = f"undecided ({votes_text}): {failure.detail or failure.failure}"
             return replace(verdict, failure=failure.failure, detail=detail)
         share = f"{grades.count(int(grade))} of {len(grades)} said {grade:g}"
@@ -221,10 +244,12 @@ class Panel(Grader):
         self, question: Question, answered: Sequence[Judgement]
     ) -> tuple[float | None, str | None]:
         """The grade that votes come to, None if it is open; of lists that of each thing, too."""
-        top, n_open = question.rubric.top, len(self.judges) - len(_grades(answered))
+        graded = [vote for vote in answered if vote.grade is not None]
+        top, n_open = question.rubric.top, len(self.judges) - len(graded)
         if question.rubric.asks not in LISTED:
-            return settled_grade(_grades(answered), n_open, self.decide, top), None
-        votes = [vote.entries for vote in answered if vote.grade is not None]
+            grades = [int(vote.grade or 0) for vote in graded]
+            return settled_grade(grades, n_open, self.decide, top), None
+        votes = [vote.entries for vote in graded]
         entries = []
         for things in zip(*votes, strict=True):
             grade = settled_grade([int(grade) for grade, _ in things], n_open, self.decide, top)
@@ -274,11 +299,90 @@ def repeated(judge: Judge, n: int, **options: Any) -> Panel:
     return Panel(judges, **options)
 
 
-def _grades(votes: Sequence[Judgement]) -> list[int]:
-    return [int(vote.grade) for vote in votes if vote.grade is not None]
-
-
 def _is_at_0(settings: Mapping[str, Any]) -> bool:
     args = settings.get("args")
-    named = (settings, args if isinstance(args, Mapping) else {})
-    return any(settings.get("temperature") == 0 for settings in named)
+    named = {**settings, **args} if isinstance(args, Mapping) else settings
+    return named.get("temperature") == 0
+
+
+# -- how far judges agree ------------------------------------------------------------------------
+
+
+def ordinal_alpha(coincidences: Floats) -> Floats:
+    """Krippendorff's alpha for ordered labels, from (..., l, l) symmetric coincidences.
+
+    NaN where only one label occurs.
+
+    Source: K. Krippendorff, Computing Krippendorff's alpha-reliability, 2011.
+    """
+    import numpy as np  # commands that judge nothing do without
+
+    values = coincidences.sum(-1)
+    total = values.sum(-1)
+    # Labels are as far apart as there are values between them, half of either end counted.
+    place = np.cumsum(values, -1) - values / 2
+    distance = (place[..., :, None] - place[..., None, :]) ** 2
+    observed = (coincidences * distance).sum((-1, -2)) * (total - 1)
+    expected = np.einsum("...i,...ij,...j->...", values, distance, values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 1 - np.where(expected > 0, observed / expected, np.nan)
+
+
+def alpha(patterns: Mapping[Pattern, int]) -> float | None:
+    """Krippendorff's ordinal alpha among judges; None where nothing could disagree.
+
+    Args:
+        patterns: how many questions got each row of votes; what is no grade is a missing value.
+    """
+    import numpy as np
+
+    graded = [(_graded(votes), n) for votes, n in patterns.items()]
+    size = max((grade for grades, _ in graded for grade in grades), default=0) + 1
+    coincidences = np.zeros((size, size))
+    for grades, n in graded:
+        # Of m grades each stands beside m - 1 others, and counts once in all.
+        for pair in combinations(grades, 2):
+            coincidences[pair] += n / (len(grades) - 1)
+    value = float(ordinal_alpha(coincidences + coincidences.T))
+    return None if math.isnan(value) else value
+
+
+def agreement(
+    patterns: Mapping[Pattern, int], names: Sequence[str], n_everywhere: int
+) -> dict[str, Any]:
+    """How far judges agree, as results record it.
+
+    Args:
+        patterns: how many questions got each row of votes.
+        names: of the judges.
+        n_everywhere: how many of them, the first, were asked everything: whoever is asked only
+            where others differ cannot be said to agree or not.
+    """
+    first: Counter[Pattern] = Counter()
+    for votes, n in patterns.items():
+        first[votes[:n_everywhere]] += n
+    return {
+        "n_questions": sum(patterns.values()),
+        "n_disputed": sum(n for votes, n in patterns.items() if len({*_graded(votes)}) > 1),
+        "alpha": alpha(first),
+        "alpha_of": list(names[:n_everywhere]),
+        "votes": [
+            {"judge": name} | _of_judge([(votes[place], n) for votes, n in patterns.items()])
+            for place, name in enumerate(names)
+        ],
+    }
+
+
+def _of_judge(votes: Sequence[tuple[int | str | None, int]]) -> dict[str, Any]:
+    """How many grades a judge gave, how often it failed, and the mean of its grades."""
+    n_graded = sum(n for vote, n in votes if isinstance(vote, int))
+    total = sum(vote * n for vote, n in votes if isinstance(vote, int))
+    return {
+        "n": n_graded,
+        "n_failed": sum(n for vote, n in votes if isinstance(vote, str)),
+        "mean": total / n_graded if n_graded else None,
+    }
+
+
+def _graded(votes: Pattern) -> list[int]:
+    return [vote for vote in votes if isinstance(vote, int)]

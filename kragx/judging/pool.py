@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.question import Judgement
+from kragx.judging.rubric import canonical_json, key_of
 from kragx.judging.tally import Tally
 
 

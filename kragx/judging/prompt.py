@@ -14,10 +14,9 @@ from typing import Any
 from kragx.data.formats.jsonl import foreign_json
 from kragx.judging.client import Failure, Message, Request, Token
 from kragx.judging.forms import FORMS, AnswerReading
-from kragx.judging.keys import digest_of_example, key_of
 from kragx.judging.neutralise import neutralise
-from kragx.judging.question import Example, Question
-from kragx.judging.rubric import words_around
+from kragx.judging.question import Example, Question, digest_of_example
+from kragx.judging.rubric import key_of, words_around
 from kragx.judging.template import parts
 
 _LEAST = 0.5  # of all probability; where less of it is on grades, they say too little

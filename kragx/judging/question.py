@@ -1,15 +1,22 @@
-"""What is judged, and what became of it: questions and judgements."""
+"""What is judged, by which key it is known, and what became of it.
+
+A question's key is a hash of everything that the judgement depends on.
+"""
 
 import json
 import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, shorten
+from kragx.ground.secrets import BareUrl
 from kragx.judging.client import Counting, FailureKind
-from kragx.judging.rubric import Rubric
+from kragx.judging.rubric import Rubric, canonical_json, key_of
 from kragx.judging.template import shows
 
 # The same question would be answered the same way again; the others may succeed another time.
@@ -86,11 +93,10 @@ class Question:
     def texts(self) -> dict[str, str]:
         """The texts that are judged, by name, in the order in which they are shown."""
         texts = _texts(self)
-        document = texts.pop("document")
         facts = [f"{number}. {' '.join(fact.split())}" for number, fact in enumerate(self.facts, 1)]
-        if facts:
-            texts["facts"] = "\n".join(facts)
-        return {**texts, "document": document}
+        if facts:  # which stand before the document
+            texts |= {"facts": "\n".join(facts), "document": texts.pop("document")}
+        return texts
 
 
 _TEXTS = ("query", "gold", "reference", "document")
@@ -103,8 +109,7 @@ def _mend(pair: Example | Question) -> None:
 
 
 def _texts(pair: Example | Question) -> dict[str, str]:
-    texts = {name: getattr(pair, name) for name in _TEXTS}
-    return {name: text for name, text in texts.items() if text is not None}
+    return {name: text for name in _TEXTS if (text := getattr(pair, name)) is not None}
 
 
 def now() -> str:
@@ -197,3 +202,154 @@ class Judgement:
     def text(self) -> str:
         """The judge's reason; without a grade what went wrong."""
         return self.reason or self.detail or self.failure or ""
+
+
+# -- votes ---------------------------------------------------------------------------------------
+
+Decide = Literal["median", "majority", "mean"]
+
+
+def decided(grades: Sequence[float], rule: Decide) -> float:
+    """What some grades (at least one) come to.
+
+    ``median``: the middle one, the lower of two; so it is a match, at whatever cut, exactly where
+    more than half of the grades are. ``majority``: the most frequent one; of several equally
+    frequent ones the median. ``mean``: their mean.
+    """
+    if rule == "mean":
+        return sum(grades) / len(grades)
+    ordered = sorted(grades)
+    if rule == "majority":
+        counts = Counter(ordered)
+        highest = max(counts.values())
+        ordered = [grade for grade, count in counts.items() if count == highest]
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def settled_grade(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> float | None:
+    """What grades come to whatever further ones will be; None if these can change it.
+
+    Args:
+        grades: that are known.
+        n_open: how many are not.
+        rule: how they are decided.
+        top: the highest grade there is.
+    """
+    if not grades:
+        return None
+    if not n_open:
+        return decided(grades, rule)
+    if rule == "majority":  # the next can at best all be for the second
+        (first, n_first), *rest = Counter(grades).most_common(2)
+        second = rest[0][1] if rest else 0
+        return first if n_first - second > n_open else None
+    low, high = (decided([*grades, *[grade] * n_open], rule) for grade in (0, top))
+    return low if low == high else None
+
+
+def n_needed(n_judges: int, rule: Decide) -> int:
+    """How many judges must be asked in any case; that many of one mind decide."""
+    return n_judges if rule == "mean" else n_judges // 2 + 1
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+PROMPT_VERSION = 1
+"""Part of every key; counts up with any change of words.yaml, or of the fences or the schema.
+
+Not with what `neutralise` breaks up: keys hold texts as they were retrieved, and a grade that was
+given before a token's family was known stays the grade of its text; `repeat` asks anew.
+"""
+
+EXAMPLES_VERSION = 1
+"""The same for the words around examples; a part of the keys of questions that come with some."""
+
+_OF_LISTS = ("facts", "most", "kind")  # in keys only where they are asked for
+_LIMITS = frozenset(
+    {
+        *("max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"),
+        *("max_tokens_to_sample", "num_predict", "n_predict"),
+    }
+)
+"""What clients and servers call the most tokens that an answer may have."""
+_NO_MATTER = _LIMITS | {"timeout", "request_timeout"}
+"""Settings that only say when to give up: an answer that is complete does not depend on them."""
+_NESTED = frozenset({"args", "extra_body", "model_kwargs", "generation_config", "options"})
+"""Settings that hold others; deeper ones (``reasoning: {max_tokens: ...}``) steer the model."""
+
+
+def essential(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's settings without what only bounds an answer, or logs in: what keys know of it."""
+    bare: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in _NESTED and isinstance(value, Mapping):
+            if inner := essential(value):
+                bare[name] = inner
+        elif name == "base_url" and isinstance(value, str):
+            bare[name] = BareUrl(value)
+        elif name not in _NO_MATTER:
+            bare[name] = value
+    return bare
+
+
+def output_limit(settings: Mapping[str, Any]) -> int | None:
+    """The most tokens that an answer may have under a client's settings; None if they do not say.
+
+    Of several limits the highest: which of them a server keeps to is its own affair.
+    """
+    limits = [value for name, value in settings.items() if name in _LIMITS and _is_limit(value)]
+    nested = (settings[name] for name in _NESTED & settings.keys())
+    limits += filter(None, (output_limit(inner) for inner in nested if isinstance(inner, Mapping)))
+    return max(limits, default=None)
+
+
+def _is_limit(value: object) -> bool:
+    # Ollama's -1 and -2 are no limits.
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def material(
+    question: Question, client: Mapping[str, Any], repeat: int, rubric: Mapping[str, str]
+) -> dict[str, Any]:
+    """Everything that a judgement depends on, and nothing else (no rank, retriever or id).
+
+    Args:
+        question: what is judged.
+        client: what is `essential` of the client's settings.
+        repeat: which repeat it is.
+        rubric: the `digest` of the question's rubric.
+    """
+    about = {
+        "asks": question.rubric.asks,
+        **{name: getattr(question, name) for name in _TEXTS},
+        **{name: value for name in _OF_LISTS if (value := getattr(question, name))},
+        "rubric": dict(rubric),
+        "prompt": PROMPT_VERSION,
+        "client": client,
+        "repeat": repeat,
+    }
+    # What is new enters only where it is used, so that earlier keys stay what they are.
+    if question.examples:
+        digests = [digest_of_example(example) for example in question.examples]
+        name = question.examples_name
+        about["examples"] = {"name": name, "prompt": EXAMPLES_VERSION, "shown": digests}
+    return about
+
+
+@lru_cache(maxsize=4096)  # a few examples stand in every question
+def digest_of_example(example: Example) -> str:
+    """What the key of a question knows of an example: a digest of its texts and grade."""
+    texts = (example.query, example.gold, example.reference, example.document, example.grade)
+    return key_of(canonical_json(texts))[:16]
+
+
+def question_of(about: Mapping[str, Any], rubric: Rubric) -> Question:
+    """The question that has this material, but for where it came from.
+
+    Args:
+        about: as `material` gives it.
+        rubric: the question's, of which the material only has a digest.
+    """
+    texts: dict[str, Any] = {name: about.get(name) for name in _TEXTS}
+    fields = {name: about[name] for name in _OF_LISTS if name in about}
+    return Question(rubric, **texts, **{**fields, "facts": tuple(about.get("facts", ()))})

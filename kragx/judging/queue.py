@@ -1,136 +1,172 @@
-"""What is still to be asked in a run, each claimed before it is, and what waits to be stored."""
+"""The questions of a run: which of them are one, who answers them, and what is kept of the answers.
+
+What people have graded and what the store has is not asked. What is left is claimed in the store
+before it is asked, and every attempt at it is committed within milliseconds.
+"""
 
 import asyncio
 import json
 import random
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
-from kragx.ground.errors import JudgingError
-from kragx.judging.question import Judgement, Question
+from kragx.ground.errors import DataError, JudgingError
+from kragx.ground.secrets import Secrets
+from kragx.judging.question import Judgement, Question, essential, material
+from kragx.judging.rubric import canonical_json, digest, key_of
+from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, StoreFailedError, record
+from kragx.judging.tally import Tally
 
 _FEW = 16  # workers; more of them claim what they ask in two rounds, as that costs as much
 _RENEWAL = 10.0  # seconds; a third of what a claim lasts
 _TOGETHER = 0.002  # seconds; one commit for what arrives within them costs as much as for one row
-_FULL = 16  # attempts of one commit to a file; where all wait for all, all ask at the same moment
+_FULL = 16  # attempts that wait for no more; where all wait for all, all ask at the same moment
 _WAITS = (0.02, 1.0)  # seconds between two looks at what others are asking: the first, the longest
 
 
-@dataclass(frozen=True)
-class QueuedQuestion:
-    """A question that is one's own to ask, or that others have got an answer to meanwhile.
+class PendingQuestions:
+    """Questions that are judged together.
 
     Attributes:
-        key: the question's.
-        answered: what others have got, or submitted.
-        is_joined: whether they were asking when its turn came.
+        questions: as they came, with the examples that the judge is shown.
+        keys: of each of them, in their order.
+        wanted: the distinct questions that a judge is needed for, each with its canonical JSON,
+            by key.
+        secrets: what nothing that is kept of them may show.
     """
 
-    key: str
-    answered: Judgement | None = None
-    is_joined: bool = False
+    def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
+        self.secrets: Secrets = settings.all_secrets()
+        client = essential(self.secrets.masked(dict(settings.client.settings)))
+        if settings.examples is not None:
+            questions = [*map(settings.examples.shown_with, questions)]
+        # Questions are many, and rubrics few: each of them is digested once.
+        rubrics = {id(question.rubric): question.rubric for question in questions}
+        digests = {number: digest(rubric) for number, rubric in rubrics.items()}
+        self.questions = questions
+        self.keys: list[str] = []
+        self.wanted: dict[str, tuple[Question, str]] = {}
+        for question in questions:
+            rubric = digests[id(question.rubric)]
+            canonical = canonical_json(material(question, client, settings.repeat, rubric))
+            key = key_of(canonical)
+            self.keys.append(key)
+            self.wanted.setdefault(key, (question, canonical))
+
+    def take_labels(self, store: Store) -> dict[int, Judgement]:
+        """Human labels of the questions' queries and documents, by position: they win.
+
+        A question that is asked for labelled documents only is wanted no more.
+
+        Raises:
+            DataError: a label is not on the rubric's scale.
+        """
+        pairs = {
+            position: (question.query_id, question.document_id)
+            for position, question in enumerate(self.questions)
+            if question.rubric.asks == "relevance" and question.query_id and question.document_id
+        }
+        labels = store.labels(list(dict.fromkeys(query for query, _ in pairs.values())))
+        judgements: dict[int, Judgement] = {}
+        for position, pair in pairs.items():
+            if pair not in labels:
+                continue
+            grade, top = labels[pair], self.questions[position].rubric.top
+            if grade > top:
+                raise DataError(
+                    f"{store.address}: the imported label {grade} of query {pair[0]!r}, "
+                    f"document {pair[1]!r} is not on the rubric's scale of 0 to {top}"
+                )
+            key = self.keys[position]
+            judgements[position] = Judgement(key, grade=max(0, grade), source="human")
+        keys = {key for position, key in enumerate(self.keys) if position not in judgements}
+        self.wanted = {key: entry for key, entry in self.wanted.items() if key in keys}
+        return judgements
+
+    def pairs(self) -> Iterator[tuple[str, str, str]]:
+        """Which (key, query id, document id) belong together, of the wanted questions."""
+        for key, question in zip(self.keys, self.questions, strict=True):
+            if question.query_id is not None and key in self.wanted:
+                document = question.document_id or f"text-{key_of(question.document)[:16]}"
+                yield key, question.query_id, document
+
+
+@dataclass
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        settings: of the judge.
+        questions: what is judged.
+        store: where it is kept.
+        stored: what that had of the questions, failures included.
+        done: what became of each key so far.
+        tally: what it took.
+    """
+
+    settings: JudgeSettings
+    questions: PendingQuestions
+    store: Store
+    stored: Mapping[str, Judgement]
+    done: dict[str, Judgement] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
 
 
 class WorkQueue:
     """Keys that wait to be asked, in their order, each claimed in the store before it is.
 
-    What others are asking comes last: their answers are waited for, and what they leave is asked.
+    What others are asking comes last: their answers are taken, and what they leave is asked.
 
     Args:
-        keys: in the order in which they are asked.
-        store: where others, in this process too, may be asking the same.
-        before: what it had before, where that was no answer.
-        at_once: how many are asked at the same time.
-        ask_pending: whether also what a batch will answer is asked.
+        progress: of the run.
+        keys: what it asks, in this order.
+        advance: is told of every key that has its answer.
 
     Attributes:
         closed: nothing more is asked.
     """
 
     def __init__(
-        self,
-        keys: Sequence[str],
-        store: Store,
-        before: Mapping[str, Judgement],
-        at_once: int,
-        *,
-        ask_pending: bool,
+        self, progress: Progress, keys: Sequence[str], advance: Callable[[], None]
     ) -> None:
         self.closed = False
+        self._progress, self._store, self._advance = progress, progress.store, advance
         self._keys = deque(keys)
-        self._store, self._before, self._at_once = store, before, at_once
-        self._ask_pending = ask_pending
-        self._turns: dict[str, QueuedQuestion] = {}  # claimed, and not handed out yet
-        self._foreign: set[str] = set()  # claimed by others, when one last looked
-        self._lock = asyncio.Lock()
+        self._claimed: set[str] = set()  # of these, what is one's own to ask
+        self._foreign: set[str] = set()  # and what others had claimed, when one last looked
+        self._lock, self._committing = asyncio.Lock(), asyncio.Lock()
+        self._attempts: list[Judgement] = []  # not yet committed
+        self._finished: list[str] = []
+        self._error: StoreFailedError | None = None  # why the store takes no more
 
     def __len__(self) -> int:
         return 0 if self.closed else len(self._keys)
 
-    async def next(self, *, scattered: bool = False) -> QueuedQuestion | None:
-        """The next one, or one at random; None if nothing more is asked.
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Around the asking: claims are renewed as long as it takes, and all is committed at last.
 
         Raises:
-            StoreFailedError: the store takes no claims.
+            JudgingError: the store took or takes no more; what it lacks is in a file to import.
         """
-        async with self._lock:
-            wait, longest = _WAITS
-            if scattered and self:
-                position = random.randrange(len(self._keys))
-                self._keys.appendleft(self._keys[position])
-                del self._keys[position + 1]
-            while self:
-                turn = self._turns.pop(self._keys[0], None)
-                if turn is not None:
-                    self._keys.popleft()
-                    return turn
-                if not await self._claim() and len(self._foreign) == len(self._keys):
-                    await asyncio.sleep(wait)
-                    wait = min(longest, 2 * wait)
-            return None
-
-    async def _claim(self) -> bool:
-        """Claim the next keys, and put those that others hold last; whether one has a turn."""
-        block = self._at_once * (1 if self._at_once < _FEW else 2)
-        keys = [key for key in islice(self._keys, block) if key not in self._turns]
-        store = self._store
-        claimed = await store.aside(store.claim, keys)
-        # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
-        batches = store.batches
-        pending = {} if self._ask_pending else await store.aside(batches.pending, claimed.keys)
-        answered = await store.aside(store.settled, keys)
-        for key in keys:
-            answer, before = answered.get(key), self._before.get(key)
-            if answer is not None and answer.grade is None:
-                # Who is still asking, or was killed, has not done with it.
-                is_over = key in claimed.keys and key not in claimed.inherited
-                is_new = before is None or before.uid != answer.uid
-                answer = answer if is_over and is_new else None
-            answer = answer or pending.get(key)
-            if key not in claimed.keys and answer is None:
-                self._foreign.add(key)
-                self._keys.remove(key)
-                self._keys.append(key)
-                continue
-            self._turns[key] = QueuedQuestion(key, answer, key in self._foreign)
-            self._foreign.discard(key)
-        return bool(self._turns)
-
-    @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """Around the asking: claims are renewed as long as it takes."""
         renewal = asyncio.create_task(self._renew())
         try:
             yield
+        except StoreFailedError as error:
+            self._error = error
         finally:
             renewal.cancel()
-            with suppress(asyncio.CancelledError):
-                await renewal
+            async with self._committing:
+                if self._attempts:
+                    await self._commit()
+            if self._error is not None:
+                problem = f"{self._error}; {self._rescued()}, and nothing more was asked"
+                raise JudgingError(problem) from self._error
 
     async def _renew(self) -> None:
         while True:
@@ -138,98 +174,104 @@ class WorkQueue:
             with suppress(StoreFailedError):
                 await self._store.aside(self._store.renew)
 
+    # -- claims ------------------------------------------------------------------------------
 
-class Writer:
-    """Commits attempts as they come, together with those of the next few milliseconds.
-
-    Args:
-        store: that gets them.
-        wanted: the questions, each with its canonical JSON, by key.
-        pairs: gives their (key, query id, document id).
-        queue: is closed when the store takes no more.
-
-    Attributes:
-        error: why the store takes no more; None while it does.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        wanted: Mapping[str, tuple[Question, str]],
-        pairs: Callable[[], Iterable[tuple[str, str, str]]],
-        queue: WorkQueue,
-    ) -> None:
-        self.error: StoreFailedError | None = None
-        self._store, self._wanted, self._pairs, self._queue = store, wanted, pairs, queue
-        self._attempts: list[Judgement] = []  # not yet committed
-        self._finished: list[str] = []
-        self._next: asyncio.Task[None] | None = None  # commits them
-        self._commits: set[asyncio.Task[None]] = set()  # under way
-
-    def keep(self, attempt: Judgement) -> None:
-        """Have an attempt committed, in a few milliseconds."""
-        self._attempts.append(attempt)
-        if self._next is None:
-            self._next = asyncio.create_task(self._commit_soon())
-            self._commits.add(self._next)
-            self._next.add_done_callback(self._commits.discard)
-
-    def finish(self, key: str) -> None:
-        """Let others know, after the next commit, that nothing more is asked for a key."""
-        self._finished.append(key)
-
-    async def kept(self) -> None:
-        """Wait until what was kept last is committed; who asks on before can lose more."""
-        if self._next is None:
-            return
-        if len(self._attempts) < _FULL or self._store.address.path is None:
-            await asyncio.shield(self._next)
-        else:
-            self._next = None
-            await self._commit()
-
-    async def close(self) -> None:
-        """Commit what is left.
+    async def next(self, *, scattered: bool = False) -> str | None:
+        """The next key to ask, or those from a random one on; None if nothing more is asked.
 
         Raises:
-            JudgingError: the store took or takes no more; what it lacks is in a file to import.
+            StoreFailedError: the store takes no claims.
         """
-        if self._commits:
-            await asyncio.wait(self._commits)
-        await self._commit()
-        if self.error is not None:
-            raise JudgingError(
-                f"{self.error}; {self._rescued()}, and nothing more was asked"
-            ) from self.error
+        async with self._lock:
+            wait, longest = _WAITS
+            if scattered and self:
+                self._keys.rotate(-random.randrange(len(self._keys)))
+            while self:
+                if self._keys[0] in self._claimed:
+                    self._claimed.discard(self._keys[0])
+                    return self._keys.popleft()
+                await self._claim()
+                if not self._claimed and len(self._foreign) == len(self._keys):
+                    await asyncio.sleep(wait)
+                    wait = min(longest, 2 * wait)
+            return None
 
-    async def _commit_soon(self) -> None:
-        await asyncio.sleep(_TOGETHER)
-        if self._next is asyncio.current_task():
-            self._next = None
-        if self.error is None:  # else `close` tries once more
-            await self._commit()
+    async def _claim(self) -> None:
+        """Claim the next keys, take what others have got, and put what they are asking last."""
+        settings, store = self._progress.settings, self._store
+        block = settings.concurrency * (1 if settings.concurrency < _FEW else 2)
+        keys = [key for key in islice(self._keys, block) if key not in self._claimed]
+        claimed = await store.aside(store.claim, keys)
+        # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
+        pending: Mapping[str, Judgement] = {}
+        if not settings.ask_pending:
+            pending = await store.aside(store.batches.pending, claimed.keys)
+        answered = await store.aside(store.settled, keys)
+        for key in keys:
+            answer, before = answered.get(key), self._progress.stored.get(key)
+            if answer is not None and answer.grade is None:
+                # Who is still asking, or was killed, has not done with it.
+                is_over = key in claimed.keys and key not in claimed.inherited
+                is_new = before is None or before.uid != answer.uid
+                answer = answer if is_over and is_new else None
+            answer = answer or pending.get(key)
+            if answer is None and key in claimed.keys:
+                self._claimed.add(key)
+                self._foreign.discard(key)
+                continue
+            self._keys.remove(key)
+            if answer is None:
+                self._foreign.add(key)
+                self._keys.append(key)
+                continue
+            if answer.failure != "pending":
+                self._progress.tally.n_joined += key in self._foreign
+                self._progress.tally.n_stored += key not in self._foreign
+            self._foreign.discard(key)
+            self.finish(key, answer)
+
+    # -- commits -----------------------------------------------------------------------------
+
+    def keep(self, attempt: Judgement) -> None:
+        """Have an attempt committed."""
+        self._attempts.append(attempt)
+
+    def finish(self, key: str, judgement: Judgement) -> None:
+        """Take what became of a key; after the next commit others may ask it."""
+        self._progress.done[key] = judgement
+        self._finished.append(key)
+        self._advance()
+
+    async def committed(self, attempt: Judgement) -> None:
+        """Wait until an attempt is committed, together with those of the next few milliseconds.
+
+        Who asks on before can lose more.
+        """
+        async with self._committing:  # one commits; the others wait, and find theirs done
+            if self._error is None and any(waiting is attempt for waiting in self._attempts):
+                if len(self._attempts) < _FULL or self._store.address.path is None:
+                    await asyncio.sleep(_TOGETHER)
+                await self._commit()
 
     async def _commit(self) -> None:
-        attempts, finished = self._attempts, self._finished
-        if not attempts:
-            return
-        self._attempts, self._finished = [], []
+        n_attempts, n_finished = len(self._attempts), len(self._finished)
         try:
-            await self._store.aside(self._store.add, attempts, finished)
+            # Whoever is cancelled here commits the same again at the end, which adds nothing.
+            await self._store.aside(self._store.add, self._attempts[:], self._finished[:])
         except StoreFailedError as error:
-            self._attempts = attempts + self._attempts
-            self.error = error
-            self._queue.closed = True  # what cannot be kept is not asked for
+            self._error, self.closed = error, True  # what cannot be kept is not asked for
+        else:
+            del self._attempts[:n_attempts], self._finished[:n_finished]
 
     def _rescued(self) -> str:
         """Keep the attempts that the store lacks in a file that it can import, and say so."""
         if not self._attempts:
             return "all that was judged is stored"
-        pairs: dict[str, list[list[str]]] = {}
-        for key, *pair in self._pairs():
+        questions, pairs = self._progress.questions, dict[str, list[list[str]]]()
+        for key, *pair in questions.pairs():
             pairs.setdefault(key, []).append(pair)
         lines = (
-            json.dumps(record(attempt, json.loads(self._wanted[attempt.key][1]), pairs))
+            json.dumps(record(attempt, json.loads(questions.wanted[attempt.key][1]), pairs))
             for attempt in self._attempts
         )
         n_lost = len(self._attempts)

@@ -7,8 +7,11 @@ Both have a rubric in English and one in Korean, on a scale of 0 to 3; so have t
 that grades of different wordings are never mixed.
 """
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -87,8 +90,7 @@ class Rubric:
         if not isinstance(self.instruction, str) or not (self.prompt or self.instruction.strip()):
             raise UsageError("say what is to be judged", field="instruction")
         low, top = self.low, self.top
-        has_usual = self.asks in LISTED or top - low == 1 or (low, top) == (0, 3)
-        if self.cut is None and not has_usual:
+        if self.cut is None and self.asks not in LISTED and top not in (1, 3):
             raise UsageError(
                 f"missing; a scale of {low} to {top} has no usual one",
                 field="cut",
@@ -216,3 +218,80 @@ def built_in(asks: Asks, text: str, language: Language | Literal["auto"] = "auto
     if language == "auto":
         language = "ko" if HANGUL.search(text) else "en"
     return RUBRICS[f"{asks}-{language}-1"]
+
+
+# -- digests ---------------------------------------------------------------------------------------
+
+
+def key_of(canonical: str) -> str:
+    """The key of a question's canonical JSON: its SHA-256 in hexadecimal."""
+    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """JSON in one form: keys sorted, no white space, Unicode as it is."""
+    return json.dumps(
+        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+    )
+
+
+def digest(rubric: Rubric) -> dict[str, str]:
+    """A rubric as it enters the key: its id, and a digest of its words.
+
+    A user may change a rubric's words and forget its id; the digest does not.
+    """
+    prompt = [] if rubric.prompt is None else [rubric.prompt]
+    content = canonical_json([rubric.instruction, sorted(rubric.grades.items()), *prompt])
+    return {"id": rubric.id, "language": rubric.language, "digest": key_of(content)[:16]}
+
+
+# -- in which words a stored question was asked --------------------------------------------------
+
+# A rubric's id is its user's to give, and words are changed without a new one: what was asked in
+# other words is other grades all the same, and never mixed with them.
+Wording = tuple[str, str]
+"""A rubric's id, and the start of the digest of its words."""
+_SHOWN = 8  # characters of a digest
+
+
+def wording_of(question: Mapping[str, Any]) -> Wording:
+    """The wording of a question as a store keeps it."""
+    rubric = question.get("rubric", {})
+    return str(rubric.get("id", "?")), str(rubric.get("digest", ""))[:_SHOWN]
+
+
+def name_of_rubric(rubric: str) -> str:
+    """What names a rubric: its id; of its file, the id with the words that it has now.
+
+    Raises:
+        DataError, UsageError: the file cannot be read, or holds no rubric.
+    """
+    if not is_file(rubric):
+        return rubric
+    identity = digest(read_rubric(rubric))
+    return f"{identity['id']}@{identity['digest'][:_SHOWN]}"
+
+
+def is_file(rubric: str) -> bool:
+    """Whether a rubric is named by its file."""
+    return rubric.endswith((".yaml", ".yml"))
+
+
+def built_in_of(rubric: str) -> Rubric | None:
+    """The built-in rubric whose words an id stands for, under whatever prompt; None for another."""
+    return RUBRICS.get(rubric.partition("+")[0])
+
+
+def is_named(wording: Wording, name: str) -> bool:
+    """Whether a name is a wording's: its rubric's id, or ``ID@DIGEST``."""
+    return name in (wording[0], "@".join(wording))
+
+
+def names_of(wordings: Iterable[Wording]) -> dict[Wording, str]:
+    """What each wording is called: its rubric's id, with the digest where several share that."""
+    distinct = set(wordings)
+    sharing = Counter(rubric for rubric, _ in distinct)
+    return {
+        identity: identity[0] if sharing[identity[0]] == 1 else "@".join(identity)
+        for identity in distinct
+    }

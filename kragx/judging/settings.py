@@ -14,8 +14,8 @@ from kragx.ground.secrets import Secrets
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.client import Client
 from kragx.judging.examples import read_examples
-from kragx.judging.keys import output_limit
 from kragx.judging.limits import Limits
+from kragx.judging.question import output_limit
 from kragx.judging.rubric import RUBRICS, Asks, Rubric, akin, built_in, read_rubric
 from kragx.judging.store import Address
 from kragx.judging.template import asks_of, prompt_name, read_prompt
@@ -131,8 +131,7 @@ class JudgeSettings:
             UsageError: the judge's own rubric asks something else.
         """
         rubric: Rubric | None = self.rubric
-        # One for documents leaves lists of facts alone, and the other way round.
-        if self.asks is not None and not akin(asks, self.asks):
+        if not self._is_about(asks):
             return built_in(asks, text, self.language)
         if self.asks not in (None, asks):
             name, subject = ("prompt", "it") if rubric is None else ("rubric", repr(rubric.id))
@@ -163,11 +162,13 @@ class JudgeSettings:
 
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results, whatever the texts' language."""
-        if self.asks is not None and not akin(asks, self.asks):
-            return f"{asks}-{self.language}-1"
-        prompt = "" if self.prompt is None else f"+{prompt_name(self.prompt)}"
-        rubric: Rubric | None = self.rubric
+        rubric: Rubric | None = self.rubric if self._is_about(asks) else None
+        prompt = f"+{prompt_name(self.prompt)}" if self.prompt and self._is_about(asks) else ""
         return f"{f'{asks}-{self.language}-1' if rubric is None else rubric.id}{prompt}"
+
+    def _is_about(self, asks: str) -> bool:
+        # One for documents leaves lists of facts alone, and the other way round.
+        return self.asks is None or akin(asks, self.asks)
 
     @cached_property
     def output_limit(self) -> int | None:

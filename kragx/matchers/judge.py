@@ -1,7 +1,4 @@
-"""Matchers that ask an LLM judge: `llm` for grades of documents, `nuggets` for facts in a context.
-
-And the pool of what was judged, which is the gold where there is none.
-"""
+"""Matchers that ask an LLM judge: `llm` for grades of documents, `nuggets` for facts."""
 
 from __future__ import annotations
 
@@ -13,23 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
-from kragx.data import Gold, normalise
+from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.data.stretches import starts
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import optional, whole
 from kragx.ground.printing import joined, phrase
-from kragx.matchers.base import BaseMatcher, OnMatch, Sayings, Trace
+from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.batches import with_texts
-from kragx.matchers.items import MatchItem, Targets, TextlessError, every_pair, items_of, shapes
-from kragx.matchers.matching import match, missing_ids_error
+from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
+from kragx.matchers.matching import missing_ids_error
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats, MatchTable, Votes
+from kragx.matchers.pool import pool_trace
+from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:
     from kragx.judging import Grader, Judge, Judgement, Question
-    from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
 
 Mode = Literal["auto", "support", "relevance"]
@@ -76,15 +73,13 @@ class JudgeMatcher(BaseMatcher):
         kind = judge.asks if judge.asks in ("relevance", "support") else None
         rubric = None if kind is None else judge.rubric
         mode = (kind or "auto") if self.mode == "auto" else self.mode
-        low, top, default = (
-            (0, 3, 2) if rubric is None else (rubric.low, rubric.top, rubric.match_from)
-        )
+        top, default = (3, 2) if rubric is None else (rubric.top, rubric.match_from)
         cut = default if self.threshold is None else self.threshold
-        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not low < cut <= top:
+        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= top:
             raise UsageError(
                 f"{cut!r} is no grade of the rubric",
                 field="threshold",
-                remedy=f"give one from {low + 1} to {top}",
+                remedy=f"give one from 1 to {top}",
             )
         self._set(judge=judge, mode=mode, top=top, threshold=float(cut))
         self._set(uses_gold=mode != "relevance", votes=len(judge.members) > 1)
@@ -92,7 +87,7 @@ class JudgeMatcher(BaseMatcher):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the question, model, rubric, grade cut and scale."""
-        from kragx.judging.keys import digest
+        from kragx.judging.rubric import digest
 
         judge: Grader = self.judge
         rubric = judge.rubric if judge.asks == self.mode else None
@@ -115,9 +110,11 @@ class JudgeMatcher(BaseMatcher):
         if "budget" in options:
             options["budget"] = self.judge.budget.with_limits(options["budget"])
         judge = self.judge.with_options(**options)
+        if judge is self.judge:
+            return self
         twin = copy(self)  # which keeps the pool
         twin._set(judge=judge)
-        return self if judge is self.judge else twin
+        return twin
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
@@ -149,9 +146,8 @@ class JudgeMatcher(BaseMatcher):
             for (pairs, question), judgement in zip(part, judgements, strict=True):
                 grades[:, pairs] = self._grades(question, judgement)
                 pending[pairs] = judgement.failure == "pending"
-        grade, low, high = grades
-        reach = (low, high) if self.votes else None
-        return Trace(self, grade, wanted, pending=pending, reach=reach)
+        reach = (grades[1], grades[2]) if self.votes else None
+        return Trace(self, grades[0], wanted, pending=pending, reach=reach)
 
     def _judge(self, questions: Sequence[Question], notes: Notes) -> Sequence[Judgement]:
         judged = self.judge.judge(questions)
@@ -179,7 +175,7 @@ class JudgeMatcher(BaseMatcher):
         judge, tally = self.judge, notes.judging
         if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
             return
-        from kragx.judging.remedies import too_many_missing
+        from kragx.judging.tally import too_many_missing
 
         further = phrase(
             "What was judged is in {store}: run again to ask for what is missing (ask_again: all "
@@ -209,12 +205,8 @@ class JudgeMatcher(BaseMatcher):
 
     def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What the judge has said of these pairs, from its store; see `Judging.said`."""
-        is_relevance = self.mode == "relevance"
-        questions = [
-            question
-            for item in items
-            for _, question in (self._relevance(item) if is_relevance else self._questions(item))
-        ]
+        questions_of = self._relevance if self.mode == "relevance" else self._questions
+        questions = [question for item in items for _, question in questions_of(item)]
         return {
             (question.query_id or "", question.document, question.gold or ""): (
                 judgement.grade,
@@ -291,56 +283,6 @@ class JudgeMatcher(BaseMatcher):
         twin = replace(self, mode="relevance")
         twin._set(pool=pool)
         return twin
-
-
-def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:
-    """1 for a document and its own judgement in a pool, NaN if that one is missing, else 0."""
-    notes.judging.add(pool.tally)
-    scores = [np.empty(0)]
-    for item in items_of(batch):
-        judgements = pool.judgements[item.query.id] if item.targets else {}
-        texts = np.array([normalise(doc.text or "") for doc in item.docs], object)
-        is_missing = [judgement.grade is None for judgement in judgements.values()]
-        is_same = np.equal.outer(texts, np.array([*judgements], object))
-        scores.append(np.where(is_same, np.where(is_missing, np.nan, 1.0), 0.0).ravel())
-    return Trace(matcher, np.concatenate(scores), every_pair(batch))
-
-
-def match_in_pool(
-    items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes, on_match: OnMatch | None = None
-) -> MatchTable:
-    """The match table of queries whose gold is a pool's documents, with the pool's grades.
-
-    A grade is not known (NaN) where a judgement is missing. A gold item's own grade must be a
-    number, so the grades come into the table at last.
-
-    Raises:
-        UsageError: what was retrieved is not in the pool.
-    """
-    pool = matcher.pool
-    assert pool is not None  # whoever has none matches by `match`
-    items = [_with_gold(item, pool) for item in items]
-    table = replace(match(items, matcher, notes, on_match), threshold=1.0)
-    judged = (pool.judgements.get(item.query.id, {}) for item in items if item.query.gold)
-    grades = [(judgement.score, *judgement.reach) for of in judged for judgement in of.values()]
-    grade, low, high = np.array(grades, np.float64).reshape(-1, 3).T
-    scores = table.pair_score
-    votes = Votes(scores, scores, low, high) if pool.votes else None
-    return replace(table, grade=grade, votes=votes)
-
-
-def _with_gold(item: MatchItem, pool: Pool) -> MatchItem:
-    """The query with the pool's documents as its gold."""
-    docs, judgements = item.docs[: pool.depth], pool.judgements.get(item.query.id, {})
-    if item.query.answerable is False:
-        judgements = {}
-    elif outside := {normalise(doc.text or "") for doc in docs} - judgements.keys():
-        raise UsageError(
-            f"query {item.query.id!r}: {len(outside)} retrieved documents are not in the pool; "
-            "a run is scored in a pool that it is a part of (kragx.pooled)"
-        )
-    gold = tuple(Gold(text=text) for text in judgements)
-    return replace(item, query=replace(item.query, gold=gold), docs=docs)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kragx import Gold, GoldDataset, Query, Retrieved, Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
 from kragx.judging.examples import is_held_out
-from kragx.judging.votes import decided
+from kragx.judging.question import decided
 from kragx.metrics.intervals import student_t
 from tests.agreement.simulation import (
     CUTS,

@@ -13,8 +13,7 @@ from kragx.agreement.labels import read_scale
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question, Store
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.keys import key_of
-from kragx.judging.rubric import RUBRICS
+from kragx.judging.rubric import RUBRICS, key_of
 
 
 @pytest.mark.parametrize(

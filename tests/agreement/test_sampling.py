@@ -16,8 +16,7 @@ from kragx.data.reading import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.keys import key_of
-from kragx.judging.rubric import RUBRICS
+from kragx.judging.rubric import RUBRICS, key_of
 
 
 def candidates(n_queries=20, n_docs=10):

@@ -24,7 +24,7 @@ from kragx.judging.budget import (
 )
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.limits import Limits, StoreSpending
+from kragx.judging.limits import Limits
 from kragx.judging.store.statistics import statistics
 from kragx.judging.tally import Spent
 from tests.judging.support import ask, judge_of
@@ -343,9 +343,10 @@ def test_batches_cost_what_batches_cost(at_once, store):
         opened.add([Judgement(**row | {"uid": "u", "source": "batch"})])
         for batch, cost in ((None, 0.24), (0.5, 0.12 + 0.06)):
             prices = {"scripted": Price(1000, 1000, batch=batch)}
-            spending = StoreSpending("nobody's")
-            spending.read(opened, prices)
-            assert spending.used.cost == pytest.approx(cost)
+            total = Budget(cost=1.0, per="total")
+            own = Limits(Budgets((total,)), "scripted", prices)
+            own.look(opened)
+            assert own.used_of(total).cost == pytest.approx(cost)
 
 
 def test_open_batches_count_at_their_most(at_once, store):

@@ -58,7 +58,7 @@ def left_behind(store, keys, owner, seconds):
 
 def keys_of(questions, client, store):
     """The keys of questions."""
-    from kragx.judging.run import PendingQuestions
+    from kragx.judging.queue import PendingQuestions
 
     return PendingQuestions(judge_of(client, store), questions).keys
 

@@ -14,8 +14,8 @@ from kragx.judging import (
     Question,
     read_judge,
 )
+from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.run import PendingQuestions
 
 
 class Chat(BaseChatModel):

@@ -24,8 +24,9 @@ from kragx.evaluation.pools import pooled
 from kragx.ground.printing import Line
 from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, Tally, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.panel import alpha
+from kragx.judging.question import decided, n_needed, settled_grade
 from kragx.judging.store.qrels import grades as grades_of
-from kragx.judging.votes import alpha, decided, n_needed, settled_grade
 from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import examples, some

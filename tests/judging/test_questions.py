@@ -11,9 +11,9 @@ from kragx.errors import DataError, JudgingError, UsageError
 from kragx.judging import Failure, Judge, Panel, Rubric, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.prompt import request_for
-from kragx.judging.questions import PARTED, Draft, Kind, asked_for, drafts, need_of
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store.store import exported
+from kragx.judging.writing import PARTED, Draft, Kind, asked_for, drafts, need_of
 from tests.thoroughness import some
 
 ENGLISH = "Opened software is taken back within 14 days."

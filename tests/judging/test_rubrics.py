@@ -16,11 +16,10 @@ from kragx.agreement.labels import read_labels
 from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
 from kragx.judging import RUBRICS, Judge, Question, Store, read_judge, read_rubric
-from kragx.judging.keys import canonical_json, digest, key_of
 from kragx.judging.prompt import messages, request_for
 from kragx.judging.question import Example
-from kragx.judging.rubric import as_asked
-from kragx.judging.run import PendingQuestions
+from kragx.judging.queue import PendingQuestions
+from kragx.judging.rubric import as_asked, canonical_json, digest, key_of
 from kragx.judging.store.qrels import grades
 from kragx.judging.store.statistics import statistics
 from kragx.testing import ScriptedClient

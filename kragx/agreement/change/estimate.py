@@ -21,7 +21,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.rubric import canonical_json, key_of
 from kragx.metrics.match_table import Bools
 
 Verdict = Literal["better", "worse", "same", "hopeless", "open"]

@@ -21,7 +21,7 @@ from kragx.comparison.lists import ListDiff, QuestionDiff, composed
 from kragx.data import Doc
 from kragx.data.formats.jsonl import write_records
 from kragx.ground.errors import DataError, UsageError, nearest
-from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.rubric import canonical_json, key_of
 from kragx.metrics import Floats, parse
 
 Relevance = Mapping[str, bool]

@@ -19,7 +19,7 @@ from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, phrase, show as show_parts
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
-from kragx.judging.remedies import too_many_missing
+from kragx.judging.tally import too_many_missing
 
 judge: opt.Commands = opt.group("judge", __doc__)
 _COMMANDS: tuple[Callable[..., Any], ...] = (

@@ -17,8 +17,7 @@ from kragx.app.commands.workshop import serve
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import joined, phrase, say
-from kragx.judging.keys import built_in_of, is_file, wording_of
-from kragx.judging.rubric import Rubric, read_rubric
+from kragx.judging.rubric import Rubric, built_in_of, is_file, read_rubric, wording_of
 from kragx.judging.store import Address, Store
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import Line, phrase, show as show_parts
 from kragx.judging import read_judge
 from kragx.judging.batches.submitting import Outbox
-from kragx.judging.nuggets import extract
 from kragx.judging.reading import adjusted
+from kragx.judging.writing import extract
 
 
 def nuggets(

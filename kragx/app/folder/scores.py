@@ -32,8 +32,8 @@ from kragx.ground.errors import DataError, KragxError, UntrustedError
 from kragx.ground.plugins import from_options
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judgement
+from kragx.judging.panel import Verdict
 from kragx.judging.pool import Pool
-from kragx.judging.votes import Verdict
 from kragx.matchers import (
     BaseMatcher,
     MatchItem,

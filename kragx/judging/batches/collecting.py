@@ -19,13 +19,11 @@ from kragx.judging.batches.submitting import find_again
 from kragx.judging.budget import spent_of, usage_of_answer
 from kragx.judging.calls import judged
 from kragx.judging.clients.completion import read_response
-from kragx.judging.keys import output_limit, question_of
-from kragx.judging.question import Judgement, Question
-from kragx.judging.remedies import failure_lines
+from kragx.judging.question import Judgement, Question, output_limit, question_of
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, Store
 from kragx.judging.store.batches import SubmittedBatch
-from kragx.judging.tally import Spent, Tally
+from kragx.judging.tally import Spent, Tally, failure_lines
 
 _TOGETHER = 1000  # rows in a commit
 _NOTHING = Spent()  # is reserved for a call that has ended

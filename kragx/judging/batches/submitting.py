@@ -16,16 +16,16 @@ from kragx.ground.printing import Line, Part, Result, phrase, warning
 from kragx.judging.batches.service import BatchRefusedError, BatchService
 from kragx.judging.budget import Price, Used, about_spent, most_tokens
 from kragx.judging.client import Client, Request
-from kragx.judging.keys import canonical_json, digest
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question
+from kragx.judging.rubric import canonical_json, digest
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batches import Register, SubmittedBatch
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.ground.secrets import Secrets
-    from kragx.judging.run import PendingQuestions
+    from kragx.judging.queue import PendingQuestions
     from kragx.judging.settings import JudgeSettings
 
 MOST_REQUESTS = 50_000

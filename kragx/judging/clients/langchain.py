@@ -18,7 +18,7 @@ from kragx.judging.client import Answer, Failure, Request, Usage
 from kragx.judging.clients.completion import outcome, read_response
 from kragx.judging.clients.failures import UNREAD, failed
 from kragx.judging.clients.http import UnreadableError, bounded, listening
-from kragx.judging.keys import essential
+from kragx.judging.question import essential
 
 _NAME = "judgement"
 """What the schema of an answer is called, and the tool that is called with one."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack, cast
 
 from kragx.ground.errors import DataError, UsageError, nearest
-from kragx.judging.keys import canonical_json, is_named, name_of_rubric, names_of, wording_of
+from kragx.judging.question import Decide, settled_grade
+from kragx.judging.rubric import canonical_json, is_named, name_of_rubric, names_of, wording_of
 from kragx.judging.store.store import Store
-from kragx.judging.votes import Decide, settled_grade
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, Table, counted, joined, phrase, warning
-from kragx.judging.keys import Wording, names_of, wording_of
+from kragx.judging.rubric import Wording, names_of, wording_of
 from kragx.judging.store.qrels import NO_EXAMPLES, examples_of
 
 _COLUMNS = (

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kragx.data.databases import Address, StoreFailedError
 from kragx.ground.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
-from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.question import Judgement, now
-from kragx.judging.rubric import LISTED, RUBRICS
+from kragx.judging.rubric import LISTED, RUBRICS, canonical_json, key_of
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from kragx.judging.votes import ordinal_alpha
+from kragx.judging.panel import ordinal_alpha
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
 from kragx.workshop.pairs.candidates import Board

@@ -11,9 +11,11 @@ from kragx.data.gold import Query
 from kragx.ground.errors import UsageError, check_whole
 from kragx.ground.json_values import plain
 from kragx.ground.printing import phrase
-from kragx.judging.judge import Grader
+from kragx.judging.judge import Grader, Judged
 from kragx.judging.question import Judgement, Question
-from kragx.judging.questions import (
+from kragx.judging.rubric import Rubric
+from kragx.judging.tally import Tally, too_many_missing
+from kragx.judging.writing import (
     DIFFICULTIES,
     Draft,
     Kind,
@@ -23,10 +25,6 @@ from kragx.judging.questions import (
     need_of,
     relevance_of,
 )
-from kragx.judging.remedies import too_many_missing
-from kragx.judging.rubric import Rubric
-from kragx.judging.run import Judged
-from kragx.judging.tally import Tally
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.leak import leak
 from kragx.workshop.questions.passages import CorpusPassages, Passage, PassagePart

@@ -12,7 +12,7 @@ from kragx.data.chunking import windows
 from kragx.data.documents import Doc
 from kragx.data.text import normalise
 from kragx.ground.errors import DataError
-from kragx.judging.questions import PARTED, is_korean
+from kragx.judging.writing import PARTED, is_korean
 from kragx.workshop.questions.leak import content_words
 
 SHORTEST, LONGEST = 40, 3000

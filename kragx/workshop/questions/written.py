@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from kragx.data.gold import GoldDataset, Query
 from kragx.ground.json_values import HIDDEN, plain
 from kragx.ground.printing import Line, Part, Table, counted, phrase, warning
-from kragx.judging.remedies import failure_lines
-from kragx.judging.tally import Tally
+from kragx.judging.tally import Tally, failure_lines
 from kragx.workshop.questions.question import NewQuestion, QuestionSet
 
 LONGEST = 300

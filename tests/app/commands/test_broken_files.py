@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from kragx.judging import Judge, Store
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.rubric import canonical_json, key_of
 from tests.judging.support import ask
 from tests.thoroughness import some
 

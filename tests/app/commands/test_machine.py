@@ -99,7 +99,8 @@ def make():
 
 
 @pytest.mark.parametrize(
-    "place", ["judging.calls.judged", "judging.queue.Writer.keep", "judging.prompt.answer_object"]
+    "place",
+    ["judging.calls.judged", "judging.queue.WorkQueue.keep", "judging.prompt.answer_object"],
 )
 def test_a_mistake_in_a_worker_of_the_judge(kragx, jsonl, module, monkeypatch, place):
     """It ends the command with 70, and is no failed judgement."""

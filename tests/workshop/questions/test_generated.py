@@ -12,7 +12,7 @@ from kragx import Query
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel, Rubric, Store
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.questions import Kind
+from kragx.judging.writing import Kind
 from kragx.workshop.questions import write_questions
 from kragx.workshop.questions.generated import _kind, wanted_kinds
 from kragx.workshop.questions.targets import TARGETS
