@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, RunConfig
-from kragx.app.retrieving.making import makers_of
+from kragx.app.retrieving.making import all_makers
 from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.comparison.tuning import GRID, size
 from kragx.data import GoldDataset, Retrieved, Run
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase, visible
 from kragx.report.record import Kept
 
@@ -70,13 +69,12 @@ def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
     Raises:
         UsageError: naming each mistake.
     """
-    problems: list[str] = []
-    for name, retriever in retrievers.items():
-        if retriever.axes and retriever.factory is not None:
-            first, *_ = retriever.settings_of(name).values()
-            makers_of(f"{name}.args (with its {GRID})", first[1], problems)
-    if problems:
-        raise UsageError("\n".join(problems))
+    first = {
+        f"{name}.args (with its {GRID})": next(iter(retriever.settings_of(name).values()))[1]
+        for name, retriever in retrievers.items()
+        if retriever.axes and retriever.factory is not None
+    }
+    all_makers(first)
 
 
 def ask_settings(

@@ -472,13 +472,12 @@ def test_a_folder_that_is_gone(jsonl, tmp_path):
 
 def test_an_error_while_answers_are_kept_is_its_own(here, jsonl, monkeypatch):
     """What fails beside the file of answers is not called a fault of that file."""
-    from kragx.app.retrieving.fingerprint import Fingerprint
     from kragx.app.retrieving.partial_answers import partial_answers
     from kragx.data import GoldDataset, Query
 
     path = here / "answers.jsonl"
     with (
         pytest.raises(ConnectionResetError, match="of the index"),
-        partial_answers(path, Fingerprint({}, {}), GoldDataset([Query("q", "q", ())])),
+        partial_answers(path, {}, GoldDataset([Query("q", "q", ())])),
     ):
         raise ConnectionResetError("of the index")

@@ -13,7 +13,6 @@ from kragx import Doc, GoldDataset, Query, Retrieved, Stage
 from kragx.app import config, pipeline
 from kragx.app.folder.written import claimed
 from kragx.app.report_json import report_schema
-from kragx.app.retrieving.fingerprint import Fingerprint
 from kragx.app.retrieving.partial_answers import partial_answers
 from kragx.data import Turn
 
@@ -116,7 +115,7 @@ def test_for_some_retrievers(folder):
 
 def test_an_interrupted_run_keeps_stages_and_histories(tmp_path):
     """Answers that are kept have their stages; one to another history is asked anew."""
-    fingerprint = Fingerprint({"class": "1"}, {"repeat": "1"})
+    fingerprint = {"class": "1"}
     path = tmp_path / "answers.jsonl"
     query = Query("q1", "and then?", history=(Turn("user", "first?"),))
     stages = (Stage("search", (), (Doc("a"), Doc("b"))), Stage("cut", ("search",), (Doc("a"),)))
