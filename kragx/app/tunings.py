@@ -45,7 +45,7 @@ def tunings(
         comparisons: one for each matcher; they say who failed.
         slices: fields of a query; both halves of the questions have their share of the first one's.
     """
-    named, statistics, results = metric_of(config), config.statistics, []
+    named, statistics, results = metric_of(config), config.comparing, []
     if not config.has_grid or named is None:
         return ()
     sizes = Sizes(config.budget_tokenizer)
@@ -96,7 +96,7 @@ def _halves(
         np.array(
             [place[query_id] for row in side if (query_id := queries[row].id) in place], np.intp
         )
-        for side in halved(drawn(lot, config.statistics.seed), lot)
+        for side in halved(drawn(lot, config.comparing.seed), lot)
     )
     return choosing, validating
 

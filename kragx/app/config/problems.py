@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig
+from kragx.app.config.options import MistakesError
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
 from kragx.comparison.tuning import GRID, has_grid, spread
@@ -30,6 +31,9 @@ def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) ->
         elif kind == "missing":
             name = f"{path}.{loc[-1]}".lstrip(".")
             yield joined(": ", [name, phrase("missing; it is required")])
+        elif kind == "value_error" and isinstance(detail["ctx"]["error"], MistakesError):
+            errors = (mistake.within(path) for mistake in detail["ctx"]["error"].errors)
+            yield from (str(error) for error in errors if not _stands_in(error.field, unknown))
         elif kind == "value_error":
             yield joined(": ", [path or "config", str(detail["ctx"]["error"])])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):

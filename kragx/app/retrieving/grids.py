@@ -103,8 +103,9 @@ def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterato
     not_asked, total = cuts(retrievers), 0
     for label, retriever in retrievers.items():
         names = [name for name in retriever.settings_of(label) if name not in not_asked]
-        times = retriever.repeat * (retriever.runs or 1)  # one of them is 1
-        n_calls = len(names) * (n_questions * times + min(retriever.warmup, n_questions))
+        options = {"repeat": 1, "warmup": 0, **retriever.options}
+        times, warmup = options["repeat"] * (retriever.runs or 1), options["warmup"]
+        n_calls = len(names) * (n_questions * times + min(warmup, n_questions))
         total += n_calls if retriever.is_asked else 0
         if retriever.axes:
             settings: str = size(retriever.axes)
@@ -122,10 +123,8 @@ def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterato
             )
             if times > 1:
                 questions = phrase("{questions} x {n} times", questions=questions, n=times)
-            if retriever.warmup:
-                questions = phrase(
-                    "{questions}, and {n} to warm up", questions=questions, n=retriever.warmup
-                )
+            if warmup:
+                questions = phrase("{questions}, and {n} to warm up", questions=questions, n=warmup)
             yield phrase(
                 "grid of {retriever}: {settings} x {questions}: {n:,} asks",
                 retriever=visible(label),

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, filled
+from kragx.app.config.retrievers import SERVICES
 from kragx.comparison.tuning import GRID
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
 from kragx.ground import plugins
@@ -52,17 +53,14 @@ def _makers(config: RetrieverConfig) -> Makers:
 
 def _service(config: RetrieverConfig) -> Callable[[], Any]:
     """What makes a server or program that can be asked; its options are checked now."""
-    from kragx.evaluation.services import CommandRetriever, HttpRetriever
-
-    kind: Any = CommandRetriever if config.http is None else HttpRetriever
-    options = config.command if config.http is None else config.http
-    assert options is not None  # a config has one of them
-    field = "command" if config.http is None else "http"
-    make = partial(kind, **filled(options.model_dump(by_alias=True, mode="json", exclude={GRID})))
+    assert config.service is not None  # a config without a class has one
+    key, options = config.service
+    fields = {name: value for name, value in options.items() if name != GRID}
+    make = partial(SERVICES[key], **filled(fields))
     try:
         make()
     except UsageError as error:
-        raise error.within("" if error.field == field else field) from None
+        raise error.within("" if error.field == key else key) from None
     return make
 
 

@@ -119,7 +119,7 @@ def test_set_is_checked_like_the_file(written):
         ("dataset: {path: g, format: autorg}", "dataset.format", "autorag"),
         ("retrievers: {a: {run: x, results: y}}", "retrievers.a", "either"),
         ("retrievers: {a: {run: x, timeout: 1}}", "retrievers.a", "'timeout' belongs to 'class'"),
-        ("retrievers: {a: {class: 'm:x', timeout: 0}}", "retrievers.a.timeout", "greater than 0"),
+        ("retrievers: {a: {class: 'm:x', timeout: 0}}", "retrievers.a.timeout", "above 0"),
         ("retrievers: {a: {class: 'm:x', on_error: stp}}", "retrievers.a.on_error", "stop"),
         ("retrievers: {a: {class: 'm:x', timeot: 1}}", "retrievers.a.timeot", "'timeout'"),
         ("facts_match: overlp", "facts_match", "'overlap'"),

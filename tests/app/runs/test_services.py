@@ -118,7 +118,7 @@ def test_an_edited_program_is_asked_again(write, kragx, here):
             "retrievers.a.http.text: 'a..b': '..b' is no part of a path",
         ),
         ({"http": {"url": "http://x/"}}, "retrievers.a.http: {query} stands nowhere"),
-        ({"command": []}, "retrievers.a.command: is empty; give at least one"),
+        ({"command": []}, "retrievers.a.command: a list of texts is expected, not []"),
         ({"command": ["./gone"]}, "retrievers.a.command: there is no program"),
         ({"command": ["sh"], "args": {"a": 1}}, "'args' belongs to 'class'; 'command' takes none"),
         ({"command": ["sh"], "http": {"url": "http://x/{query}"}}, "give either 'class', 'http'"),

@@ -110,7 +110,7 @@ def test_for_some_retrievers(folder):
     text = text.replace("plain: {class: 'stage_runs:plain'}", "plain: {results: gold.jsonl}")
     Path("other.yaml").write_text(text, encoding="utf-8")
     loaded = config.load(Path("other.yaml"))
-    assert [own.stages for own in loaded.retrievers.values()] == [False, None]
+    assert [own.options.get("stages") for own in loaded.retrievers.values()] == [False, None]
 
 
 def test_an_interrupted_run_keeps_stages_and_histories(tmp_path):
