@@ -243,7 +243,9 @@ class RetrieverConfig(Model):
     @property
     def options(self) -> dict[str, Any]:
         """How it is asked, as far as that is said or has a default: fields of `Asking`."""
-        return {name: value for name, value in (self.model_extra or {}).items() if name in ASKING}
+        return {
+            name: value for name, value in (self.model_extra or {}).items() if value is not None
+        }
 
     @property
     def service(self) -> tuple[str, dict[str, Any]] | None:
@@ -254,7 +256,8 @@ class RetrieverConfig(Model):
     @property
     def runs(self) -> int | None:
         """How often all questions are asked; None for as often as of all retrievers."""
-        return self.options.get("runs")
+        runs: int | None = self.options.get("runs")
+        return runs
 
     def run_names(self, name: str) -> list[str]:
         """What each of its runs is called, if the retriever is called by a name."""

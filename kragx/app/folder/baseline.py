@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.folder.sealed import listed
+from kragx.app.folder.sealed import as_written, listed
 from kragx.comparison import Results
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import read_object
@@ -98,7 +98,7 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
             path=str(path),
             remedy="kragx run CONFIG.yaml --save-baseline FILE writes one",
         )
-    try:
+    with as_written(path, "a baseline"):
         rows = [
             {
                 "queries": {},
@@ -114,9 +114,6 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
         record = None if value["record"] is None else Record.read(value["record"])
         report = {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}]}
         report |= {"weights": value["weights"]} if "weights" in value else {}
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        problem = f"not a baseline as kragx writes it: {error!r}"
-        raise DataError(problem, path=str(path)) from None
     if not rows:
         raise DataError("has no results", path=str(path), field="evaluations")
     return replace(Results.read(str(path), report), gold_hashes=hashes), record

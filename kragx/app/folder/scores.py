@@ -22,13 +22,14 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.app.config.values import FACTS, RELEVANCE
+from kragx.app.folder.sealed import as_written
 from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.formats.jsonl import read_records
 from kragx.evaluation.arranging import match_item
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
 from kragx.evaluation.searching import documents_behind
-from kragx.ground.errors import DataError, KragxError, UntrustedError
+from kragx.ground.errors import DataError, UntrustedError, inside
 from kragx.ground.plugins import from_options
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judgement
@@ -274,13 +275,8 @@ class RecordedScores:
         """
         scores = cls((), dataset)
         for line, record in read_records(path):
-            try:
+            with inside(path=f"{path}:{line}"), as_written(f"{path}:{line}", "scores"):
                 scores._add(record)
-            except KragxError as error:
-                raise DataError(f"not what kragx writes: {error}", path=f"{path}:{line}") from None
-            except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-                problem = f"not what kragx writes: {error!r}"
-                raise DataError(problem, path=f"{path}:{line}") from None
         return scores
 
     def spec(self, name: str, spec: object) -> object:

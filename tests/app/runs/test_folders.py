@@ -268,20 +268,6 @@ def test_other_metrics_go_on(prepared, kragx, here):
     assert asked(here) == ["4", "5", "6"]
 
 
-def test_parquet(prepared, kragx):
-    """With pyarrow the results and the per-query values stand there as Parquet as well."""
-    parquet = pytest.importorskip("pyarrow.parquet")
-    here = prepared("good")
-    assert kragx("run", "run.yaml").code == 0
-    rows = parquet.read_table(here / "out" / "results" / "mine.parquet").to_pylist()
-    assert [row["id"] for row in rows] == [f"g{number}" for number in range(1, 7)]
-    assert json.loads(rows[0]["metadata"])["source"] == "s"
-    queries = parquet.read_table(here / "out" / "queries.parquet").to_pylist()
-    assert len(queries) == 12
-    assert queries[0]["mrr@5"] == 1.0
-    assert queries[0]["throughput"] is None
-
-
 def test_trec_run_and_callbacks_by_import_path(prepared, kragx, here):
     """A TREC run stands beside a LangChain runnable that is traced by an import path."""
     lines = (f"q{number} Q0 g{number} 1 0.5 tag\n" for number in range(1, 7))
