@@ -14,8 +14,8 @@ from kragx.app.folder.opened import Content, opened, read_folder
 from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.grids import ask_settings, check_axes, cuts, plan
-from kragx.app.retrieving.retrieve_all import Keeping
+from kragx.app.retrieving.grids import check_axes, plan
+from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run, read_dataset
@@ -41,7 +41,7 @@ from kragx.ground.errors import (
     nearest,
 )
 from kragx.ground.plugins import data_alone
-from kragx.ground.printing import Line, joined, phrase, visible
+from kragx.ground.printing import Line, phrase, visible
 from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.reading import adjusted
@@ -154,7 +154,7 @@ def run(
     keeping = None if folder is None else _make_keeping(config, folder, written, fresh, say)
     engine = engine_of(config.sharing)
     with engine.connected() if isinstance(engine, Ray) else nullcontext():
-        runs, kept_answers = ask_settings(config, dataset, progress=progress, keeping=keeping)
+        runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
         with _failures_first(runs, dataset, config.max_failed):
             report = _evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
     records = list(recording.records(runs, report.evaluations))
@@ -174,7 +174,7 @@ def run(
         earlier=earlier and earlier.results,
         earlier_record=earlier and earlier.record,
         anyway=anyway,
-        record=clock.record(config.file, git, kept_answers),
+        record=clock.record(config.file, git, kept),
         plans=tuple(
             {id(plan): plan for matcher in matchers.values() for plan in matcher.plans}.values()
         ),
@@ -190,12 +190,8 @@ def grid_plan(config: RunConfig) -> list[Line]:
         DataError: the gold set cannot be read.
     """
     check_axes(config.retrievers)
-    n_questions, shorter = len(load_dataset(config)), cuts(config.retrievers)
-    lines = [Line(text) for text in plan(config.retrievers, n_questions)]
-    for name in config.asked:
-        longest = visible(shorter[name].of) if name in shorter else ""
-        cut = phrase("the beginning of {retriever}", retriever=longest) if longest else ""
-        lines.append(Line(joined(": ", [visible(name), cut]), item="-"))
+    lines = [Line(text) for text in plan(config.retrievers, len(load_dataset(config)))]
+    lines += [Line(visible(name), item="-") for name in config.asked]
     return [*lines, Line(phrase("a dry run: nothing was asked"))]
 
 

@@ -24,7 +24,7 @@ from kragx.data import file_names, run_names
 from kragx.evaluation.retrieve import Asking
 from kragx.evaluation.services import CommandRetriever, HttpRetriever
 from kragx.ground.entry_points import import_path
-from kragx.ground.errors import UsageError, nearest
+from kragx.ground.errors import UsageError
 from kragx.ground.plugins import is_import_path
 
 
@@ -147,11 +147,6 @@ class RetrieverConfig(Model):
         description="arguments of class or function; ${NAME} in them is an environment variable; "
         "grid: {name: [values]} among them makes a setting of each combination",
     )
-    cut: str | None = Field(
-        default=None,
-        description="the argument of a grid that only cuts the same ranked list, as k does: of "
-        "settings that differ in nothing else the longest is asked, and cut",
-    )
     http: Annotated[dict[str, Any], BeforeValidator(_service("http"))] | None = Field(
         default=None, description="a server that is asked over HTTP, instead of a class"
     )
@@ -199,22 +194,6 @@ class RetrieverConfig(Model):
         if GRID in (value or {}):
             read_grid(value[GRID], {key: value[key] for key in value if key != GRID})
         return value or None
-
-    @model_validator(mode="after")
-    def _cut_is_an_axis(self) -> RetrieverConfig:
-        if self.cut is not None:
-            lengths = self.axes.get(self.cut)
-            if lengths is None:
-                path = GRID if self.service else f"args.{GRID}"
-                raise ValueError(
-                    f"cut: {self.cut!r} is no axis of {path}; {nearest(self.cut, self.axes)}"
-                )
-            if not all(type(length) is int and length > 0 for length in lengths):
-                raise ValueError(
-                    f"cut: grid.{self.cut} must be lengths of lists, whole numbers above 0, not "
-                    f"{lengths}"
-                )
-        return self
 
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:
@@ -297,7 +276,7 @@ class RetrieverConfig(Model):
         return {
             self._secrets.mask(setting.name): (
                 setting,
-                self.model_copy(update={**change, "cut": None}) if setting.values else self,
+                self.model_copy(update=change) if setting.values else self,
             )
             for setting, change in changed
         }

@@ -162,7 +162,7 @@ def test_schema_accepts_the_configs(name):
         "match: {cascade: [{method: overlap, accept: 0.8}, {any: [id, {method: llm}]}]}",
         "dataset: {path: g, targets: {difficulty: {easy: 1}}}\nretrievers: {a: r}",
         "dataset: g\nretrievers: {a: r}\nmatch: {method: rouge2, grid: {threshold: [0.4, 0.6]}}",
-        "dataset: g\nretrievers: {a: {class: 'm:x', args: {grid: {k: [5, 10]}}, cut: k}}\n"
+        "dataset: g\nretrievers: {a: {class: 'm:x', args: {grid: {k: [5, 10]}}}}\n"
         "tuning: {max_settings: 20}",
     ],
 )
