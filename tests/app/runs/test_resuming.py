@@ -233,7 +233,7 @@ def test_nothing_is_asked(interrupted, kragx, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "_evaluated", interrupt)
+        patch.setattr(pipeline, "evaluated", interrupt)
         assert (kragx("run", "run.yaml").code, asked(interrupted)) == (130, "4 5 6")
     outcome = kragx("run", "run.yaml")
     assert asked(interrupted) == ""
