@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.run_summary import by_matcher
 from kragx.comparison import Comparison, sliced
 from kragx.comparison.statistics import Rows
 from kragx.comparison.tuning import (
@@ -25,6 +24,7 @@ from kragx.comparison.tuning import (
 from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import parse, parse_all
+from kragx.report.findings import by_matcher
 
 
 def tunings(
