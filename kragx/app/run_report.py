@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.config.values import RELEVANCE
-from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.run_summary import screen
 from kragx.app.tunings import matcher_grids, tunings
 from kragx.comparison import (
@@ -188,27 +187,23 @@ class RunReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """What report.json holds: config, versions, numbers, comparisons, gates."""
-        report = ReportJson(
-            record=self.record,
-            config=self.config.resolved(),
-            versions=versions(),
-            evaluations=[
-                EvaluationJson(
-                    retriever=evaluation.name,
-                    match=evaluation.match_name,
-                    nearby=evaluation.nearby,
-                    failures=evaluation.failures,
-                    **evaluation.to_dict(queries=True, intervals=False),  # type: ignore[typeddict-item]
-                )
+        found = self.findings
+        report: dict[str, Any] = {
+            "record": self.record,
+            "config": self.config.resolved(),
+            "versions": versions(),
+            "evaluations": [
+                {
+                    "retriever": evaluation.name,
+                    "match": evaluation.match_name,
+                    "nearby": evaluation.nearby,
+                    "failures": evaluation.failures,
+                    **evaluation.to_dict(queries=True, intervals=False),
+                }
                 for evaluation in self.evaluations
             ],
-            comparisons=self.comparisons,
-            tunings=self.tunings,
-            matcher_grids=self.matcher_grids,
-            changes=self.changes,
-            gates=self.gates,
-            losses=self.losses,
-        )
+            **{own.name: getattr(found, own.name) for own in fields(found)[1:]},
+        }
         if (weights := self.dataset.weights) is not None:
             ids = (query.id for query in self.dataset)
             report["weights"] = dict(zip(ids, weights.tolist()))

@@ -224,9 +224,9 @@ class RunConfig(Model):
             raise ValueError(
                 f"retrievers: {repeated!r} would be there twice; give one another name"
             )
-        if axes and self.baseline is not None and self.baseline not in names:
+        if axes and self.baseline is not None and self.baseline not in self.asked:
             raise ValueError(
-                f"baseline: {self.baseline!r} is no setting; {nearest(self.baseline, names)}"
+                f"baseline: {self.baseline!r} is no setting; {nearest(self.baseline, self.asked)}"
             )
         return self
 

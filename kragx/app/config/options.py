@@ -41,13 +41,15 @@ def checked(
         MistakesError: one is unknown, missing or refused.
     """
     given = {str(key): value for key, value in options.items() if value is not None}
-    if errors := mistakes_in(kind, given, without, also):
-        raise MistakesError(errors)
+    errors = mistakes_in(kind, given, without, also)
     if make:
+        wrong = {*also, *(error.field.partition(".")[0] for error in errors)}
         try:
-            kind(**{name: value for name, value in given.items() if name not in also})
+            kind(**{name: value for name, value in given.items() if name not in wrong})
         except KragxError as error:
-            raise MistakesError([error]) from None
+            errors.append(error)
+    if errors:
+        raise MistakesError(errors)
     return given
 
 
