@@ -14,6 +14,7 @@ from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
 from kragx.ground.printing import Line, Part, Table, joined, phrase, visible, warning
 from kragx.judging.budget import Plan
+from kragx.judging.tally import Tally
 from kragx.metrics import parse
 from kragx.report.findings import Findings
 
@@ -235,6 +236,16 @@ def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str, boo
         judging = evaluation.counts.get(name, {})
         if "plan" in judging:
             yield judging, label, shared
+
+
+def counted_plan(judging: Tally, plans: Sequence[Plan]) -> list[Line]:
+    """What a dry run of a judge alone found: calls to make, what is stored, and what they cost."""
+    calls = phrase(
+        "{n} calls to make, {n_stored} judgements stored",
+        n=judging.planned.n_calls,
+        n_stored=judging.n_stored,
+    )
+    return [Line(calls), *judging_plan((), plans)]
 
 
 def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> Iterator[Line]:

@@ -72,10 +72,11 @@ def write_baseline(report: RunReport, path: Path) -> None:
         "gold": {query.id: _hash_of(query) for query in report.dataset},
         **({} if weights is None else {"weights": weights}),
     }
-    file = report.config.file
+    text, file = "".join(_laid_out(baseline)), report.config.file
     if file is not None:
-        baseline = _replaced(baseline, f"{file.parent.as_posix()}/", "${here}/")
-    write_text(path, "".join(_laid_out(baseline)))
+        here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
+        text = text.replace(here, "${here}/")
+    write_text(path, text)
 
 
 def read_baseline(path: Path) -> tuple[Results, Record | None]:
@@ -164,19 +165,6 @@ def _shared(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
         for name, value in first.items()
         if all(name in setting and setting[name] == value for setting in rest)
     }
-
-
-def _replaced(value: Any, text: str, replacement: str) -> Any:
-    """Plain values whose texts have something else where they had a text."""
-    if isinstance(value, str):
-        return value.replace(text, replacement)
-    if isinstance(value, dict):
-        return {name: _replaced(entry, text, replacement) for name, entry in value.items()}
-    return (
-        [_replaced(entry, text, replacement) for entry in value]
-        if isinstance(value, list)
-        else value
-    )
 
 
 def _laid_out(value: dict[str, Any] | list[Any], indent: str = "") -> Iterator[str]:
