@@ -24,7 +24,7 @@ from kragx.ground.errors import DataError, UsageError
 from kragx.judging import read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.reading import adjusted
-from kragx.matchers import BaseMatcher, OnMatch, matcher
+from kragx.matchers import BaseMatcher, OnMatch, matcher as make_matcher
 from kragx.metrics import parse_all
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def match_reader(
 
     def read(spec: object, name: str | None) -> BaseMatcher:
         if scores is not None and name is not None:
-            return matcher(scores.spec(name, spec), options)
-        return matcher(filled(spec), options)
+            return make_matcher(scores.spec(name, spec), options)
+        return make_matcher(filled(spec), options)
 
     return read
 
@@ -107,7 +107,11 @@ def bound(
     outbox: "Outbox | None",
 ) -> dict[str, BaseMatcher]:
     """The matchers as they judge in this run."""
-    if judging and config.judge is None and not any(by.judges for by in matchers.values()):
+    if (
+        judging
+        and config.judge is None
+        and not any(matcher.judges for matcher in matchers.values())
+    ):
         raise UsageError(
             f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
         )
@@ -117,7 +121,7 @@ def bound(
     options = {name: value for name, value in judging.items() if name in of_all}
     if outbox is not None:
         options |= {"outbox": outbox, "dry_run": True, "progress": False}
-    return {name: by.judging(**options) for name, by in matchers.items()}
+    return {name: matcher.judging(**options) for name, matcher in matchers.items()}
 
 
 def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
@@ -156,12 +160,12 @@ def evaluated(
     Of `recorded` scores what their matchers made of the gold is taken.
     """
     forbidden_words = None
-    if any(by.needs_vocabulary for by in matchers.values()):
+    if any(matcher.needs_vocabulary for matcher in matchers.values()):
         # Of all runs, so that a pair scores alike whoever retrieved it.
         vocabulary = vocabulary_of_runs(dataset, every_run(runs.values()), corpus)
-        matchers = {name: by.knowing(vocabulary) for name, by in matchers.items()}
+        matchers = {name: matcher.knowing(vocabulary) for name, matcher in matchers.items()}
         forbidden_words = vocabulary.of_forbidden
-    deciding = {name: by for name, by in matchers.items() if name.strip()}
+    deciding = {name: matcher for name, matcher in matchers.items() if name.strip()}
     if any(texts.corpus is corpus for texts in _texts(config, corpus, deciding)):
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
@@ -174,31 +178,22 @@ def evaluated(
     evaluation_of: dict[tuple[str, str], Evaluation] = {}
     losses: list[StageLosses] = []
     scored: dict[str, BaseMatcher] = {}
-    for name, by in deciding.items():
-        criteria = Criteria.of(
-            match=by,
-            metrics=config.metrics,
-            profile=config.profile,
-            no_gold=config.no_gold,
-            facts_match=matchers.get(FACTS),
-            relevance_match=relevance,
-            budget_tokenizer=config.budget_tokenizer,
-            forbidden=config.forbidden,
-        )
+    for name, matcher in deciding.items():
+        criteria = _criteria(config, matcher, matchers.get(FACTS), relevance)
         criteria = replace(criteria, forbidden_words=forbidden_words)
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         criteria = for_all(criteria, dataset, runs.values(), corpus)
         # What is forbidden by its text is told at the matcher's own threshold.
-        alike = None if dataset.may_forbid else _scored_alike(by, scored)
-        scored[name] = by
+        alike = None if dataset.may_forbid else _scored_alike(matcher, scored)
+        scored[name] = matcher
+        on_match = partial(heard, name)
         for run in runs.values():
-            if alike is not None and not has_stages(run) and heard(name, run.name) is None:
-                at_threshold = evaluation_of[alike, run.name].at_threshold(by.threshold)
+            if alike is not None and not has_stages(run) and on_match(run.name) is None:
+                at_threshold = evaluation_of[alike, run.name].at_threshold(matcher.threshold)
                 evaluation_of[name, run.name] = replace(at_threshold, match_name=name)
                 continue
             if recorded is not None:
                 criteria = replace(criteria, recorded=recorded.siblings(name, run.name))
-            on_match = partial(heard, name)
             try:
                 with about(run.name if len(runs) > 1 else ""):
                     evaluation = evaluate_run(
@@ -219,15 +214,34 @@ def evaluated(
                 of_stages = partial(losses_of, evaluation, dataset, run, criteria)
                 k = depth_of(evaluation)
                 losses.append(of_stages(k=k, corpus=corpus, on_match=on_match))
-    told = {} if relevance is None else {RELEVANCE: matchers[RELEVANCE]}
+    judges = {} if relevance is None else {RELEVANCE: matchers[RELEVANCE]}
     return RunReport(
         config,
         dataset,
         runs,
         tuple(evaluation_of.values()),
-        matchers={**deciding, **told},
+        matchers={**deciding, **judges},
         corpus=corpus,
         losses=tuple(losses),
+    )
+
+
+def _criteria(
+    config: RunConfig,
+    matcher: BaseMatcher,
+    facts: BaseMatcher | None,
+    relevance: BaseMatcher | None,
+) -> Criteria:
+    """What a config asks of its runs under one matcher."""
+    return Criteria.of(
+        match=matcher,
+        metrics=config.metrics,
+        profile=config.profile,
+        no_gold=config.no_gold,
+        facts_match=facts,
+        relevance_match=relevance,
+        budget_tokenizer=config.budget_tokenizer,
+        forbidden=config.forbidden,
     )
 
 

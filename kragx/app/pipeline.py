@@ -98,7 +98,8 @@ def run(
         if names_none and corpus.source is None and ids_alone(dataset, ()):
             say(phrase("matched by id: gold has ids and no text"))
             config = config.model_copy(update={"match": "id"})
-            matchers = {name: matchers.get(name, by) for name, by in matchers_of(config).items()}
+            by_id = matchers_of(config)
+            matchers = {name: matchers.get(name, matcher) for name, matcher in by_id.items()}
         dataset = with_texts(dataset, config, corpus, matchers)
         # Whatever can be wrong is found before the first question is asked.
         undecidable = _checked(config, dataset, matchers.values(), say)
@@ -119,7 +120,7 @@ def run(
                 report = evaluated(
                     config, dataset, runs, corpus, matchers, recording, workers=engine
                 )
-        plans = (plan for by in matchers.values() for plan in by.plans)
+        plans = (plan for matcher in matchers.values() for plan in matcher.plans)
         return replace(
             _as_recorded(report, list(recording.records(runs, report.evaluations))),
             told=undecidable,
@@ -152,10 +153,10 @@ def _as_recorded(report: RunReport, records: list[dict[str, Any]]) -> RunReport:
     scores = RecordedScores(records, report.dataset)
     recorded = matchers_of(report.config, scores) if records else {}
     matchers = {
-        name: recorded[name].knowing(by.vocabulary or Vocabulary())
+        name: recorded[name].knowing(matcher.vocabulary or Vocabulary())
         if name in scores.matchers
-        else by
-        for name, by in report.matchers.items()
+        else matcher
+        for name, matcher in report.matchers.items()
     }
     return replace(report, matchers=matchers, records=records)
 
@@ -177,7 +178,7 @@ def grid_plan(config: RunConfig) -> list[Line]:
 def judges(config: RunConfig) -> list[Judge]:
     """The judges that the matchers of a config have, each once."""
     with config.secrets.guarding():
-        named = [judge for by in matchers_of(config).values() for judge in by.graders]
+        named = [judge for matcher in matchers_of(config).values() for judge in matcher.graders]
     return [judge for place, judge in enumerate(named) if judge not in named[:place]]
 
 

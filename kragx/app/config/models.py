@@ -204,11 +204,13 @@ class RunConfig(Model):
 
     @model_validator(mode="after")
     def _not_too_many(self) -> RunConfig:
-        axes = {name: axes for name, own in self.retrievers.items() if (axes := own.axes)}
+        axes = {
+            name: retriever.axes for name, retriever in self.retrievers.items() if retriever.axes
+        }
         limit = self.tuning.max_settings
         count = sum(prod(map(len, of_retriever.values())) for of_retriever in axes.values())
         if count > limit:
-            listed = "; ".join(f"{name}: {size(own)}" for name, own in axes.items())
+            listed = "; ".join(f"{name}: {size(grid)}" for name, grid in axes.items())
             raise ValueError(
                 f"the grids make {count} settings, more than max_settings ({limit}): {listed}; "
                 "leave values out, or raise tuning.max_settings"
@@ -241,7 +243,7 @@ class RunConfig(Model):
         return {name: retriever for name, (_, retriever) in self._settings_of_all().items()}
 
     def _settings_of_all(self) -> dict[str, tuple[Setting, RetrieverConfig]]:
-        of_all = (own.settings_of(name) for name, own in self.retrievers.items())
+        of_all = (retriever.settings_of(name) for name, retriever in self.retrievers.items())
         return {name: pair for of_retriever in of_all for name, pair in of_retriever.items()}
 
     @property

@@ -206,10 +206,9 @@ class RetrieverConfig(Model):
             raise ValueError("'columns' belongs to 'results'")
         misplaced = next((name for name in _OF_CLASS if given.get(name)), None)
         if not self.is_asked:
-            others = {*given} - {source, "columns"}
-            misplaced = next(
-                (n for n in given if n in others and given[n] != _DEFAULTS.get(n)), None
-            )
+            # A default that is spelt out does no harm.
+            beside = [name for name in given if name not in (source, "columns")]
+            misplaced = next((n for n in beside if given[n] != _DEFAULTS.get(n)), None)
         if self.service and misplaced == "args" and GRID in (self.args or {}):
             raise ValueError(
                 f"args.{GRID} belongs to 'class'; of {source!r} it stands under {source}, and its "

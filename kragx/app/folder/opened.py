@@ -162,19 +162,17 @@ class Opened:
         """
         score_matchers = set() if scores is None else scores.matchers
         with self._as_written():
-            of_evaluation = {
-                (row["retriever"], row["match"]): dict(row["counts"])
-                for row in self.report["evaluations"]
-            }
+            rows = {(row["retriever"], row["match"]): row for row in self.report["evaluations"]}
+            counts_of = {key: dict(row["counts"]) for key, row in rows.items()}
             means = {
-                (row["retriever"], row["match"], metric): mean_in(row, metric)
-                for row in self.report["evaluations"]
+                (*key, metric): mean_in(row, metric)
+                for key, row in rows.items()
                 for metric in row["mean"]
             }
         self._warn_of_others(evaluations, means)
 
         def counts(evaluation: Evaluation) -> Mapping[str, Any]:
-            recorded = of_evaluation.get((evaluation.name, evaluation.match_name), {})
+            recorded = counts_of.get((evaluation.name, evaluation.match_name), {})
             if score_matchers & {evaluation.match_name, FACTS, RELEVANCE}:
                 return recorded
             return {name: recorded.get(name, 0) for name in _READ_COUNTS} if recorded else {}

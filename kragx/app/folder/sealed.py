@@ -85,22 +85,16 @@ class Sealed:
         Raises:
             DataError: with the names of those that are missing, and of those that are others.
         """
-        read = {
-            name: entry
-            for name, entry in self.manifest.items()
-            if (not name.endswith(FOR_PEOPLE) if names is None else name in names)
-        }
-        missing = [name for name in read if not self.path(name).is_file()]
-        changed = [
+        wanted = [
             name
-            for name, entry in read.items()
-            if name not in missing and not _fits(self.path(name), entry)
+            for name in self.manifest
+            if (not name.endswith(FOR_PEOPLE) if names is None else name in names)
         ]
-        problems = [
-            f"{problem}: {listed(names)}"
-            for problem, names in (("missing", missing), ("changed since", changed))
-            if names
-        ]
+        missing = [name for name in wanted if not self.path(name).is_file()]
+        there = [name for name in wanted if name not in missing]
+        changed = [name for name in there if not _fits(self.path(name), self.manifest[name])]
+        groups = {"missing": missing, "changed since": changed}
+        problems = [f"{problem}: {listed(group)}" for problem, group in groups.items() if group]
         if problems:
             raise DataError(
                 f"{self.folder}: not as kragx run has written it ({'; '.join(problems)})",
