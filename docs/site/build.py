@@ -125,8 +125,8 @@ def config_page() -> str:
     for name, definition in (
         ("dataset", "DatasetConfig"),
         ("retrievers.NAME", "RetrieverConfig"),
-        ("retrievers.NAME.http", "HttpConfig"),
-        ("retrievers.NAME.command", "CommandConfig"),
+        ("retrievers.NAME.http", "HttpRetriever"),
+        ("retrievers.NAME.command", "CommandRetriever"),
         ("retrievers.NAME.callbacks", "CallbackConfig"),
     ):
         parts += [
@@ -149,8 +149,9 @@ def config_page() -> str:
     for table, names in tables.items():
         parts += ["### " + ", ".join(f"`{name}`" for name in names), table]
     parts += ["## `judge`", keys(schema["properties"]["judge"]["anyOf"][0])]
-    for name in ("statistics", "tuning", "html"):
-        parts += [f"## `{name}`", keys(definitions[f"{name.capitalize()}Config"])]
+    tables = {"statistics": "Statistics", "tuning": "TuningConfig", "html": "HtmlConfig"}
+    for name, definition in tables.items():
+        parts += [f"## `{name}`", keys(definitions[definition])]
     return "\n\n".join(parts) + "\n"
 
 

@@ -16,8 +16,9 @@ from kragx.api.evaluations import Evaluations
 from kragx.comparison import Comparison, compare
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import UsageError, needing
+from kragx.ground.printing import as_markdown
 from kragx.report.figures.comparison import write_figures
-from kragx.report.markdown import report_markdown
+from kragx.report.findings import Findings
 
 __all__ = ["log"]
 
@@ -159,8 +160,7 @@ def _write(
     }
     text = json.dumps(value, ensure_ascii=False, indent=1)
     (place / "result.json").write_text(text, encoding="utf-8")
-    dataset = evaluations[0].settings["dataset"]
-    markdown = report_markdown(dataset, evaluations, [comparison], (), ())
+    markdown = as_markdown(Findings(evaluations, [comparison]).parts())
     (place / "report.md").write_text(markdown, encoding="utf-8")
     if find_spec("matplotlib") is not None if figures is None else figures:
         write_figures([comparison], evaluations, place / "figures")

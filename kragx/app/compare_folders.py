@@ -31,6 +31,7 @@ from kragx.ground.errors import UsageError
 from kragx.ground.plugins import data_alone
 from kragx.ground.printing import Heading, Line, Part, Result, phrase, say, visible
 from kragx.metrics import Profile, profile_for
+from kragx.report.findings import Findings
 from kragx.report.record import Record, record_lines
 
 
@@ -56,6 +57,11 @@ class Compared(Result):
         return [
             line for name, record in self.records.items() for line in record_lines(record, name)
         ]
+
+    @property
+    def findings(self) -> Findings:
+        """What a summary tells of it."""
+        return Findings((), self.comparisons, self.changes, self.gates)
 
     @property
     def failures(self) -> dict[str, Failures]:

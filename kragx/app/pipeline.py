@@ -1,37 +1,37 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import partial, update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from kragx.app import config as configs
-from kragx.app.config import RunConfig, filled
-from kragx.app.config.values import FACTS, RELEVANCE
+from kragx.app.config import RunConfig
+from kragx.app.evaluating import (
+    bound,
+    evaluated,
+    judged_as,
+    match_reader,
+    matchers_of,
+    specs_of,
+    with_texts,
+)
 from kragx.app.folder.opened import Content, opened, read_folder
 from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.grids import ask_settings, check_axes, cuts, plan
-from kragx.app.retrieving.retrieve_all import Keeping
+from kragx.app.retrieving.grids import check_axes, plan
+from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run, read_dataset
-from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
-from kragx.evaluation.inputs import Texts, ids_alone
+from kragx.evaluation.inputs import ids_alone
 from kragx.evaluation.parts.workers import Ray, engine_of
-from kragx.evaluation.pools import pooled
-from kragx.evaluation.searching import seen_in_runs
-from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
-from kragx.ground.caller_warnings import about
 from kragx.ground.errors import (
     DataError,
     JudgingError,
@@ -41,36 +41,16 @@ from kragx.ground.errors import (
     nearest,
 )
 from kragx.ground.plugins import data_alone
-from kragx.ground.printing import Line, joined, phrase, visible
-from kragx.judging import Judge, read_judge
-from kragx.judging.budget import read_budget
-from kragx.judging.reading import adjusted
-from kragx.matchers import BaseMatcher, OnMatch, matcher
+from kragx.ground.printing import Line, phrase, visible
+from kragx.judging import Judge
+from kragx.matchers import BaseMatcher
 from kragx.matchers.vocabulary import Vocabulary
-from kragx.metrics import parse_all
 from kragx.report.record import Clock, checkout
 
 if TYPE_CHECKING:
     from kragx.judging.batches.submitting import Outbox
 
-_Options = ParamSpec("_Options")
-_Result = TypeVar("_Result")
 
-
-def _guarded(
-    work: Callable[Concatenate[RunConfig, _Options], _Result],
-) -> Callable[Concatenate[RunConfig, _Options], _Result]:
-    """Work with a config whose errors do not say its secrets."""
-
-    def guarded(config: RunConfig, /, *args: _Options.args, **options: _Options.kwargs) -> _Result:
-        with config.secrets.guarding():
-            return work(config, *args, **options)
-
-    update_wrapper(guarded, work)
-    return guarded
-
-
-@_guarded
 def run(
     config: RunConfig,
     *,
@@ -104,84 +84,83 @@ def run(
         JudgingError: judgements are missing, or the budget is used up; what was judged is stored.
         RetrieverError: the same, and a retriever failed besides; or one was to stop at a failure.
     """
-    clock = Clock()
-    if judging and config.judge is not None:
-        options = dict(judging)
-        if "budget" in options:
-            budgets = read_budget(filled(config.judge.get("budget")))
-            options["budget"] = budgets.with_limits(options["budget"]).to_dict()
-        config = config.model_copy(update={"judge": {**config.judge, **options}})
-    corpus = corpus_of(config)
-    matchers = _named_matchers(config)
-    named = judging or {}
-    if named and config.judge is None and not any(matcher.judges for matcher in matchers.values()):
-        raise UsageError(f"{', '.join(named)}: the config has no 'judge' that this could belong to")
-    # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
-    # there is no other judge, all of it is theirs.
-    of_all = named.keys() if config.judge is None else {"budget", "dry_run"}
-    bound = {name: matcher for name, matcher in named.items() if name in of_all}
-    matchers = {name: matcher.judging(**bound) for name, matcher in matchers.items()}
-    if outbox is not None:
-        collecting = {"outbox": outbox, "dry_run": True, "progress": False}
-        matchers = {name: matcher.judging(**collecting) for name, matcher in matchers.items()}
-    dataset = load_dataset(config)
-    if dataset.version != config.dataset.version:  # the folder keeps what its release said
-        named = {"name": dataset.name, "version": dataset.version}
-        dataset_config = config.dataset.model_copy(update=named)
-        config = config.model_copy(update={"dataset": dataset_config})
-    names_none = config.match is None and config.matchers is None
-    if names_none and corpus.source is None and ids_alone(dataset, ()):
-        say(phrase("matched by id: gold has ids and no text"))
-        config = config.model_copy(update={"match": "id"})
-        matchers = {name: matchers.get(name, by) for name, by in _named_matchers(config).items()}
-    dataset = _with_texts(dataset, config, corpus, matchers)
-    # Whatever can be wrong is found before the first question is asked.
+    with config.secrets.guarding():
+        clock = Clock()
+        config = judged_as(config, judging or {})
+        corpus = corpus_of(config)
+        matchers = bound(config, matchers_of(config), judging or {}, outbox)
+        dataset = load_dataset(config)
+        if dataset.version != config.dataset.version:  # the folder keeps what its release said
+            named = {"name": dataset.name, "version": dataset.version}
+            dataset_config = config.dataset.model_copy(update=named)
+            config = config.model_copy(update={"dataset": dataset_config})
+        names_none = config.match is None and config.matchers is None
+        if names_none and corpus.source is None and ids_alone(dataset, ()):
+            say(phrase("matched by id: gold has ids and no text"))
+            config = config.model_copy(update={"match": "id"})
+            by_id = matchers_of(config)
+            matchers = {name: matchers.get(name, matcher) for name, matcher in by_id.items()}
+        dataset = with_texts(dataset, config, corpus, matchers)
+        # Whatever can be wrong is found before the first question is asked.
+        undecidable = _checked(config, dataset, matchers.values(), say)
+        earlier = earlier_results(config, dataset, folder, anyway=anyway)
+        specs, profile = specs_of(config), config.resolved_profile
+        recording = Recording(dataset, profile, specs, matchers, config.secrets)
+        written = [*config.stores, *([] if folder is None else [folder])]
+        path = config.file
+        git = None if path is None else checkout(path.parent, *written, config=path.name)
+        # Of the config a retriever's own part counts alone, wherever the file lies.
+        files = [*written, *([] if path is None else [path])]
+        fingerprints = Fingerprints(None if path is None else path.parent, files)
+        keeping = None if folder is None else Keeping(folder, fingerprints, fresh, say)
+        engine = engine_of(config.sharing)
+        with engine.connected() if isinstance(engine, Ray) else nullcontext():
+            runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
+            with _failures_first(runs, dataset, config.max_failed):
+                report = evaluated(
+                    config, dataset, runs, corpus, matchers, recording, workers=engine
+                )
+        plans = (plan for matcher in matchers.values() for plan in matcher.plans)
+        return replace(
+            _as_recorded(report, list(recording.records(runs, report.evaluations))),
+            told=undecidable,
+            earlier=earlier and earlier.results,
+            earlier_record=earlier and earlier.record,
+            anyway=anyway,
+            record=clock.record(config.file, git, kept),
+            plans=tuple({id(plan): plan for plan in plans}.values()),
+        )
+
+
+def _checked(
+    config: RunConfig,
+    dataset: GoldDataset,
+    matchers: Iterable[BaseMatcher],
+    say: Callable[[str], object],
+) -> tuple[str, ...]:
+    """What so few questions cannot decide; it is said, and so is what grids will ask."""
     check_slices(config, dataset)
-    check_gold(config, dataset, matchers.values())
+    check_gold(config, dataset, matchers)
     undecidable = tuple(undecidable_with(config, dataset))
-    for problem in undecidable:
-        say(problem)
     check_axes(config.retrievers)
-    for line in plan(config.retrievers, len(dataset)):
+    for line in (*undecidable, *plan(config.retrievers, len(dataset))):
         say(line)
-    earlier = earlier_results(config, dataset, folder, anyway=anyway)
-    recording = Recording(
-        dataset, config.resolved_profile, _specs(config), matchers, config.secrets
-    )
-    written = [*config.stores, *([] if folder is None else [folder])]
-    path = config.file
-    git = None if path is None else checkout(path.parent, *written, config=path.name)
-    keeping = None if folder is None else _make_keeping(config, folder, written, fresh, say)
-    engine = engine_of(config.sharing)
-    with engine.connected() if isinstance(engine, Ray) else nullcontext():
-        runs, kept_answers = ask_settings(config, dataset, progress=progress, keeping=keeping)
-        with _failures_first(runs, dataset, config.max_failed):
-            report = _evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
-    records = list(recording.records(runs, report.evaluations))
-    # Whoever looks at the report asks no code and no model once more.
-    scores = RecordedScores(records, dataset)
-    recorded = _named_matchers(config, scores) if records else {}
-    return replace(
-        report,
-        matchers={
-            name: recorded[name].knowing(matcher.vocabulary or Vocabulary())
-            if name in scores.matchers
-            else matcher
-            for name, matcher in report.matchers.items()
-        },
-        records=records,
-        told=undecidable,
-        earlier=earlier and earlier.results,
-        earlier_record=earlier and earlier.record,
-        anyway=anyway,
-        record=clock.record(config.file, git, kept_answers),
-        plans=tuple(
-            {id(plan): plan for matcher in matchers.values() for plan in matcher.plans}.values()
-        ),
-    )
+    return undecidable
 
 
-@_guarded
+def _as_recorded(report: RunReport, records: list[dict[str, Any]]) -> RunReport:
+    """The report with matchers that say what was recorded: looking asks no code and no model."""
+    scores = RecordedScores(records, report.dataset)
+    recorded = matchers_of(report.config, scores) if records else {}
+    matchers = {
+        name: recorded[name].knowing(matcher.vocabulary or Vocabulary())
+        if name in scores.matchers
+        else matcher
+        for name, matcher in report.matchers.items()
+    }
+    return replace(report, matchers=matchers, records=records)
+
+
 def grid_plan(config: RunConfig) -> list[Line]:
     """What the grids of a config would ask, setting by setting; nothing is asked.
 
@@ -189,20 +168,17 @@ def grid_plan(config: RunConfig) -> list[Line]:
         UsageError: an axis is no argument of its retriever.
         DataError: the gold set cannot be read.
     """
-    check_axes(config.retrievers)
-    n_questions, shorter = len(load_dataset(config)), cuts(config.retrievers)
-    lines = [Line(text) for text in plan(config.retrievers, n_questions)]
-    for name in config.asked:
-        longest = visible(shorter[name].of) if name in shorter else ""
-        cut = phrase("the beginning of {retriever}", retriever=longest) if longest else ""
-        lines.append(Line(joined(": ", [visible(name), cut]), item="-"))
+    with config.secrets.guarding():
+        check_axes(config.retrievers)
+        lines = [Line(text) for text in plan(config.retrievers, len(load_dataset(config)))]
+    lines += [Line(visible(name), item="-") for name in config.asked]
     return [*lines, Line(phrase("a dry run: nothing was asked"))]
 
 
-@_guarded
 def judges(config: RunConfig) -> list[Judge]:
     """The judges that the matchers of a config have, each once."""
-    named = [judge for by in _named_matchers(config).values() for judge in by.graders]
+    with config.secrets.guarding():
+        named = [judge for matcher in matchers_of(config).values() for judge in matcher.graders]
     return [judge for place, judge in enumerate(named) if judge not in named[:place]]
 
 
@@ -267,8 +243,8 @@ def recompute(
         if earlier is not None:
             config = configs.with_earlier(config, earlier)
         before = earlier_results(config, content_left.dataset, folder, anyway=anyway, known=before)
-        matchers = _named_matchers(config, content_left.scores)
-        report = _evaluated(
+        matchers = matchers_of(config, content_left.scores)
+        report = evaluated(
             config,
             content_left.dataset,
             content_left.runs,
@@ -316,10 +292,10 @@ def evaluate_folder(
             changed["metrics"] = list(metrics)
         config = content.config.model_copy(update=changed)
         documents = content.corpus if corpus is None else as_corpus(corpus)
-        matchers = _named_matchers(config, content.scores, is_given=match is not None)
-        dataset = _with_texts(content.dataset, config, documents, matchers)
+        matchers = matchers_of(config, content.scores, is_given=match is not None)
+        dataset = with_texts(content.dataset, config, documents, matchers)
         recorded = content.scores if match is None else None
-        return _evaluated(
+        return evaluated(
             config, dataset, content.runs, documents, matchers, recorded=recorded, workers=workers
         ).evaluations
 
@@ -358,7 +334,7 @@ def explain_folder(
                 field="--retriever",
                 remedy=hint,
             )
-        read = _match_reader(config, content.scores)
+        read = match_reader(config, content.scores)
         named = {}
         for name, spec in config.named_matchers.items():
             with suppress(*(() if match is None else (UntrustedError,))):  # shown besides
@@ -395,219 +371,6 @@ def _left_in(folder: Path, *values: object, trust: bool) -> Iterator[Content]:
             yield content
 
 
-def _make_keeping(
-    config: RunConfig,
-    folder: Path,
-    written: Sequence[Path],
-    fresh: bool,
-    say: Callable[[str], object],
-) -> Keeping:
-    """How the answers of a run are kept."""
-    folder_of_config = None if config.file is None else config.file.parent
-    # Of the config a retriever's own part counts alone, wherever the file lies.
-    files = [] if config.file is None else [config.file]
-    return Keeping(folder, Fingerprints(folder_of_config, [*written, *files]), fresh, say)
-
-
-def _named_matchers(
-    config: RunConfig, scores: RecordedScores | None = None, *, is_given: bool = False
-) -> dict[str, BaseMatcher]:
-    """The matchers of a config by name; those of facts and of relevance, if any, under no word.
-
-    Args:
-        config: has the specs.
-        scores: stand in for what would be asked; None to ask.
-        is_given: whether the user has named the matchers that decide.
-    """
-    read = _match_reader(config, scores)
-    matchers = {
-        name: read(spec, None if is_given and name.strip() else name)
-        for name, spec in _specs(config).items()
-    }
-    if RELEVANCE in matchers:
-        depth = relevance_depth(parse_all(config.metrics, config.resolved_profile))
-        matchers[RELEVANCE] = matchers[RELEVANCE].of_relevance(depth)
-    return matchers
-
-
-def _specs(config: RunConfig) -> dict[str, object]:
-    """The match specs of a config by name, with `FACTS` and `RELEVANCE` if a metric reads them."""
-    metrics = [spec.metric for spec in parse_all(config.metrics, config.resolved_profile)]
-    specs = dict(config.named_matchers)
-    if config.facts_match is not None and any(metric.reads_facts for metric in metrics):
-        specs[FACTS] = config.facts_match
-    if any(metric.from_relevance is not None for metric in metrics):
-        judges = (
-            spec
-            for spec in config.named_matchers.values()
-            if (spec.get("method") if isinstance(spec, Mapping) else spec) == "llm"
-        )
-        specs[RELEVANCE] = config.relevance_match or next(judges, "llm")
-    return specs
-
-
-def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
-    """The texts that each matcher of a config needs."""
-    specs = parse_all(config.metrics, config.resolved_profile)
-    needs_evidence = any(spec.looks for spec in specs)
-    decide = (named for name, named in matchers.items() if name.strip())
-    return [Texts.of(corpus, named, looks=needs_evidence) for named in decide]
-
-
-def _with_texts(
-    dataset: GoldDataset, config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]
-) -> GoldDataset:
-    """The gold set with the texts that matchers need."""
-    try:
-        for texts in _texts(config, corpus, matchers):
-            dataset = texts.gold(dataset)
-    except DataError as error:
-        raise error.within(path=str(config.dataset.path)) from None
-    return dataset
-
-
-def _evaluated(
-    config: RunConfig,
-    dataset: GoldDataset,
-    runs: Mapping[str, Run],
-    corpus: Corpus,
-    of_config: Mapping[str, BaseMatcher],
-    recording: Recording | None = None,
-    *,
-    recorded: RecordedScores | None = None,
-    workers: object = None,
-) -> RunReport:
-    """Each run evaluated under each matcher of a config; what was said is recorded.
-
-    Of `recorded` scores what their matchers made of the gold is taken.
-    """
-    forbidden_words = None
-    if any(named.needs_vocabulary for named in of_config.values()):
-        # Of all runs, so that a pair scores alike whoever retrieved it.
-        vocabulary = vocabulary_of_runs(dataset, every_run(runs.values()), corpus)
-        of_config = {name: named.knowing(vocabulary) for name, named in of_config.items()}
-        forbidden_words = vocabulary.of_forbidden
-    matchers = {name: named for name, named in of_config.items() if name.strip()}
-    facts, relevance = of_config.get(FACTS), of_config.get(RELEVANCE)
-    if any(texts.corpus is corpus for texts in _texts(config, corpus, matchers)):
-        # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
-        runs = {name: corpus.run(run) for name, run in runs.items()}
-    evaluations: list[Evaluation] = []
-    evaluation_of: dict[tuple[str, str], Evaluation] = {}
-    scored_matchers: dict[str, BaseMatcher] = {}
-    losses: list[StageLosses] = []
-
-    def on_match_of(name: str, run: str) -> OnMatch | None:
-        return None if recording is None else recording.on_match(name, run)
-
-    if relevance is not None:
-        if seen_in_runs(dataset, runs.values()) is not None:
-            relevance = relevance.of_relevance(None)  # each search has its own first documents
-        relevance = pooled(
-            dataset,
-            every_run(runs.values()),
-            match=relevance,
-            profile=config.resolved_profile,
-            corpus=corpus,
-        )
-    for name, named in matchers.items():
-        criteria = Criteria.of(
-            match=named,
-            metrics=config.metrics,
-            profile=config.profile,
-            no_gold=config.no_gold,
-            facts_match=facts,
-            relevance_match=relevance,
-            budget_tokenizer=config.budget_tokenizer,
-            forbidden=config.forbidden,
-        )
-        criteria = replace(criteria, forbidden_words=forbidden_words)
-        # One for all retrievers: each distinct text is tokenised, or judged, once.
-        criteria = for_all(criteria, dataset, runs.values(), corpus)
-        # What is forbidden by its text is told at the matcher's own threshold.
-        scored = None if dataset.may_forbid else _scored_alike(named, scored_matchers)
-        scored_matchers[name] = named
-        for run in runs.values():
-            if scored is not None and not has_stages(run) and on_match_of(name, run.name) is None:
-                evaluation_at = evaluation_of[scored, run.name].at_threshold(named.threshold)
-                evaluations.append(
-                    evaluation_of.setdefault(
-                        (name, run.name), replace(evaluation_at, match_name=name)
-                    )
-                )
-                continue
-            if recorded is not None:
-                criteria = replace(criteria, recorded=recorded.siblings(name, run.name))
-            try:
-                with about(run.name if len(runs) > 1 else ""):
-                    evaluation = evaluate_run(
-                        dataset,
-                        run,
-                        criteria,
-                        corpus=corpus,
-                        workers=workers,
-                        on_match=partial(on_match_of, name),
-                        on_relevance=None if relevance is None else partial(on_match_of, RELEVANCE),
-                    )
-            except DataError as error:
-                raise error.within(f"retrievers.{run.name}") from None
-            settings = config.secrets.masked(evaluation.settings)
-            evaluation = replace(evaluation, match_name=name, settings=settings)
-            evaluations.append(evaluation_of.setdefault((name, run.name), evaluation))
-            if has_stages(run):
-                losses.append(
-                    losses_of(
-                        evaluations[-1],
-                        dataset,
-                        run,
-                        criteria,
-                        k=depth_of(evaluation),
-                        corpus=corpus,
-                        on_match=partial(on_match_of, name),
-                    )
-                )
-    matchers_of_report = (
-        matchers if relevance is None else {**matchers, RELEVANCE: of_config[RELEVANCE]}
-    )
-    return RunReport(
-        config,
-        dataset,
-        runs,
-        tuple(evaluations),
-        matchers=matchers_of_report,
-        corpus=corpus,
-        losses=tuple(losses),
-    )
-
-
-def _scored_alike(named: BaseMatcher, scored_matchers: Mapping[str, BaseMatcher]) -> str | None:
-    """The name of a matcher that has given the same scores, and decided at another threshold.
-
-    Of somebody's own matcher, of a model and of combinations that is not known.
-    """
-
-    def scoring(matcher: BaseMatcher) -> dict[str, Any] | None:
-        if (
-            matcher.inner is not None
-            or matcher.members
-            or matcher.asks
-            or matcher.judges
-            or matcher.yes_or_no
-        ):
-            return None
-        return {name: value for name, value in matcher.settings.items() if name != "threshold"}
-
-    settings = scoring(named)
-    return next(
-        (
-            name
-            for name, matcher in scored_matchers.items()
-            if settings and scoring(matcher) == settings
-        ),
-        None,
-    )
-
-
 @contextmanager
 def _failures_first(
     runs: Mapping[str, Run], dataset: GoldDataset, max_failed: float
@@ -627,24 +390,3 @@ def _failures_first(
         if not failed:
             raise
         raise RetrieverError(f"{'; '.join(failed)}; and judging: {error}") from error
-
-
-def _match_reader(
-    config: RunConfig, scores: RecordedScores | None = None
-) -> Callable[[object, str | None], BaseMatcher]:
-    """Makes matchers of specs, with the profile's options and the config's judge.
-
-    What a folder has recorded under the name of a spec stands in for what would be asked; a spec
-    without one is the user's own.
-    """
-    options = dict(config.resolved_profile.match_options)
-    if config.judge is not None and scores is None:
-        judge = read_judge(filled(config.judge))
-        options["judge"] = adjusted(judge, secrets=config.secrets)
-
-    def read(spec: object, name: str | None) -> BaseMatcher:
-        if scores is not None and name is not None:
-            return matcher(scores.spec(name, spec), options)
-        return matcher(filled(spec), options)
-
-    return read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,7 @@ from typing import Any
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.config.values import RELEVANCE
-from kragx.app.report_json import EvaluationJson, ReportJson
-from kragx.app.run_summary import by_matcher, dataset_line, screen
+from kragx.app.run_summary import screen
 from kragx.app.tunings import matcher_grids, tunings
 from kragx.comparison import (
     Change,
@@ -25,26 +24,22 @@ from kragx.comparison import (
     check_gates,
     compare_by_matcher,
     fields_worth_slicing,
-    gates_parts,
 )
-from kragx.comparison.changes import changes_parts
 from kragx.comparison.recommendations import beside_earlier
-from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.tuning import MatcherSettings, Tuning
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
-from kragx.evaluation.evaluation import Evaluation, heading, versions
-from kragx.evaluation.leaks import leaks_table
-from kragx.evaluation.stage_losses import StageLosses, losses_parts
+from kragx.evaluation.evaluation import Evaluation, versions
+from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Result, phrase, speaking
+from kragx.ground.printing import Line, Part, Result, as_markdown, phrase, speaking
 from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher
 from kragx.report.figures.comparison import write_figures
 from kragx.report.figures.tuning import tuning_figures
+from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons
 from kragx.report.html_page.judged import judged
 from kragx.report.html_page.page import write_html
-from kragx.report.markdown import report_markdown
 from kragx.report.record import Record, record_lines
 
 
@@ -170,61 +165,45 @@ class RunReport(Result):
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """What one needs to decide what to do next; `full` is all that there is."""
-        if not full:
-            yield from screen(
-                self.evaluations,
-                self.comparisons,
-                self.changes,
-                self.gates,
-                self.losses,
-                self.tunings,
-                self.matcher_grids,
-                self.told,
-            )
-            if self.record is not None:
-                yield from self.record.resumption()
+        if full:
+            yield from self.findings.parts(self._record_lines)
             return
-        yield dataset_line(self.evaluations[0])
-        yield from self._record_lines
-        for group in by_matcher(self.evaluations):
-            yield from leaks_table(group)
-        for tuning in self.tunings:
-            yield from tuning.full()
-        for of_grid in self.matcher_grids:
-            yield from of_grid.full()
-        for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
-            yield from heading(group[0])
-            yield from comparison.describe(group)
-            yield from remarks_on(group, failures=False)
-            yield from losses_parts(
-                [loss for loss in self.losses if loss.match == group[0].match_name]
-            )
-        yield from changes_parts(self.changes)
-        yield from gates_parts(self.gates)
+        yield from screen(self.findings, self.told)
+        if self.record is not None:
+            yield from self.record.resumption()
+
+    @property
+    def findings(self) -> Findings:
+        """All that was found out, as every report of it tells it."""
+        return Findings(
+            self.evaluations,
+            self.comparisons,
+            self.changes,
+            self.gates,
+            self.losses,
+            self.tunings,
+            self.matcher_grids,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """What report.json holds: config, versions, numbers, comparisons, gates."""
-        report = ReportJson(
-            record=self.record,
-            config=self.config.resolved(),
-            versions=versions(),
-            evaluations=[
-                EvaluationJson(
-                    retriever=evaluation.name,
-                    match=evaluation.match_name,
-                    nearby=evaluation.nearby,
-                    failures=evaluation.failures,
-                    **evaluation.to_dict(queries=True, intervals=False),  # type: ignore[typeddict-item]
-                )
+        found = self.findings
+        report: dict[str, Any] = {
+            "record": self.record,
+            "config": self.config.resolved(),
+            "versions": versions(),
+            "evaluations": [
+                {
+                    "retriever": evaluation.name,
+                    "match": evaluation.match_name,
+                    "nearby": evaluation.nearby,
+                    "failures": evaluation.failures,
+                    **evaluation.to_dict(queries=True, intervals=False),
+                }
                 for evaluation in self.evaluations
             ],
-            comparisons=self.comparisons,
-            tunings=self.tunings,
-            matcher_grids=self.matcher_grids,
-            changes=self.changes,
-            gates=self.gates,
-            losses=self.losses,
-        )
+            **{own.name: getattr(found, own.name) for own in fields(found)[1:]},
+        }
         if (weights := self.dataset.weights) is not None:
             ids = (query.id for query in self.dataset)
             report["weights"] = dict(zip(ids, weights.tolist()))
@@ -237,16 +216,7 @@ class RunReport(Result):
     def to_markdown(self, *, language: str | None = None) -> str:
         """The report for people, in Markdown."""
         with speaking(language):
-            return report_markdown(
-                self.dataset.settings,
-                self.evaluations,
-                self.comparisons,
-                self.changes,
-                self.gates,
-                self._record_lines,
-                self.losses,
-                (*self.tunings, *self.matcher_grids),
-            )
+            return as_markdown(self.findings.parts(self._record_lines))
 
     def to_html(
         self, path: str | Path, *, max_docs: int | None = None, max_chars: int | None = None

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
-from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
+from kragx.comparison import Change, Comparison, failed, gates_parts
 from kragx.comparison.changes import gold_lines, unchanged
 from kragx.comparison.failures import marked
-from kragx.comparison.tuning import SHOWN, MatcherSettings, Tuning
+from kragx.comparison.tuning import SHOWN, Tuning
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leak_parts
-from kragx.evaluation.stage_losses import StageLosses
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
 from kragx.ground.printing import Line, Part, Table, joined, phrase, visible, warning
 from kragx.judging.budget import Plan
+from kragx.judging.tally import Tally
 from kragx.metrics import parse
+from kragx.report.findings import Findings
 
 METRICS = 8
 """How many metrics the screen shows, the first ones; of many retrievers fewer."""
@@ -31,33 +31,20 @@ ADVICE = 3
 """How many lines of advice."""
 
 
-def screen(
-    evaluations: Sequence[Evaluation],
-    comparisons: Sequence[Comparison],
-    changes: Sequence[Change],
-    gates: Sequence[GateResult],
-    losses: Sequence[StageLosses] = (),
-    tunings: Sequence[Tuning] = (),
-    matcher_grids: Sequence[MatcherSettings] = (),
-    notices: Sequence[str] = (),
-) -> Iterator[Part]:
+def screen(findings: Findings, notices: Sequence[str] = ()) -> Iterator[Part]:
     """What one needs to decide what to do next.
 
     What failed, who is best and whether that is decided, the means, the gates that failed, what to
-    look at. Slices, times and each pair stand in the report's files.
+    look at. Slices, times and each pair stand in the report's files. Of a grid the setting to take
+    stands in the place of verdict and means, which of so many are too long to read.
 
     Args:
-        evaluations: by matcher, then retriever.
-        comparisons: one for each matcher.
-        changes: what became of each retriever since an earlier run.
-        gates: what the numbers were held against.
-        losses: which stages of the retrievers lose the gold.
-        tunings: which setting of a grid to take, one for each matcher; they stand in the place of
-            verdict and means, which of so many are too long to read.
-        matcher_grids: what depends on the settings of a matcher.
+        findings: what a run found out.
         notices: what was said already.
     """
-    comparison, group = comparisons[0], by_matcher(evaluations)[0]
+    comparisons, changes, tunings = findings.comparisons, findings.changes, findings.tunings
+    evaluations, matcher_grids = findings.evaluations, findings.matcher_grids
+    comparison, group = comparisons[0], findings.groups[0]
     verdict, *advice = comparison.recommendations
     yield dataset_line(group[0])
     match, profile = group[0].match_label, profile_label(group[0])
@@ -95,8 +82,8 @@ def screen(
                         said=line.text,
                     )
                     yield replace(line, text=text)
-    yield from (part for part in gates_parts(gates) if isinstance(part, Line))
-    broken = [result.text for result in failed(gates)]
+    yield from (part for part in gates_parts(findings.gates) if isinstance(part, Line))
+    broken = [result.text for result in failed(findings.gates)]
     supported = [line.text for line in advice if line.supported]
     yield from _items(_first(broken))
     yield from gold_lines(changes)
@@ -104,11 +91,9 @@ def screen(
     changed = [change for change in changes if not change.is_none]
     yield from map(Line, _first([*map(_change, changed)]))
     yield from _items(_first(supported, ADVICE))
-    of_first = [loss for loss in losses if loss.match == group[0].match_name]
-    yield from map(
-        Line,
-        _first([joined(": ", [visible(losses.retriever), losses.summary]) for losses in of_first]),
-    )
+    of_first = findings.losses_under(group[0].match_name)
+    lost = [joined(": ", [visible(losses.retriever), losses.summary]) for losses in of_first]
+    yield from map(Line, _first(lost))
     beside = {*notices, *(caution.text for caution in verdict.cautions)}
     further = [*comparison.further_cautions]
     for change in changes:
@@ -152,13 +137,6 @@ def dataset_line(evaluation: Evaluation) -> Line:
 
 def _items(texts: Iterable[str]) -> Iterator[Line]:
     return (Line(text, item="-") for text in texts)
-
-
-def by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
-    """The evaluations of each matcher."""
-    return [
-        list(group) for _, group in groupby(evaluations, lambda evaluation: evaluation.match_name)
-    ]
 
 
 def _first(lines: Sequence[str], most: int = LINES) -> list[str]:
@@ -258,6 +236,16 @@ def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str, boo
         judging = evaluation.counts.get(name, {})
         if "plan" in judging:
             yield judging, label, shared
+
+
+def counted_plan(judging: Tally, plans: Sequence[Plan]) -> list[Line]:
+    """What a dry run of a judge alone found: calls to make, what is stored, and what they cost."""
+    calls = phrase(
+        "{n} calls to make, {n_stored} judgements stored",
+        n=judging.planned.n_calls,
+        n_stored=judging.n_stored,
+    )
+    return [Line(calls), *judging_plan((), plans)]
 
 
 def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> Iterator[Line]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.run_summary import by_matcher
 from kragx.comparison import Comparison, sliced
 from kragx.comparison.statistics import Rows
 from kragx.comparison.tuning import (
@@ -25,6 +24,7 @@ from kragx.comparison.tuning import (
 from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import parse, parse_all
+from kragx.report.findings import by_matcher
 
 
 def tunings(
@@ -45,7 +45,7 @@ def tunings(
         comparisons: one for each matcher; they say who failed.
         slices: fields of a query; both halves of the questions have their share of the first one's.
     """
-    named, statistics, results = metric_of(config), config.statistics, []
+    named, statistics, results = metric_of(config), config.comparing, []
     if not config.has_grid or named is None:
         return ()
     sizes = Sizes(config.budget_tokenizer)
@@ -96,7 +96,7 @@ def _halves(
         np.array(
             [place[query_id] for row in side if (query_id := queries[row].id) in place], np.intp
         )
-        for side in halved(drawn(lot, config.statistics.seed), lot)
+        for side in halved(drawn(lot, config.comparing.seed), lot)
     )
     return choosing, validating
 

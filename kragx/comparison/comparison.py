@@ -7,7 +7,7 @@
         ├── leaders          metric -> Leader: the best, and who cannot be told from it
         └── differences      Difference[]: each other retriever against the baseline
 
-`to_dict` of each gives what stands in report.json; `kragx schema --report` is its schema.
+`to_dict` of each gives what stands in report.json.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

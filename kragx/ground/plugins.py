@@ -455,6 +455,38 @@ def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
     return kind(**options)
 
 
+def mistakes_in(
+    kind: type,
+    options: Mapping[Any, Any],
+    without: Collection[str] = (),
+    also: Collection[str] = (),
+) -> list[KragxError]:
+    """Each option of a mapping that is unknown, missing or refused by the dataclass made of it.
+
+    Args:
+        kind: the dataclass.
+        options: by the names of its fields.
+        without: fields that may not be given.
+        also: what may stand among them.
+    """
+    field_of = {f.name: f for f in fields(kind) if f.init and f.name not in without}
+    valid = [*also, *field_of]
+    problems: list[KragxError] = [
+        UsageError(phrase("unknown key"), field=str(name), remedy=nearest(str(name), valid))
+        for name in options
+        if name not in valid
+    ]
+    for name, field in field_of.items():
+        if field.default is MISSING and field.default_factory is MISSING and name not in options:
+            problems.append(UsageError(phrase("missing; it is required"), field=name))
+    for name in [name for name in _readers(kind) if name in field_of and name in options]:
+        try:
+            _readers(kind)[name](options[name])
+        except KragxError as error:
+            problems.append(error if error.field else error.within(name))
+    return problems
+
+
 @cache
 def _readers(kind: type) -> dict[str, Read]:
     hints: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -104,52 +104,37 @@ class Kept:
     Attributes:
         n_answers: how many.
         n_queries: of how many questions.
-        begun: when the interrupted run began to ask; None if it did not say.
-        n_untimed: how many of them have no time here, as the retriever was asked otherwise then.
-        n_edited: how many answers were left, as their questions have other texts now.
+        begun: when the interrupted run began to ask.
     """
 
     n_answers: int
     n_queries: int
-    begun: str | None = None
-    n_untimed: int = 0
-    n_edited: int = 0
+    begun: str
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Self:
         """Of its plain values."""
-        numbers = {name: int(entry) for name, entry in value.items() if name != "begun"}
-        return cls(**numbers, begun=_text(value["begun"]))
-
-    @classmethod
-    def joined(cls, kept: Sequence[Self]) -> Self:
-        """Those of all runs of a retriever; at least one."""
-        names = ("n_answers", "n_queries", "n_untimed", "n_edited")
-        numbers = {name: sum(getattr(of_run, name) for of_run in kept) for name in names}
-        begun = min((of_run.begun for of_run in kept if of_run.begun is not None), default=None)
-        return cls(**numbers, begun=begun)
+        return cls(int(value["n_answers"]), int(value["n_queries"]), str(value["begun"]))
 
     @property
     def number(self) -> str:
         """How many, and of when."""
         return phrase(
-            "{n} of {of} answers are kept from an interrupted run"
-            if self.begun is None
-            else "{n} of {of} answers are kept from an interrupted run that began on {date}",
+            "{n} of {of} answers are kept from an interrupted run that began on {date}",
             n=self.n_answers,
             of=self.n_queries,
-            date=day_and_time(self.begun or ""),
+            date=day_and_time(self.begun),
         )
 
     @property
     def text(self) -> str:
-        """What was kept, what was asked for all the same, and what is left out."""
+        """What was kept, and what was asked for all the same."""
         questions = phrase(
             "nothing was asked for now"
             if self.n_answers == self.n_queries
             else "only the others were asked for now"
         )
-        return joined("; ", [self.number, questions, self.remarks])
+        return joined("; ", [self.number, questions])
 
     @property
     def rest(self) -> str:
@@ -159,17 +144,6 @@ class Kept:
             if self.n_answers == self.n_queries
             else "only the others are asked for now (--fresh asks for all)"
         )
-
-    @property
-    def remarks(self) -> str:
-        """What is left out of them, if anything is."""
-        edited = phrase("not kept, as their questions have other texts now: {n}", n=self.n_edited)
-        untimed = phrase(
-            "kept without their times, as these were measured under another concurrency, warmup or "
-            "repeat: {n}",
-            n=self.n_untimed,
-        )
-        return joined("; ", [edited if self.n_edited else "", untimed if self.n_untimed else ""])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from jsonschema import ValidationError, validate
 
 from kragx.app import config
 from kragx.app.config.schema import config_schema
-from kragx.app.retrieving.making import made, makers_of
+from kragx.app.retrieving.making import all_makers, made
 from tests.local_server import serving
 
 from .support import Document
@@ -36,11 +36,9 @@ def loaded(tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", YAML, ids=range(len(YAML)))
 def test_configs_can_be_made(loaded, text):
     """Each config is right, down to paths and programs."""
-    problems = []
-    for name, retriever in loaded(text).retrievers.items():
-        makers = makers_of(name, retriever, problems) if retriever.is_asked else []
-        assert not makers or made(name, retriever, makers)
-    assert problems == []
+    retrievers = loaded(text).retrievers
+    for name, makers in all_makers(retrievers).items():
+        assert made(name, retrievers[name], makers)
 
 
 @pytest.mark.integration
@@ -71,7 +69,7 @@ def test_the_servers_of_the_page(loaded):
         text = text.replace("http://localhost:8080", server.url)
         found = []
         for name, retriever in loaded(text).retrievers.items():
-            asked, _ = made(name, retriever, makers_of(name, retriever, []))
+            asked, _ = made(name, retriever, all_makers({name: retriever})[name])
             found += asked.invoke("why")
     assert [(doc.id, doc.text, doc.score) for doc in found] == [(None, "a", None), ("7", "a", 2.0)]
     assert found[1].metadata == {"title": "b"}

@@ -12,16 +12,11 @@ import yaml
 
 import kragx
 from kragx.app.commands.root import app
-from kragx.app.config.models import (
-    CommandConfig,
-    DatasetConfig,
-    HtmlConfig,
-    HttpConfig,
-    RetrieverConfig,
-    RunConfig,
-    StatisticsConfig,
-    TuningConfig,
-)
+from kragx.app.config.models import RunConfig
+from kragx.app.config.options import config_fields
+from kragx.app.config.parts import DatasetConfig, HtmlConfig, TuningConfig
+from kragx.app.config.retrievers import ASKING, SERVICES, RetrieverConfig
+from kragx.comparison import Settings
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
 from tests.project import public_api
@@ -98,13 +93,15 @@ def test_every_key_is_in_the_reference(build):
         r"^\| `(\w+)`(?: \(required\))? \| (.*?) \| (.*) \|$", build["config_page"](), re.M
     )
     named = {*RunConfig.model_fields, *JUDGE_FIELDS}
-    for kind in (DatasetConfig, RetrieverConfig, HttpConfig, CommandConfig, HtmlConfig):
-        named |= {field.alias or name for name, field in kind.model_fields.items()}
-    named |= {*StatisticsConfig.model_fields, *TuningConfig.model_fields}
+    for kind in (DatasetConfig, RetrieverConfig, HtmlConfig, TuningConfig):
+        named |= {*kind.keys()}
+    for kind in (*SERVICES.values(), Settings):
+        named |= {*config_fields(kind)}
+    named |= {"grid", *ASKING}
     named |= {option for name in METHODS for option in option_names(name)}
     assert {key for key, _, _ in rows} == named
     assert [key for key, _, said in rows if not said] == []
-    assert ("confidence", "`0.95`", "of intervals") in rows
+    assert ("seed", "`0`", "of both.") in rows
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ from kragx.comparison.gate_conditions import parse_gates
 from kragx.evaluation.leaks import leak_parts, leak_texts, leaks_table
 from kragx.ground.printing import Table, as_markdown, speaking
 from kragx.report.csv_files import queries_csv
+from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Sources
 from kragx.report.html_page.payload import payload
-from kragx.report.markdown import report_markdown, summary_markdown
+from kragx.report.markdown import summary_markdown
 from tests.leaks import leaking
 from tests.report.test_page import unpacked
 
@@ -88,10 +89,10 @@ def test_a_winner_that_leaks_is_called_that(comparison):
 
 def test_they_come_first(several, comparison):
     """On the screen, in Markdown, for CI and in Python leaks stand above verdict and means."""
-    screened = shown(screen(several, [comparison], (), ()))
+    screened = shown(screen(Findings(several, [comparison])))
     described = shown(Evaluations.of(several).describe())
-    report = report_markdown(DATASET.settings, several, [comparison], (), ()).splitlines()
-    summary = summary_markdown([comparison], (), (), several).splitlines()
+    report = as_markdown(Findings(several, [comparison]).parts()).splitlines()
+    summary = summary_markdown(Findings(several, [comparison])).splitlines()
     for lines in (screened, described, report, summary):
         (leak,) = [at for at, line in enumerate(lines) if line.startswith("best: leaks for 2 of")]
         verdict = [at for at, line in enumerate(lines) if "Use best, which leaks" in line]
@@ -108,7 +109,7 @@ def test_the_rule_stands_in_the_report(several):
     by_rule = replace(several[0], settings={**several[0].settings, "forbidden": {"rules": rules}})
     assert [leak.rules for leak in by_rule.leaks] == [rules, rules, {}]
     assert [leak.rules for leak in several[0].leaks] == [{}, {}, {}]
-    report = report_markdown(DATASET.settings, [by_rule], [compare(several)], (), ())
+    report = as_markdown(Findings([by_rule], [compare(several)]).parts())
     assert "| q3 | q3-doc2 | 2 | tenant |" in report.splitlines()
     (rule,) = (line for line in report.splitlines() if "metadata.tenant" in line)
     assert rule.startswith("- rule tenant: ")
@@ -205,7 +206,7 @@ def test_gates_look_at_the_exact_limit(comparison):
 
 def test_the_page_holds_them(several, comparison):
     """By question what came, what is said of each retriever, and that limits are exact."""
-    index = unpacked(payload(several, Sources(DATASET), [comparison])["index"])
+    index = unpacked(payload(Findings(several, [comparison]), Sources(DATASET))["index"])
     (best, other) = index["cells"][0]
     assert best["leaks"]["found"]
     assert not other["leaks"]["found"]
@@ -224,11 +225,11 @@ def test_nothing_where_nothing_is_forbidden():
     """No line, column or key says anything of leaks."""
     plain = [found("best", 40), found("other", 8)]
     comparison = compare(plain)
-    index = json.dumps(unpacked(payload(plain, Sources(DATASET), [comparison])["index"]))
+    index = json.dumps(unpacked(payload(Findings(plain, [comparison]), Sources(DATASET))["index"]))
     texts = (
-        report_markdown(DATASET.settings, plain, [comparison], (), ()),
-        summary_markdown([comparison], (), (), plain),
-        *shown(screen(plain, [comparison], (), ())),
+        as_markdown(Findings(plain, [comparison]).parts()),
+        summary_markdown(Findings(plain, [comparison])),
+        *shown(screen(Findings(plain, [comparison]))),
         json.dumps([own.to_dict(queries=True) for own in plain]),
         json.dumps(comparison.to_dict()),
         index,

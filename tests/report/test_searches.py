@@ -21,7 +21,7 @@ from kragx import (
 from kragx.ground.printing import as_markdown, speaking
 from kragx.judging import Judge
 from kragx.metrics import profile
-from kragx.report.markdown import report_markdown
+from kragx.report.findings import Findings
 from kragx.testing import ScriptedClient
 from tests.report.searching import N, dataset, runs
 from tests.report.test_page import parts
@@ -195,11 +195,9 @@ def test_where_gold_is_lost(data, results):
     losses = {loss["retriever"]: loss for loss in data["index"]["losses"]["id"]}
     assert {item["reason"] for item in losses["thorough"]["items"]} == {"unread", "never_retrieved"}
     assert {item["reason"] for item in losses["quick"]["items"]} == {"cut", "never_retrieved"}
-    settings = dataset().settings
     evaluations = list(results.evaluations.values())
-    report = report_markdown(
-        settings, evaluations, [results.comparison], (), (), losses=results.losses
-    )
+    findings = Findings(evaluations, [results.comparison], losses=results.losses)
+    report = as_markdown(findings.parts())
     assert "retrieved, not read" in report
     assert "rerank" in report
     assert "0.5000 (median: step 2)" in report

@@ -13,10 +13,10 @@ from kragx.app.commands.label import label
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.run_summary import judging_plan
+from kragx.app.run_summary import counted_plan
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, phrase, show as show_parts
+from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
 from kragx.judging.tally import too_many_missing
@@ -88,13 +88,7 @@ def probe(
             seed=seed,
         )
     if dry_run:
-        counts = result.judging
-        calls = phrase(
-            "{n} calls to make, {n_stored} judgements stored",
-            n=counts.planned.n_calls,
-            n_stored=counts.n_stored,
-        )
-        show_parts([Line(calls), *judging_plan((), tested.plans)])
+        show_parts(counted_plan(result.judging, tested.plans))
         return
     show(format, result.describe, result.to_dict)
     total, n_missing = result.judging.n_judgements, result.judging.n_missing

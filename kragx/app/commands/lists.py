@@ -46,14 +46,9 @@ def metrics(
     show(format, lambda: metrics_parts(every=every), metrics_plain, csv=metrics_csv)
 
 
-def schema(
-    report: Annotated[
-        bool, typer.Option("--report", help="Of the report.json that kragx run writes.")
-    ] = False,
-) -> None:
+def schema() -> None:
     """Print the JSON Schema of config files, for editors."""
     from kragx.app.commands.output import show
     from kragx.app.config.schema import config_schema
-    from kragx.app.report_json import report_schema
 
-    show("json", tuple, report_schema if report else config_schema)
+    show("json", tuple, config_schema)

@@ -1,7 +1,7 @@
 """`kragx judge nuggets`: the facts of a gold set's questions, by the judge's model."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -9,10 +9,10 @@ from kragx.app import pipeline
 from kragx.app.commands import batches, options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.run_summary import judging_plan
+from kragx.app.run_summary import counted_plan
 from kragx.data.formats.gold import write_gold
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import Line, phrase, show as show_parts
+from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
 from kragx.judging.batches.submitting import Outbox
 from kragx.judging.reading import adjusted
@@ -79,13 +79,7 @@ def nuggets(
             batches.send(outbox, dry_run=dry_run)
             return
     if dry_run:
-        counts: Any = result.judging
-        calls = phrase(
-            "{n} calls to make, {n_stored} judgements stored",
-            n=counts.planned.n_calls,
-            n_stored=counts.n_stored,
-        )
-        show_parts([Line(calls), *judging_plan((), adjusted_judge.plans)])
+        show_parts(counted_plan(result.judging, adjusted_judge.plans))
         return
     assert out is not None  # it was checked
     write_gold(result.dataset, out)

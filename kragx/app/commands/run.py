@@ -17,7 +17,7 @@ from kragx.app.folder.sealed import MANIFEST, inside
 from kragx.app.folder.written import claimed
 from kragx.app.run_report import RunReport
 from kragx.app.run_summary import judging_plan
-from kragx.comparison import Comparison, failed
+from kragx.comparison import failed
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_texts
 from kragx.ground import printing
@@ -137,7 +137,7 @@ def run(
         printing.say(joined("; ", [place, page]))
     if save_baseline is not None:
         _save_baseline(outcome, save_baseline)
-    _end(summary, junit, outcome, outcome.comparisons, outcome.evaluations)
+    _end(summary, junit, outcome, outcome.evaluations)
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def report(
         )
     if figures is not None:
         written(outcome.draw(figures))
-    _end(summary, junit, outcome, outcome.comparisons, outcome.evaluations)
+    _end(summary, junit, outcome, outcome.evaluations)
 
 
 def compare(
@@ -267,7 +267,7 @@ def compare(
         markdown=lambda: compared_markdown(compared.said(), compared.gates, compared.origins),
     )
     _check_gates_there(junit, bool(compared.gates))
-    _end(summary, junit, compared, compared.comparisons)
+    _end(summary, junit, compared)
 
 
 def _tolerating(max_failed: float | None) -> list[str]:
@@ -310,14 +310,11 @@ def _end(
     summary: Path | None,
     junit: Path | None,
     outcome: RunReport | Compared,
-    comparisons: Sequence[Comparison] = (),
     evaluations: Sequence[Evaluation] = (),
 ) -> None:
     """Write the summaries that files are named for, and say by the exit code what went wrong."""
     if summary is not None:
-        tunings = outcome.tunings if isinstance(outcome, RunReport) else ()
-        text = summary_markdown(comparisons, outcome.changes, outcome.gates, evaluations, tunings)
-        write_text(summary, text)
+        write_text(summary, summary_markdown(outcome.findings))
     if junit is not None:
         leaks = leak_texts(evaluations)
         write_text(junit, gates_xml(outcome.gates, outcome.failures, leaks=leaks))

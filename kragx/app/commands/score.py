@@ -49,13 +49,7 @@ def score(
         typer.Option(help="TREC run (also .gz) for --qrels; repeat to compare several."),
     ] = None,
     match: by.Match = None,
-    measure: by.Measure = None,
     threshold: by.Threshold = None,
-    tokenizer: by.TokenizerName = None,
-    id_key: by.IdKey = None,
-    gold_id_key: by.GoldIdKey = None,
-    direction: by.Direction = None,
-    casefold: by.Casefold = None,
     column: opt.Columns = None,
     roles: opt.Roles = None,
     corpus: opt.Corpus = None,
@@ -114,17 +108,9 @@ def score(
         dataset = read_dataset(qrels, "qrels")
     elif gold is not None:
         dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
-    spec = _spec(
-        "id" if match is None and (qrels or (dataset and _is_by_id(dataset, corpus))) else match,
-        profile,
-        measure=measure,
-        threshold=threshold,
-        tokenizer=tokenizer,
-        id_key=id_key,
-        gold_id_key=gold_id_key,
-        direction=direction,
-        casefold=casefold,
-    )
+    if match is None and (qrels or (dataset and _is_by_id(dataset, corpus))):
+        match = "id"
+    spec = _spec(match, profile, threshold)
     measures: dict[str, Any] = {
         "match": spec,
         "metrics": metric,
@@ -188,13 +174,7 @@ def match(
         typer.Option("--out", "-o", help="Where to write (default: standard output)."),
     ] = None,
     match: by.Match = None,
-    measure: by.Measure = None,
     threshold: by.Threshold = None,
-    tokenizer: by.TokenizerName = None,
-    id_key: by.IdKey = None,
-    gold_id_key: by.GoldIdKey = None,
-    direction: by.Direction = None,
-    casefold: by.Casefold = None,
     corpus: opt.Corpus = None,
     workers: opt.Workers = None,
     engine: opt.Engine = None,
@@ -209,45 +189,28 @@ def match(
 
     JSON Lines, a line for each query; correct "matched" by hand, and it holds labels.
     """
-    spec = _spec(
-        "overlap" if match is None else match,
-        None,
-        measure=measure,
-        threshold=threshold,
-        tokenizer=tokenizer,
-        id_key=id_key,
-        gold_id_key=gold_id_key,
-        direction=direction,
-        casefold=casefold,
-    )
+    spec = _spec("overlap" if match is None else match, None, threshold)
     engine_or_count = opt.shared(workers, engine, address)
     rows = opt.rows(file, column, roles)
     pairs = match_pairs(*rows, match=spec, corpus=corpus, texts=texts, workers=engine_or_count)
     write_records(pairs, out or "-")
 
 
-def _spec(method: str | None, profile: str | None, **options: Any) -> object:
+def _spec(text: str | None, profile: str | None, threshold: float | None) -> object:
     """The match spec of a command line; None where nothing is said, for the profile's own."""
-    named = opt.given_options(**options)
-    if method is None:
-        if not named:
-            return None
-        method = str(profile_named(profile or "kragx").match)
-    spec = _value(method, "--match")
-    if "tokenizer" in named:
-        named["tokenizer"] = _value(named["tokenizer"], "--tokenizer")
+    if text is None and threshold is None:
+        return None
+    spec: object = str(profile_named(profile or "kragx").match) if text is None else text
+    if text is not None and (text.strip().startswith("{") or text.endswith((".yaml", ".yml"))):
+        from kragx.app.config import match_spec  # which loads what a name does without
+
+        spec = match_spec(text)
+    if threshold is None:
+        return spec
     if isinstance(spec, dict):
-        return {**spec, **named}
-    return {"method": spec, "args": named} if ":" in str(spec) else {"method": spec, **named}
-
-
-def _value(text: str, option: str) -> object:
-    """A name as it is; a mapping or a file as a config means it, whose reader is loaded late."""
-    if not text.strip().startswith("{") and not text.endswith((".yaml", ".yml")):
-        return text
-    from kragx.app.config import match_spec
-
-    return match_spec(text, option)
+        return {**spec, "threshold": threshold}
+    options = {"threshold": threshold}
+    return {"method": spec, "args": options} if ":" in str(spec) else {"method": spec, **options}
 
 
 def _check_sources(

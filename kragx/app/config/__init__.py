@@ -10,13 +10,9 @@ from kragx.app.config.loading import (
     with_earlier,
     with_gates,
 )
-from kragx.app.config.models import (
-    HtmlConfig,
-    RetrieverConfig,
-    RunConfig,
-    StatisticsConfig,
-    files_of,
-)
+from kragx.app.config.models import RunConfig
+from kragx.app.config.parts import HtmlConfig
+from kragx.app.config.retrievers import RetrieverConfig, files_of
 from kragx.app.config.values import filled, override, variables_in
 
 __all__ = [
@@ -24,7 +20,6 @@ __all__ = [
     "HtmlConfig",
     "RetrieverConfig",
     "RunConfig",
-    "StatisticsConfig",
     "check_whole",
     "files_of",
     "filled",

@@ -7,7 +7,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from kragx.app.config.models import DatasetConfig, GoldConfig, RunConfig, anchored, named_in
+from kragx.app.config.models import RunConfig, named_in
+from kragx.app.config.parts import DatasetConfig, GoldConfig, anchored
 from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env

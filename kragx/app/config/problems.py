@@ -1,11 +1,13 @@
 """What is wrong with a config: every mistake with its YAML path and the remedy."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig
+from kragx.app.config.options import MistakesError
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
 from kragx.comparison.tuning import GRID, has_grid, spread
@@ -30,6 +32,9 @@ def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) ->
         elif kind == "missing":
             name = f"{path}.{loc[-1]}".lstrip(".")
             yield joined(": ", [name, phrase("missing; it is required")])
+        elif kind == "value_error" and isinstance(detail["ctx"]["error"], MistakesError):
+            errors = (mistake.within(path) for mistake in detail["ctx"]["error"].errors)
+            yield from (str(error) for error in errors if not _stands_in(error.field, unknown))
         elif kind == "value_error":
             yield joined(": ", [path or "config", str(detail["ctx"]["error"])])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
@@ -85,7 +90,9 @@ def semantic(
 
 
 def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
-    yield from _of_baseline(raw)
+    baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
+    if isinstance(baseline, str) and isinstance(retrievers, dict):
+        yield from _of_baseline(baseline, retrievers)
     yield from _of_match_grids(raw)
     listed = raw.get("metrics")
     listed = listed if isinstance(listed, list) else [listed]
@@ -120,25 +127,20 @@ def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
             yield from errors.values()
 
 
-def _of_baseline(raw: Mapping[str, Any]) -> Iterator[UsageError]:
-    baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
-    if isinstance(baseline, str) and isinstance(retrievers, dict):
-        names = list(map(str, retrievers))
-        if baseline not in names and baseline.endswith(".json"):
-            yield UsageError(
-                f"{baseline!r} is no retriever",
-                field="baseline",
-                remedy="a file that --save-baseline has written stands under 'earlier': earlier: "
-                f"{baseline}",
-            )
-            return
-        # The names of a grid's settings `RunConfig` knows.
-        if baseline not in names and not any(map(_has_axes, retrievers.values())):
-            yield UsageError(
-                phrase("{name!r} is no retriever", name=baseline),
-                field="baseline",
-                remedy=nearest(baseline, names),
-            )
+def _of_baseline(baseline: str, retrievers: Mapping[Any, Any]) -> Iterator[UsageError]:
+    places = ("args", "http", "command")
+    grids = (
+        own.get(place) for own in retrievers.values() if isinstance(own, dict) for place in places
+    )
+    names = list(map(str, retrievers))
+    if baseline in names or any(map(has_grid, grids)):
+        return  # the names of a grid's settings `RunConfig` knows
+    hint = nearest(baseline, names)
+    if baseline.endswith(".json"):
+        hint = "a file that --save-baseline has written stands under 'earlier': earlier: "
+        hint += baseline
+    problem = phrase("{name!r} is no retriever", name=baseline)
+    yield UsageError(problem, field="baseline", remedy=hint)
 
 
 def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,7 +153,7 @@ def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[KragxError]:
     for path, spec in match_specs(raw).items():
         if has_grid(spec):
-            yield from _mistakes(_grid_of, spec, path)
+            yield from (error.within(path) for error in _mistakes(spread, spec, ""))
     for name in ("facts_match", "relevance_match"):
         if has_grid(raw.get(name)):
             problem = "a grid stands under 'match' or one of 'matchers' alone"
@@ -182,24 +184,11 @@ def _of_tuning(config: RunConfig) -> Iterator[str]:
         yield f"tuning.metric: {text!r} has no value of each question that is better or worse"
 
 
-def _grid_of(spec: Mapping[str, Any], path: str) -> None:
-    try:
-        spread(spec, "")
-    except UsageError as error:
-        raise error.within(path) from None
-
-
 def _settings_of(spec: Any) -> list[Any]:
     """A match spec with its grid's settings in its place; none where the grid itself is wrong."""
-    try:
+    with suppress(UsageError):
         return [setting for _, setting in spread(spec, "")] if has_grid(spec) else [spec]
-    except UsageError:
-        return []
-
-
-def _has_axes(retriever: Any) -> bool:
-    places = ("args", "http", "command")
-    return isinstance(retriever, dict) and any(has_grid(retriever.get(place)) for place in places)
+    return []
 
 
 def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:

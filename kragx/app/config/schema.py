@@ -1,13 +1,14 @@
 """The config file as JSON Schema, for editors."""
 
-import inspect
-import re
-from dataclasses import fields
 from typing import Any
 
 from kragx.app.config import RunConfig
+from kragx.app.config.options import said_of, schema_of
+from kragx.app.config.retrievers import GIVEN_BY_US, SERVICES
+from kragx.comparison import Settings
 from kragx.comparison.tuning import GRID
 from kragx.data.validation import SLICES
+from kragx.evaluation.retrieve import Asking
 from kragx.judging import Judge, OpenAIClient, Panel
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
@@ -35,13 +36,19 @@ def config_schema() -> dict[str, Any]:
     tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
     properties["budget_tokenizer"]["anyOf"] = tokens
     definitions |= _matchers()
+    definitions |= {kind.__name__: schema_of(kind) for kind in SERVICES.values()}
+    definitions["Statistics"] = schema_of(Settings, ["max_failed"])
+    properties["statistics"] |= {"$ref": "#/$defs/Statistics"}
+    for name in ("type", "additionalProperties"):
+        properties["statistics"].pop(name, None)
+    _of_retriever(definitions["RetrieverConfig"], definitions)
     match, with_grid = {"$ref": "#/$defs/match"}, {"$ref": "#/$defs/match_with_grid"}
     for name in ("facts_match", "relevance_match"):
         properties[name]["anyOf"] = [match, {"type": "null"}]
     properties["match"]["anyOf"] = [with_grid, {"type": "null"}]
     properties["matchers"]["anyOf"][0]["additionalProperties"] = with_grid
     judge = properties["judge"]["anyOf"][0]
-    options = _options(Panel, OpenAIClient, Judge) | _JUDGE
+    options = said_of(Panel, OpenAIClient, Judge) | _JUDGE
     properties_of_judge = {name: options.get(name, {}) for name in JUDGE_FIELDS}
     judge |= {"properties": properties_of_judge, "additionalProperties": False}
     return {
@@ -51,22 +58,22 @@ def config_schema() -> dict[str, Any]:
     }
 
 
-def _options(*kinds: type) -> dict[str, dict[str, Any]]:
-    """What the docstrings of dataclasses say of each attribute, with its default if it is plain."""
-    options: dict[str, dict[str, Any]] = {}
-    for own in (base for kind in kinds for base in reversed(kind.__mro__)):
-        text = inspect.cleandoc(own.__doc__ or "")  # without docstrings (python -OO): nothing
-        part = _ATTRIBUTES.search(text)
-        for name, words in _ATTRIBUTE.findall("" if part is None else part[1]):
-            options[name] = {"description": re.sub(r"\s+", " ", words.replace("``", "`"))}
-    for field in (field for kind in kinds for field in fields(kind)):
-        if isinstance(field.default, (str, int, float)):
-            options.setdefault(field.name, {})["default"] = field.default
-    return options
+def _of_retriever(schema: dict[str, Any], definitions: dict[str, Any]) -> None:
+    """Add how a retriever is asked, and the fields of servers and programs, with their grids."""
+    properties = schema["properties"]
+    properties |= schema_of(Asking, GIVEN_BY_US)["properties"]
+    schema["additionalProperties"] = False
+    for key, kind in SERVICES.items():
+        definitions[kind.__name__]["properties"][GRID] = {"type": "object", "description": _GRID}
+        short = [{"type": "array", "items": {"type": "string"}, "minItems": 1}]
+        forms = [{"$ref": f"#/$defs/{kind.__name__}"}, {"type": "null"}]
+        properties[key]["anyOf"] = [*forms, *(short if key == "command" else [])]
 
 
-_ATTRIBUTES = re.compile(r"^Attributes:\n((?:    .*\n?|\n)*)", re.MULTILINE)
-_ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
+_GRID = (
+    "{k: [5, 10]} makes a setting of each combination: {k} in the fields is the value, of its own "
+    "type where nothing else stands in the text"
+)
 
 
 def _matchers() -> dict[str, Any]:
@@ -98,7 +105,7 @@ def _matchers() -> dict[str, Any]:
                     }
                 )
                 for name in METHODS
-                for known in [_options(method_class(name))]
+                for known in [said_of(method_class(name))]
             ),
             of({"method": import_path, "args": {"type": "object"}, **properties}),
         ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kragx.app.config.models import source_of
+from kragx.app.config.retrievers import source_of
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.plugins import FromVariable, variables, with_variables

@@ -1,5 +1,5 @@
 """Result folders: `written` whole or not at all (`lock`, `sealed`), and `opened` as what they are.
 
-Besides results they hold what their numbers need of elsewhere: `inputs`, and the `scores` that came
+Besides results they hold what their numbers need of elsewhere, as the `scores` that came
 from code or a model.
 """

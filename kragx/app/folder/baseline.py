@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.folder.sealed import listed
+from kragx.app.folder.sealed import as_written, listed
 from kragx.comparison import Results
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import read_object
@@ -72,10 +72,11 @@ def write_baseline(report: RunReport, path: Path) -> None:
         "gold": {query.id: _hash_of(query) for query in report.dataset},
         **({} if weights is None else {"weights": weights}),
     }
-    file = report.config.file
+    text, file = "".join(_laid_out(baseline)), report.config.file
     if file is not None:
-        baseline = _replaced(baseline, f"{file.parent.as_posix()}/", "${here}/")
-    write_text(path, "".join(_laid_out(baseline)))
+        here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
+        text = text.replace(here, "${here}/")
+    write_text(path, text)
 
 
 def read_baseline(path: Path) -> tuple[Results, Record | None]:
@@ -98,7 +99,7 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
             path=str(path),
             remedy="kragx run CONFIG.yaml --save-baseline FILE writes one",
         )
-    try:
+    with as_written(path, "a baseline"):
         rows = [
             {
                 "queries": {},
@@ -114,9 +115,6 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
         record = None if value["record"] is None else Record.read(value["record"])
         report = {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}]}
         report |= {"weights": value["weights"]} if "weights" in value else {}
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        problem = f"not a baseline as kragx writes it: {error!r}"
-        raise DataError(problem, path=str(path)) from None
     if not rows:
         raise DataError("has no results", path=str(path), field="evaluations")
     return replace(Results.read(str(path), report), gold_hashes=hashes), record
@@ -167,19 +165,6 @@ def _shared(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
         for name, value in first.items()
         if all(name in setting and setting[name] == value for setting in rest)
     }
-
-
-def _replaced(value: Any, text: str, replacement: str) -> Any:
-    """Plain values whose texts have something else where they had a text."""
-    if isinstance(value, str):
-        return value.replace(text, replacement)
-    if isinstance(value, dict):
-        return {name: _replaced(entry, text, replacement) for name, entry in value.items()}
-    return (
-        [_replaced(entry, text, replacement) for entry in value]
-        if isinstance(value, list)
-        else value
-    )
 
 
 def _laid_out(value: dict[str, Any] | list[Any], indent: str = "") -> Iterator[str]:

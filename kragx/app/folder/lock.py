@@ -27,10 +27,6 @@ def locked(path: Path) -> Iterator[None]:
     """
     with refused(path, "locked"):
         number = _opened(path)
-    # A child that is forked meanwhile must not hold it when this process has ended.
-    numbers = [number]
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: [*map(os.close, numbers)])
     try:
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now()}
         os.ftruncate(number, 0)
@@ -41,9 +37,9 @@ def locked(path: Path) -> Iterator[None]:
             with suppress(OSError):  # on Windows nobody can remove a file that is open
                 path.unlink()
         finally:
-            # Off the list first: a child that is forked later must not close what has the number by
-            # then.
-            os.close(numbers.pop())
+            # Not by closing alone: a child that was forked meanwhile has the file open, too.
+            _set(number, is_locked=False)
+            os.close(number)
 
 
 def _opened(path: Path) -> int:
@@ -56,34 +52,33 @@ def _opened(path: Path) -> int:
             number = os.open(path, flags, 0o666)
         except FileNotFoundError:  # its former holder has just removed the folder
             continue
-        try:
-            if not _is_taken(number):
-                raise UsageError(_held_by(path))
-            # Its former holder may have removed the file that was opened here.
-            if path.exists() and os.path.samestat(os.fstat(number), path.stat()):
-                return number
-        except BaseException:
-            os.close(number)
-            raise
+        is_locked = _set(number)
+        # Its former holder may have removed the file that was opened here.
+        if is_locked and path.exists() and os.path.samestat(os.fstat(number), path.stat()):
+            return number
         os.close(number)
+        if not is_locked:
+            raise UsageError(_held_by(path))
 
 
-def _is_taken(number: int) -> bool:
-    """Take the lock; False if another one holds it."""
+def _set(number: int, *, is_locked: bool = True) -> bool:
+    """Take the lock, or let it go; False if another one holds it."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
             os.lseek(number, _BEYOND, os.SEEK_SET)
-            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(number, msvcrt.LK_NBLCK if is_locked else msvcrt.LK_UNLCK, 1)
             os.lseek(number, 0, os.SEEK_SET)
         else:
             import fcntl
 
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB if is_locked else fcntl.LOCK_UN)
     except (BlockingIOError, PermissionError):
         return False
     except OSError as error:
+        if not is_locked:
+            return True
         reason = error.strerror or error
         text = phrase(
             "this file system knows no locks ({reason}); let no two runs write to one folder",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
@@ -13,7 +13,7 @@ from kragx.app.config import RunConfig, files_of, load
 from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.baseline import read_baseline
 from kragx.app.folder.scores import RecordedScores
-from kragx.app.folder.sealed import MANIFEST, Sealed, reading
+from kragx.app.folder.sealed import MANIFEST, Sealed, as_written, reading
 from kragx.comparison import Results
 from kragx.comparison.report_fields import check_report
 from kragx.comparison.scores import mean_in
@@ -38,7 +38,7 @@ SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
 BASELINE = "earlier/baseline.json"
 INPUTS = (SCORES, CORPUS, *EARLIER, BASELINE)
-"""What a folder keeps of what stands elsewhere (`kragx.app.folder.inputs`)."""
+"""What a folder keeps of what stands elsewhere (`kragx.app.folder.written`)."""
 
 
 class FolderWarning(UserWarning):
@@ -90,10 +90,8 @@ class Opened:
     def record(self) -> Record | None:
         """How the run came about; None where that is not recorded."""
         value = self.report.get("record")
-        try:
+        with self._as_written():
             return None if value is None else Record.read(value)
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise self._broken(error) from None
 
     @property
     def results(self) -> Results:
@@ -163,23 +161,18 @@ class Opened:
         that is another than the report says is warned about.
         """
         score_matchers = set() if scores is None else scores.matchers
-        try:
-            of_evaluation = {
-                (row["retriever"], row["match"]): dict(row["counts"])
-                for row in self.report["evaluations"]
-            }
+        with self._as_written():
+            rows = {(row["retriever"], row["match"]): row for row in self.report["evaluations"]}
+            counts_of = {key: dict(row["counts"]) for key, row in rows.items()}
             means = {
-                (row["retriever"], row["match"], metric): mean_in(row, metric)
-                for row in self.report["evaluations"]
+                (*key, metric): mean_in(row, metric)
+                for key, row in rows.items()
                 for metric in row["mean"]
             }
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise self._broken(error) from None
-
         self._warn_of_others(evaluations, means)
 
         def counts(evaluation: Evaluation) -> Mapping[str, Any]:
-            recorded = of_evaluation.get((evaluation.name, evaluation.match_name), {})
+            recorded = counts_of.get((evaluation.name, evaluation.match_name), {})
             if score_matchers & {evaluation.match_name, FACTS, RELEVANCE}:
                 return recorded
             return {name: recorded.get(name, 0) for name in _READ_COUNTS} if recorded else {}
@@ -188,11 +181,9 @@ class Opened:
             replace(evaluation, counts={**evaluation.counts, **counts(evaluation)})
             for evaluation in evaluations
         )
-        try:
+        with self._as_written():
             for evaluation in read:
                 evaluation.remarks  # noqa: B018  # counts that cannot be told are a mistake of it
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise self._broken(error) from None
         return read
 
     def _warn_of_others(
@@ -215,9 +206,8 @@ class Opened:
                     warn(text, FolderWarning)
                     return
 
-    def _broken(self, error: Exception) -> DataError:
-        path = self.sealed.path("report.json")
-        return DataError(f"{path}: not a report that kragx wrote: {error!r}")
+    def _as_written(self) -> AbstractContextManager[None]:
+        return as_written(self.sealed.path("report.json"), "a report")
 
 
 def _is_same(before: object, now: float | None) -> bool:

@@ -13,7 +13,7 @@ tokenizer by import path, embeddings, a judge), as a member of a combination too
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,13 +22,14 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.app.config.values import FACTS, RELEVANCE
+from kragx.app.folder.sealed import as_written
 from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.formats.jsonl import read_records
 from kragx.evaluation.arranging import match_item
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
 from kragx.evaluation.searching import documents_behind
-from kragx.ground.errors import DataError, KragxError, UntrustedError
+from kragx.ground.errors import DataError, UntrustedError, inside
 from kragx.ground.plugins import from_options
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judgement
@@ -53,19 +54,6 @@ _JUDGED = ("grade", "reason", "failure", "detail", "source")
 _VOTES = ("low", "high")
 
 
-@dataclass(frozen=True)
-class _Row:
-    """What a member said of a query of a run."""
-
-    matcher: str
-    member: Place
-    run: str
-    query_id: str
-    facts: bool
-    scores: Floats
-    votes: Sequence[Floats]
-
-
 @dataclass
 class Recording:
     """Listens to the matchers of a run that kragx alone cannot ask again.
@@ -83,7 +71,7 @@ class Recording:
     specs: Mapping[str, object]
     matchers: Mapping[str, BaseMatcher]
     secrets: Secrets = field(default_factory=Secrets)
-    _rows: list[_Row] = field(default_factory=list)
+    _rows: list[dict[str, Any]] = field(default_factory=list)
     _members: dict[tuple[str, Place, bool], BaseMatcher] = field(default_factory=dict)
 
     @cached_property
@@ -117,8 +105,9 @@ class Recording:
                         np.where(leaf.open, values, 0.0)
                         for values in (leaf.scores, *(leaf.reach or ()))
                     )
-                    about = (matcher, place, run, item.query.id, facts)
-                    self._rows.append(_Row(*about, scores, votes))
+                    row: dict[str, Any] = {"matcher": matcher, "member": place, "run": run}
+                    row |= {"query_id": item.query.id, "facts": facts, "scores": _nulls(scores)}
+                    self._rows.append(row | ({"votes": [*map(_nulls, votes)]} if votes else {}))
 
         return note if any(places.values()) else None
 
@@ -164,19 +153,17 @@ class Recording:
                 items = (item_of(query, run) for run in runs.values() for query in self.dataset)
                 texts_of[name, place, of_facts] = matcher.said(items)
         for row in self._rows:
-            words = texts_of.get((row.matcher, row.member, row.facts))
-            item = item_of(self.dataset[row.query_id], runs[row.run]) if words else None
-            said = [] if item is None or row.facts else _judgement_lines(item, words or {})
-            texts_field = {} if words is None else {"said": said}
-            votes = {"votes": [*map(_nulls, row.votes)]} if row.votes else {}
-            values = {name: value for name, value in vars(row).items() if name != "votes"}
-            yield {**values, "scores": _nulls(row.scores), **votes, **texts_field}
+            words = texts_of.get((row["matcher"], row["member"], row["facts"]))
+            said = []
+            if words and not row["facts"]:
+                item = item_of(self.dataset[row["query_id"]], runs[row["run"]])
+                said = _judgement_lines(item, words)
+            yield row if words is None else {**row, "said": said}
         compared: dict[str, dict[str, GoldSiblings]] = {}
         for evaluation in evaluations:
             if evaluation.siblings is not None and self._places[evaluation.match_name]:
-                compared.setdefault(evaluation.match_name, {})[evaluation.name] = (
-                    evaluation.siblings
-                )
+                of_matcher = compared.setdefault(evaluation.match_name, {})
+                of_matcher[evaluation.name] = evaluation.siblings
         for name, of_runs in compared.items():
             misread = [run for run, siblings in of_runs.items() if siblings.misread]
             gold = next(iter(of_runs.values())).record()
@@ -274,13 +261,8 @@ class RecordedScores:
         """
         scores = cls((), dataset)
         for line, record in read_records(path):
-            try:
+            with inside(path=f"{path}:{line}"), as_written(f"{path}:{line}", "scores"):
                 scores._add(record)
-            except KragxError as error:
-                raise DataError(f"not what kragx writes: {error}", path=f"{path}:{line}") from None
-            except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-                problem = f"not what kragx writes: {error!r}"
-                raise DataError(problem, path=f"{path}:{line}") from None
         return scores
 
     def spec(self, name: str, spec: object) -> object:
@@ -340,8 +322,12 @@ class RecordedScores:
             raise DataError(f"scores of shape {scores.shape} for {len(item.targets)} targets")
         texts = {
             (int(row), int(column)): (_grade(grade), str(text))
-            for row, column, grade, text in _read_words(record.get("said", ()), scores.shape)
+            for row, column, grade, text in record.get("said", ())
         }
+        if any(
+            not (0 <= row < len(scores) and 0 <= column < scores.shape[1]) for row, column in texts
+        ):
+            raise DataError("something is said of what is not there")
         votes = None
         if "votes" in record:
             low, high = (
@@ -372,10 +358,3 @@ def _grade(value: Any) -> float | None:
     if value is not None and not (is_number and 0 <= value < 1_000):
         raise ValueError(f"{value!r} is no grade")
     return None if value is None else value
-
-
-def _read_words(texts: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:
-    for words in texts:
-        if not (0 <= words[0] < shape[0] and 0 <= words[1] < shape[1]):
-            raise DataError(f"nothing stands at {words[:2]}")
-        yield words

@@ -2,9 +2,8 @@
 
 ``manifest.json`` names each file with its size and its SHA-256. New files are written in
 ``.unfinished/new`` within the folder, the manifest last. Once all are on the disk, one renaming to
-``.unfinished/complete`` makes them the folder's content: from then on each file is read from there
-if it is there, and else from the folder itself. They are moved into place at once; if that is cut
-short, the next one who reads or writes the folder moves the rest.
+``.unfinished/complete`` makes them the folder's content, and they are moved into place. If that is
+cut short, the next one who reads or writes the folder moves the rest first.
 
 Nothing but files is renamed in the folder itself, so it may be the current folder, a link or where
 a disk is mounted; and what no manifest names is a user's own, and stays.
@@ -71,7 +70,7 @@ class Sealed:
         """
         if name not in self.manifest:
             raise DataError(f"{self.folder}: {name} does not belong to it, says its {MANIFEST}")
-        return inside(self.folder, _where(self.folder, name), trust=self.trust)
+        return inside(self.folder, self.folder / name, trust=self.trust)
 
     def has(self, name: str) -> bool:
         """Whether a file belongs to it."""
@@ -86,22 +85,16 @@ class Sealed:
         Raises:
             DataError: with the names of those that are missing, and of those that are others.
         """
-        read = {
-            name: entry
-            for name, entry in self.manifest.items()
-            if (not name.endswith(FOR_PEOPLE) if names is None else name in names)
-        }
-        missing = [name for name in read if not self.path(name).is_file()]
-        changed = [
+        wanted = [
             name
-            for name, entry in read.items()
-            if name not in missing and not _fits(self.path(name), entry)
+            for name in self.manifest
+            if (not name.endswith(FOR_PEOPLE) if names is None else name in names)
         ]
-        problems = [
-            f"{problem}: {listed(names)}"
-            for problem, names in (("missing", missing), ("changed since", changed))
-            if names
-        ]
+        missing = [name for name in wanted if not self.path(name).is_file()]
+        there = [name for name in wanted if name not in missing]
+        changed = [name for name in there if not _fits(self.path(name), self.manifest[name])]
+        groups = {"missing": missing, "changed since": changed}
+        problems = [f"{problem}: {listed(group)}" for problem, group in groups.items() if group]
         if problems:
             raise DataError(
                 f"{self.folder}: not as kragx run has written it ({'; '.join(problems)})",
@@ -136,23 +129,28 @@ def reading(folder: Path, *, trust: bool = False) -> Iterator[Sealed]:
 
     Raises:
         DataError: it does not fit its manifest, or was written anew in the meantime.
+        UsageError: another one is just writing it, or it must be and cannot.
     """
-    if (folder / UNFINISHED / "complete").is_dir():
-        with suppress(UsageError):  # read-only, or just being written: it is read as it is
-            with locked(inside(folder, folder / UNFINISHED / "lock")):
-                finish(folder)
-            tidy(folder)
+    files = _finished(folder, trust=trust)
     problem = None
-    files = Sealed(folder, _current(folder), trust)
     try:
         files.check()
         yield files
     except KragxError as error:
         problem = error
-    if _current(folder) != files.manifest:
+    if (manifest_of(folder) or {}) != files.manifest:
         raise DataError(f"{folder}: was written anew while it was read; read it again")
     if problem is not None:
         raise problem
+
+
+def _finished(folder: Path, *, trust: bool = False) -> Sealed:
+    """A folder once what is complete stands in its place."""
+    if (folder / UNFINISHED / "complete").is_dir():
+        with locked(inside(folder, folder / UNFINISHED / "lock")):
+            finish(folder)
+        tidy(folder)
+    return Sealed(folder, manifest_of(folder) or {}, trust)
 
 
 def checked_file(folder: Path, name: str) -> Path | None:
@@ -164,9 +162,21 @@ def checked_file(folder: Path, name: str) -> Path | None:
     Raises:
         DataError: it is another, or does not belong to the folder.
     """
-    files = Sealed(folder, _current(folder))
+    files = _finished(folder)
     files.check({name})
     return files.path(name) if files.manifest else None
+
+
+@contextmanager
+def as_written(path: Path | str, kind: str) -> Iterator[None]:
+    """Around the reading of a file that may be anybody's: whatever is wrong is a `DataError`."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (KragxError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        reason = str(error) if isinstance(error, KragxError) else repr(error)
+        raise DataError(f"not {kind} that kragx wrote: {reason}", path=str(path)) from None
 
 
 def manifest_of(folder: Path) -> Manifest | None:
@@ -176,7 +186,9 @@ def manifest_of(folder: Path) -> Manifest | None:
         DataError: what is there is none that kragx has written.
     """
     path = inside(folder, folder / MANIFEST)
-    try:
+    if not path.exists():
+        return None
+    with as_written(path, "a manifest"):
         value = read_object(path, "manifest")
         if value["written_by"] != "kragx":
             raise ValueError("kragx did not write it")
@@ -184,10 +196,6 @@ def manifest_of(folder: Path) -> Manifest | None:
             name: ManifestEntry(int(entry["size"]), str(entry["sha256"]))
             for name, entry in value["files"].items()
         }
-    except FileNotFoundError:
-        return None
-    except (ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: not a manifest that kragx wrote: {error!r}") from None
     for name in files:
         pure = PurePosixPath(name)
         if (
@@ -213,29 +221,23 @@ def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest) -> N
     """
     new = folder / UNFINISHED / "new"
     shutil.rmtree(new, ignore_errors=True)
-    with refused(folder, "written"), _removed_after(new):
-        new.mkdir(parents=True)
-        write(new)
-        paths = sorted(path for path in new.rglob("*") if path.is_file())
-        files = {path.relative_to(new).as_posix(): path for path in paths}
-        entries = {name: _entry(path)._asdict() for name, path in files.items()}
-        check_free(folder, files, allowed)
-        for path in files.values():
-            flush(path)
-        text = json.dumps({"written_by": "kragx", "files": entries}, ensure_ascii=False, indent=2)
-        write_bytes(new / MANIFEST, text.encode())
-        _flush_folders(new, *{path.parent for path in files.values()})
-        new.rename(new.with_name("complete"))
-        _flush_folders(new.parent)
-    finish(folder)
-
-
-@contextmanager
-def _removed_after(folder: Path) -> Iterator[None]:
     try:
-        yield
+        with refused(folder, "written"):
+            new.mkdir(parents=True)
+            write(new)
+            paths = sorted(path for path in new.rglob("*") if path.is_file())
+            files = {path.relative_to(new).as_posix(): path for path in paths}
+            entries = {name: _entry(path)._asdict() for name, path in files.items()}
+            check_free(folder, files, allowed)
+            for path in paths:
+                flush(path)
+            manifest = {"written_by": "kragx", "files": entries}
+            text = json.dumps(manifest, ensure_ascii=False, indent=2)
+            write_bytes(new / MANIFEST, text.encode())
+            new.rename(new.with_name("complete"))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
+    finish(folder)
 
 
 def check_free(folder: Path, names: Iterable[str], allowed: Manifest) -> None:
@@ -278,13 +280,10 @@ def finish(folder: Path) -> None:
             if folded(name) not in names:
                 with refused(folder / name, "removed"):
                     (folder / name).unlink(missing_ok=True)
-        for name in (*new, MANIFEST):
-            if name == MANIFEST:  # last: as long as it stands there, this begins anew
-                _flush_folders(folder, *{(folder / name).parent for name in new})
+        for name in (*new, MANIFEST):  # this last: as long as it stands there, this begins anew
             # After a crash what was moved before is not there any more.
             if (complete / name).exists():
                 _move(complete / name, folder / name, folder)
-        _flush_folders(folder)
     shutil.rmtree(complete, ignore_errors=True)
 
 
@@ -318,17 +317,6 @@ def _check_inside(folder: Path, name: str) -> None:
         )
 
 
-def _current(folder: Path) -> Manifest:
-    """What belongs to a folder now."""
-    complete = manifest_of(folder / UNFINISHED / "complete")
-    return (manifest_of(folder) or {}) if complete is None else complete
-
-
-def _where(folder: Path, name: str) -> Path:
-    pending = folder / UNFINISHED / "complete" / name
-    return pending if pending.exists() else folder / name
-
-
 def _entry(path: Path) -> ManifestEntry:
     with path.open("rb") as file:
         return ManifestEntry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
@@ -347,18 +335,6 @@ def _fits(path: Path, entry: ManifestEntry) -> bool:
             size += len(line)
             digest.update(line)
     return ManifestEntry(size, digest.hexdigest()) == entry
-
-
-def _flush_folders(*folders: Path) -> None:
-    """See to it that names of files are on the disk, where a folder can be opened for that."""
-    for folder in folders:
-        with suppress(OSError):
-            # A file's own fsync does not write its name, which stands in the folder.
-            number = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(number)
-            finally:
-                os.close(number)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -6,24 +6,26 @@
     queries.csv    a line for each query besides          report.html all of it, to look into
     manifest.json  the size and hash of each of them
 
-Of what stands elsewhere it keeps what its numbers need (`kragx.app.folder.inputs`).
-With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
-goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes. All files
-appear together when the run has ended (`kragx.app.folder.sealed`).
+Of files elsewhere it keeps what its numbers need:
+
+    scores.jsonl   what matchers said that need code or a model (`kragx.app.folder.scores`)
+    corpus.jsonl   of the corpus the documents that gold and results name, or that are forbidden
+    earlier/       the numbers that the run was compared with
+
+While a run goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes.
+All files appear together when the run has ended (`kragx.app.folder.sealed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, files_of
-from kragx.app.folder.inputs import write_inputs
 from kragx.app.folder.lock import locked
-from kragx.app.folder.opened import INPUTS
+from kragx.app.folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, SCORES, opened
 from kragx.app.folder.sealed import (
     MANIFEST,
     Manifest,
@@ -34,19 +36,19 @@ from kragx.app.folder.sealed import (
     publish,
     tidy,
 )
-from kragx.data import GoldDataset, Retrieved, Run, every_run, file_names
+from kragx.data import Corpus, Doc, GoldDataset, Run, every_run, file_names
+from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
 from kragx.data.formats.gold import write_gold, write_results
-from kragx.data.formats.jsonl import make_folder, refused, to_json
-from kragx.evaluation.evaluation import metric_names
+from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes, write_records
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import phrase
-from kragx.report.csv_files import means_csv, queries_csv, query_rows, write_text
+from kragx.report.csv_files import means_csv, queries_csv, write_text
 from kragx.report.record import UNFINISHED, store_files
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
 
-_FILES = ("config.yaml", "gold.jsonl", "means.csv", "queries.csv", "queries.parquet")
+_FILES = ("config.yaml", "gold.jsonl", "means.csv", "queries.csv")
 _REPORTS = ("report.json", "report.md", "report.html")
 
 _NOBODYS = {".gitignore", ".gitkeep", ".DS_Store", "Thumbs.db", "desktop.ini", "lost+found"}
@@ -127,17 +129,7 @@ def _write(report: RunReport, folder: Path) -> None:
     files = dict(zip(file_names(run.name for run in runs), runs, strict=True))
     for name, run in files.items():
         write_results(report.dataset, run, folder / "results" / f"{name}.jsonl")
-    if find_spec("pyarrow") is not None:
-        for name, run in files.items():
-            rows = _result_rows(report.dataset, run)
-            _write_parquet(folder / "results" / f"{name}.parquet", rows, _RESULT_COLUMNS)
-        columns = dict.fromkeys(("query_id", "retriever", "match"), "string")
-        columns |= dict.fromkeys(metric_names(report.evaluations), "float64")
-        columns["failure"] = "string"
-        if any(evaluation.weights is not None for evaluation in report.evaluations):
-            columns["weight"] = "float64"
-        _write_parquet(folder / "queries.parquet", query_rows(report.evaluations), columns)
-    write_inputs(report, folder)
+    _write_inputs(report, folder)
     write_text(folder / "means.csv", means_csv(report.evaluations, report.comparisons))
     write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
     write_text(folder / "config.yaml", report.config.to_yaml())
@@ -147,46 +139,61 @@ def _write(report: RunReport, folder: Path) -> None:
         report.to_html(folder / "report.html")
 
 
-_RESULT_COLUMNS = {
-    "query_id": "string",
-    "rank": "int32",
-    "id": "string",
-    "text": "string",
-    "score": "float64",
-    "metadata": "string",
-    "seconds": "float64",
-    "error": "string",
-}
+def _write_inputs(report: RunReport, folder: Path) -> None:
+    """Write what numbers need of files elsewhere, so that all is read from the folder alone."""
+    if report.records:
+        write_records(report.records, folder / SCORES)
+    if report.corpus.source is not None:
+        documents = _named(report.corpus, report.dataset, every_run(report.runs.values()))
+        write_records(documents, folder / CORPUS)
+    if report.config.earlier is not None:
+        make_folder((folder / EARLIER[0]).parent)
+        if not report.config.earlier.is_dir():
+            write_bytes(folder / BASELINE, report.config.earlier.read_bytes())
+            return
+        with opened(report.config.earlier, trust=True) as earlier:
+            for place in EARLIER:
+                source = earlier.sealed.path(Path(place).name)
+                write_bytes(folder / place, source.read_bytes())
 
 
-def _result_rows(dataset: GoldDataset, run: Run) -> Iterator[dict[str, Any]]:
-    """A row for each document retrieved; one without rank for a query that got none."""
-    for query in dataset:
-        retrieved = run.results.get(query.id, Retrieved(error="missing"))
-        of_query = {
-            "query_id": query.id,
-            "seconds": retrieved.seconds,
-            "error": retrieved.error,
-        }
-        documents = retrieved.documents if retrieved.error is None else ()
-        rows = [
-            {
-                **of_query,
-                "rank": rank,
-                "id": doc.id,
-                "text": doc.text,
-                "score": doc.score,
-                "metadata": to_json(dict(doc.metadata)),
-            }
-            for rank, doc in enumerate(documents, start=1)
-        ]
-        yield from rows or [of_query]
+def _of_forbidden(corpus: Corpus, dataset: GoldDataset) -> Iterator[str | None]:
+    """The documents by which it is told that what is forbidden is in the corpus."""
+    items = [item for query in dataset for item in query.forbidden or ()]
+    yield from (item.id for item in items)
+    yield from (item.superseded_by for item in items)
+    unmet: set[object] = {name for item in items for name in (item.id, item.source) if name}
+    for doc_id, doc in corpus.docs.items() if unmet else ():
+        # A source, or an id that stands in some field, as that of a parent.
+        names = {stretch_in(doc.metadata, doc_id)[0], *map(str, doc.metadata.values())}
+        if not unmet.isdisjoint(names):
+            unmet -= names
+            yield doc_id
 
 
-def _write_parquet(path: Path, rows: Iterable[dict[str, Any]], kinds: Mapping[str, str]) -> None:
-    """Write rows; their types are named, lest a column without a value have none."""
-    import pyarrow
-    from pyarrow import parquet
+def _with_newer(corpus: Corpus, ids: Iterable[str | None]) -> Iterator[str]:
+    """Some ids, and those of whatever has taken the place of their documents, each once."""
+    seen = set[str]()
+    for first in ids:
+        name: object = first
+        while isinstance(name, str) and name not in seen:
+            seen.add(name)
+            yield name
+            doc = corpus.docs.get(name)
+            name = None if doc is None else doc.metadata.get(SUPERSEDED_BY)
 
-    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds.items()])
-    parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), path)
+
+def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
+    """The documents of a corpus, as its files have them, whose ids stand anywhere."""
+    golds = [gold for query in dataset for gold in query.gold]
+    ids = [gold.id for gold in golds]
+    ids += [alternative.id for gold in golds for alternative in gold.alternatives]
+    answers = [answer for run in runs for answer in run.results.values()]
+    ids += [doc.id for answer in answers for doc in answer.documents]
+    ids += [doc.id for answer in answers for stage in answer.stages for doc in stage.documents]
+    ids += _of_forbidden(corpus, dataset)
+    for doc_id in _with_newer(corpus, ids):
+        text = corpus.text(doc_id)
+        if text is not None:
+            doc = corpus.docs.get(doc_id, Doc(doc_id))
+            yield {"id": doc_id, "text": text, "metadata": dict(doc.metadata)}

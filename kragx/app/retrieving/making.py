@@ -1,11 +1,12 @@
 """From what a config says of a retriever to the retriever, and how it is asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, filled
+from kragx.app.config.retrievers import SERVICES
 from kragx.comparison.tuning import GRID
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
 from kragx.ground import plugins
@@ -15,57 +16,56 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.matchers import MatchWarning
 
+Makers = Sequence[Callable[[], Any]]
+"""What makes a retriever, then each of its callback handlers."""
 
-def makers_of(name: str, config: RetrieverConfig, problems: list[str]) -> list[Callable[[], Any]]:
-    """What makes a retriever, then each of its callback handlers; nothing is made yet.
 
-    `problems` gets a line for each wrong import path, argument or option.
+def all_makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Makers]:
+    """What makes each of the retrievers that are asked; nothing is made yet.
+
+    Raises:
+        UsageError: naming each wrong import path, argument or option.
     """
-    if config.factory is None:
+    problems: list[str] = []
+    makers: dict[str, Makers] = {}
+    for name, config in retrievers.items():
         try:
-            return [_service(config)]
+            makers |= {name: _makers(config)} if config.is_asked else {}
         except UsageError as error:
             problems.append(str(error.within(f"retrievers.{name}")))
-            return []
-    specs: list[Any] = [config, *(config.callbacks or ())]
-    makers = []
-    for spec in specs:
+    if problems:
+        raise UsageError("\n".join(problems))
+    return makers
+
+
+def _makers(config: RetrieverConfig) -> Makers:
+    if config.factory is None:
+        return [_service(config)]
+    path = import_path("retrievers", config.factory)
+    args = filled(config.args)
+    makers = [plugins.maker(path, args, input_name="question", also=[HISTORY])]
+    for spec in config.callbacks or ():
         # A callback is an object by import path, or what a class or function makes.
         path, args = (spec, None) if isinstance(spec, str) else (spec.factory, spec.args)
-        input_name = "question" if spec is config else ""
-        path = import_path("retrievers", path) if spec is config else path
-        try:
-            makers.append(plugins.maker(path, filled(args), input_name=input_name, also=[HISTORY]))
-        except UsageError as error:
-            problems.append(str(error.within(f"retrievers.{name}")))
+        makers.append(plugins.maker(path, filled(args)))
     return makers
 
 
 def _service(config: RetrieverConfig) -> Callable[[], Any]:
-    """What makes a server or program that can be asked; its options are checked now.
-
-    Raises:
-        UsageError: one is wrong; the error's field is its path within the retriever.
-    """
-    from kragx.evaluation.services import CommandRetriever, HttpRetriever
-
-    kind: Any = CommandRetriever if config.http is None else HttpRetriever
-    options = config.command if config.http is None else config.http
-    assert options is not None  # a config has one of them
-    field = "command" if config.http is None else "http"
-    make = partial(kind, **filled(options.model_dump(by_alias=True, mode="json", exclude={GRID})))
+    """What makes a server or program that can be asked; its options are checked now."""
+    assert config.service is not None  # a config without a class has one
+    key, options = config.service
+    fields = {name: value for name, value in options.items() if name != GRID}
+    make = partial(SERVICES[key], **filled(fields))
     try:
         make()
     except UsageError as error:
-        raise error.within("" if error.field == field else field) from None
+        raise error.within("" if error.field == key else key) from None
     return make
 
 
 def made(
-    name: str,
-    config: RetrieverConfig,
-    makers: Sequence[Callable[[], Any]],
-    within: ExitStack | None = None,
+    name: str, config: RetrieverConfig, makers: Makers, within: ExitStack | None = None
 ) -> tuple[Any, dict[str, Any]]:
     """A retriever, and how it is asked; at the end of `within` a program is ended."""
     make_retriever, *make_callbacks = makers

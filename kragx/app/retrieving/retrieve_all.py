@@ -8,7 +8,7 @@ from typing import Any
 
 from kragx.app.config import RetrieverConfig, files_of
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.making import made, makers_of
+from kragx.app.retrieving.making import all_makers, made
 from kragx.app.retrieving.partial_answers import PartialAnswers, partial_answers, partial_path
 from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
 from kragx.evaluation.retrieve import retrieve
@@ -33,38 +33,28 @@ class Keeping:
     fresh: bool = False
     say: Callable[[str], object] = str
 
-    def tell(self, name: str, answers: Sequence[PartialAnswers], kept: Kept) -> None:
-        """Say what becomes of the answers that are there, of each run, and of all together."""
-        unused = next((of_run.unused for of_run in answers if of_run.unused is not None), None)
-        n_broken = sum(of_run.n_broken for of_run in answers)
+    def kept(self, name: str, runs: Sequence[PartialAnswers], n_queries: int) -> Kept | None:
+        """The answers of all runs of a retriever that are taken over, if any; it is said."""
+        begun = min((answers.begun for answers in runs if answers.begun is not None), default="")
+        kept = Kept(sum(len(answers.known) for answers in runs), n_queries * len(runs), begun)
+        n_unused = sum(answers.n_unused for answers in runs)
         if kept.n_answers:
-            text: str = joined("; ", [kept.number, kept.rest, kept.remarks])
-        elif unused is not None:
-            changed = joined(", ", map(visible, unused.changed[:NAMES]))
-            if (n_more := len(unused.changed) - NAMES) > 0:
-                changed = phrase("{names} and {n} more", names=changed, n=n_more)
-            unread = (
-                phrase("1 answer")
-                if unused.n_answers == 1
-                else phrase("{n} answers", n=unused.n_answers)
-            )
-            text = phrase(
-                "not used: {answers} of an interrupted run, as something has changed since: "
-                "{names}; all is asked for now"
-                if unused.begun is None
-                else "not used: {answers} of an interrupted run that began on {date}, as something "
+            self.say(joined(": ", [visible(name), joined("; ", [kept.number, kept.rest])]))
+            return kept
+        if n_unused:
+            changed = next(answers.changed for answers in runs if answers.n_unused)
+            names = joined(", ", map(visible, changed[:NAMES]))
+            if (n_more := len(changed) - NAMES) > 0:
+                names = phrase("{names} and {n} more", names=names, n=n_more)
+            unused = phrase(
+                "not used: {answers} of an interrupted run that began on {date}, as something "
                 "has changed since: {names}; all is asked for now",
-                answers=unread,
-                date=day_and_time(unused.begun or ""),
-                names=changed,
+                answers=phrase("1 answer" if n_unused == 1 else "{n} answers", n=n_unused),
+                date=day_and_time(begun),
+                names=names,
             )
-        elif n_broken:
-            text = phrase("no answers are kept from an interrupted run; all is asked for now")
-        else:
-            return
-        broken = phrase("lines that cannot be read, and are passed over: {n}", n=n_broken)
-        text = joined("; ", [text, broken if n_broken else ""])
-        self.say(joined(": ", [visible(name), text]))
+            self.say(joined(": ", [visible(name), unused]))
+        return None
 
 
 def retrieve_all(
@@ -91,17 +81,10 @@ def retrieve_all(
         UsageError: a retriever cannot be loaded or does not take its arguments.
         DataError: a file is bad, or a failure is to end the run.
     """
-    problems: list[str] = []
-    makers = {
-        name: makers_of(name, config, problems)
-        for name, config in retrievers.items()
-        if config.is_asked
-    }
-    if problems:
-        raise UsageError("\n".join(problems))
-    if keeping is not None:
-        for name in makers:  # as it was imported, before hours of asking in which it may be edited
-            keeping.fingerprints.code(retrievers[name])
+    makers = all_makers(retrievers)
+    for name in makers if keeping is not None else ():
+        # As it was imported, before hours of asking in which it may be edited.
+        keeping.fingerprints.code(retrievers[name])  # type: ignore[union-attr]
     runs = {
         name: _read(name, config, dataset)
         for name, config in retrievers.items()
@@ -109,17 +92,15 @@ def retrieve_all(
     }
     kept_of: dict[str, Kept] = {}
     files = files_of(retrievers)
-    for name, config in retrievers.items():
-        if name in makers:
-            try:
-                runs[name], of_name = _ask_retriever(
-                    name, config, makers[name], dataset, progress, keeping, files[name]
-                )
-            except (ImportError, KragxError) as error:
-                problem = error if isinstance(error, KragxError) else UsageError(str(error))
-                raise problem.within(f"retrievers.{name}") from error
-            if of_name.n_answers:
-                kept_of[name] = of_name
+    for name in makers:
+        try:
+            runs[name], kept = _ask(
+                name, retrievers[name], makers[name], dataset, progress, keeping, files[name]
+            )
+        except (ImportError, KragxError) as error:
+            problem = error if isinstance(error, KragxError) else UsageError(str(error))
+            raise problem.within(f"retrievers.{name}") from error
+        kept_of |= {} if kept is None else {name: kept}
     return {name: runs[name] for name in retrievers}, kept_of
 
 
@@ -152,11 +133,7 @@ def asker(
             read[:] = read or [_read(name, config, dataset)]
             return read[0]
         if not of_config:
-            problems: list[str] = []
-            makers = makers_of(name, config, problems)
-            if problems:
-                raise UsageError("\n".join(problems))
-            of_config.append(made(name, config, makers))
+            of_config.append(made(name, config, all_makers({name: config})[name]))
         retriever, options = of_config[0]
         single = {"progress": False, "warmup": 0, "repeat": 1, "runs": 1, "on_error": "record"}
         return retrieve(retriever, dataset, **options | single, on_answer=[on_answer])
@@ -164,7 +141,7 @@ def asker(
     return ask
 
 
-def _ask_retriever(
+def _ask(
     name: str,
     config: RetrieverConfig,
     makers: Sequence[Callable[[], Any]],
@@ -172,7 +149,7 @@ def _ask_retriever(
     progress: bool | None,
     keeping: Keeping | None,
     files: Sequence[str],
-) -> tuple[Run, Kept]:
+) -> tuple[Run, Kept | None]:
     """What a retriever answers to every question that it has not answered yet, and those it has.
 
     `files` keep the answers of each of its runs.
@@ -181,15 +158,14 @@ def _ask_retriever(
         retriever, options = made(name, config, makers, within)
         options["progress"] = progress
         if keeping is None:
-            run, counts = retrieve(retriever, dataset, **options), Kept(0, len(dataset))
+            run, kept = retrieve(retriever, dataset, **options), None
         else:
-            fingerprint = keeping.fingerprints.of(config)
+            parts = keeping.fingerprints.of(config)
             answers = [
-                within.enter_context(partial_answers(path, fingerprint, dataset, keeping.fresh))
+                within.enter_context(partial_answers(path, parts, dataset, keeping.fresh))
                 for path in (partial_path(keeping.folder, file) for file in files)
             ]
-            counts = Kept.joined([of_run.kept for of_run in answers])
-            keeping.tell(name, answers, counts)
+            kept = keeping.kept(name, answers, len(dataset))
             options["known"] = [of_run.known for of_run in answers]
             options["on_answer"] = [of_run.keep for of_run in answers]
             asked = retrieve(retriever, dataset, **options)
@@ -197,4 +173,4 @@ def _ask_retriever(
             run = Run.repeated(
                 replace(one, results={**one.results, **of_run.as_read}) for one, of_run in pairs
             )
-    return replace(run, settings=config.settings), counts
+    return replace(run, settings=config.settings), kept

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kragx.app.config import load
-from kragx.app.retrieving.fingerprint import Fingerprints
+from kragx.app.retrieving.fingerprint import Fingerprints, state_of
 from kragx.app.retrieving.retrieve_all import asker
 from kragx.metrics.registry import split
 from kragx.workshop.pairs.candidates import CUT
@@ -21,7 +21,7 @@ def sources(path: Path) -> tuple[list[SuggestionSource], int]:
     config = load(path)
     fingerprints = Fingerprints(path.resolve().parent)
     suggesting = [
-        SuggestionSource(name, fingerprints.of(retriever).keys[0], asker(name, retriever))
+        SuggestionSource(name, state_of(fingerprints.of(retriever)), asker(name, retriever))
         for name, retriever in config.asked.items()
     ]
     cuts = (split(name)[1] for name in config.metrics or ())

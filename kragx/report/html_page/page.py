@@ -28,6 +28,7 @@ from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import visible
 from kragx.ground.printing.phrases import asked_language
 from kragx.matchers import BaseMatcher
+from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, Sources
 from kragx.report.html_page.payload import payload
 
@@ -148,9 +149,8 @@ def write_html(
             else comparison
             for comparison in comparisons
         ]
-    blocks = payload(
-        listed, sources, comparisons, record, gates, changes, losses, tunings, matcher_grids
-    )
+    findings = Findings(listed, comparisons, changes, gates, losses, tunings, matcher_grids)
+    blocks = payload(findings, sources, record)
     with open_text(path) as file:
         file.write(page(blocks, str(listed[0].settings["dataset"]["name"]), language))
 

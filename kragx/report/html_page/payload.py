@@ -3,19 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kragx.comparison import (
-    Change,
-    Comparison,
-    GateResult,
-    GoldVersions,
-    orders_warning,
-    too_few_questions,
-)
+from kragx.comparison import Comparison, GoldVersions, orders_warning, too_few_questions
 from kragx.comparison.changes import gold_of
 from kragx.comparison.gold_versions import NAMED
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.statistics import LEAST
-from kragx.comparison.tuning import MatcherSettings, Tuning
+from kragx.comparison.tuning import Tuning
 from kragx.comparison.verdict import TELLING
 from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
@@ -23,9 +16,9 @@ from kragx.data.gold_diff import gold_name
 from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label, versions
 from kragx.evaluation.explain import near_limit
 from kragx.evaluation.ranked_lists import texts_by_id
-from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.json_values import plain
 from kragx.metrics import TextBudget, parse
+from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
 from kragx.report.html_page.lists import list_looked_at
 from kragx.report.html_page.packing import TextTable, by_language, packed, short
@@ -33,28 +26,14 @@ from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 
 
 def payload(
-    evaluations: Sequence[Evaluation],
-    sources: Sources,
-    comparisons: Sequence[Comparison],
-    record: Mapping[str, Any] | None = None,
-    gates: Sequence[GateResult] = (),
-    changes: Sequence[Change] = (),
-    losses: Sequence[StageLosses] = (),
-    tunings: Sequence[Tuning] = (),
-    matcher_grids: Sequence[MatcherSettings] = (),
+    findings: Findings, sources: Sources, record: Mapping[str, Any] | None = None
 ) -> dict[str, str]:
     """Everything the page shows of some evaluations of the same gold set.
 
     Args:
-        evaluations: by matcher, then retriever.
+        findings: what they came to.
         sources: the texts.
-        comparisons: what the statistics say, one for each matcher.
         record: how the run came about.
-        gates: held against the numbers.
-        changes: from earlier results.
-        losses: which stages of the retrievers lose the gold.
-        tunings: which setting of a grid to take, one for each matcher.
-        matcher_grids: how the order of retrievers depends on a matcher's settings.
 
     Returns:
         Packed values by their id on the page: the index, then details of questions, then texts.
@@ -62,6 +41,7 @@ def payload(
     Raises:
         UsageError: there is no evaluation, or they cannot be compared.
     """
+    evaluations, comparisons = findings.evaluations, findings.comparisons
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
     by_id = texts_by_id(_retrieved(grid, sources), sources.corpus)
@@ -77,9 +57,9 @@ def payload(
     index = {
         "versions": versions(),
         "record": record,
-        "gates": [{**plain(gate), "said": by_language(gate.said)} for gate in gates],
-        "tunings": {tuning.match: _tuning(tuning) for tuning in tunings},
-        "matcher_grids": short(plain(matcher_grids)),
+        "gates": [{**plain(gate), "said": by_language(gate.said)} for gate in findings.gates],
+        "tunings": {tuning.match: _tuning(tuning) for tuning in findings.tunings},
+        "matcher_grids": short(plain(findings.matcher_grids)),
         "dataset": dict(first.settings["dataset"]),
         **_basis(first),
         "profile": by_language(profile_label(first)),
@@ -110,7 +90,9 @@ def payload(
             comparison.match: [
                 _gold_versions(dataset)
                 for dataset in gold_of(
-                    change for change in changes if change.comparison.match == comparison.match
+                    change
+                    for change in findings.changes
+                    if change.comparison.match == comparison.match
                 )
             ]
             for comparison in comparisons
@@ -118,8 +100,7 @@ def payload(
         "losses": {
             name: [
                 {**plain(loss), "remarks": list(map(by_language, loss.remarks))}
-                for loss in losses
-                if loss.match == name
+                for loss in findings.losses_under(name)
             ]
             for name in grid.cells
         },

@@ -461,16 +461,7 @@ def test_resolved_holds_every_default(loaded, tmp_path):
     """`resolved` spells out what the shortest config leaves open."""
     assert loaded(GOOD).resolved() == {
         "dataset": {"path": str(tmp_path.resolve() / "gold.jsonl")},
-        "retrievers": {
-            "mine": {
-                "results": str(tmp_path.resolve() / "results.jsonl"),
-                "concurrency": 1,
-                "retries": 0,
-                "on_error": "record",
-                "warmup": 0,
-                "repeat": 1,
-            }
-        },
+        "retrievers": {"mine": {"results": str(tmp_path.resolve() / "results.jsonl")}},
         "match": "overlap",
         "metrics": list(DEFAULT_METRICS),
         "html": True,

@@ -47,9 +47,15 @@ def test_fine(kragx, jsonl):
             (("--match", "overlp"), ("'overlp'", "'overlap'")),
             (("--match", "rougel"), ("'rougel'", "'rougeL'")),
             (("--match", ""), ("match", "rouge2")),
-            (("--match", "rouge2", "--measure", "recal"), ("match.measure", "'recal'", "'recall'")),
-            (("--match", "contains", "--direction", "eiter"), ("match.direction", "'either'")),
-            (("--tokenizer", "unicod"), ("tokenizer", "'unicod'", "'unicode'")),
+            (
+                ("--match", "{method: rouge2, measure: recal}"),
+                ("match.measure", "'recal'", "'recall'"),
+            ),
+            (("--match", "{method: contains, direction: eiter}"), ("match.direction", "'either'")),
+            (
+                ("--match", "{method: overlap, tokenizer: unicod}"),
+                ("tokenizer", "'unicod'", "'unicode'"),
+            ),
             (("--profile", "kragxx"), ("profile", "'kragx'")),
             (("--no-gold", "skp"), ("no_gold", "'skip'")),
             (("--threshold", "1.5"), ("match.threshold", "1.5", "at most 1")),
@@ -58,9 +64,9 @@ def test_fine(kragx, jsonl):
             (("--threshold", "nan"), ("match.threshold", "nan")),
             (("--match", "id", "--threshold", "0.5"), ("match.threshold", "'id'", "rouge1")),
             (("--match", "exact", "--threshold", "0.5"), ("match.threshold", "'exact'")),
-            (("--match", "text", "--measure", "recall"), ("match.measure", "'text'")),
-            (("--match", "id", "--casefold"), ("match.casefold", "'id'")),
-            (("--match", "rouge1", "--id-key", "x"), ("match.id_key", "'rouge1'")),
+            (("--match", "{method: text, measure: recall}"), ("match.measure", "'text'")),
+            (("--match", "{method: id, casefold: true}"), ("match.casefold", "'id'")),
+            (("--match", "{method: rouge1, id_key: x}"), ("match.id_key", "'rouge1'")),
             (("--match", "no_such_module_here:Name"), ("no_such_module_here", "install")),
             (("--match", "json:Nam"), ("'json'", "'Nam'")),
         ],
@@ -216,7 +222,9 @@ def test_missing_extra(kragx, jsonl, here, monkeypatch, package):
         code, out, err = kragx("run", "quick.yaml")
         extra = "bm25"
     else:
-        code, out, err = kragx("score", jsonl(GOOD), "--tokenizer", "kiwi")
+        code, out, err = kragx(
+            "score", jsonl(GOOD), "--match", "{method: overlap, tokenizer: kiwi}"
+        )
         extra = "korean"
     assert (code, "┏" in out) == (2, False)
     assert_one_line(err)

@@ -167,19 +167,19 @@ class Tokens:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "said"),
+    ("name", "spec", "said"),
     [
-        ("Signature", ("--match",), r"TypeError: .*scores\(\) takes 2 .* 3 were given"),
-        ("Nothing", ("--match",), "TypeError: 'NoneType' object is not iterable"),
-        ("Lacking", ("--match",), "TypeError: .* 'NoneType'"),
-        ("Tokenizer", ("--match", "overlap", "--tokenizer"), r"TypeError: .*__call__\(\) takes 1"),
-        ("Tokens", ("--match", "rouge1", "--tokenizer"), "TypeError: 'NoneType' object"),
+        ("Signature", "{}", r"TypeError: .*scores\(\) takes 2 .* 3 were given"),
+        ("Nothing", "{}", "TypeError: 'NoneType' object is not iterable"),
+        ("Lacking", "{}", "TypeError: .* 'NoneType'"),
+        ("Tokenizer", "{{method: overlap, tokenizer: '{}'}}", r"TypeError: .*__call__\(\) takes 1"),
+        ("Tokens", "{{method: rouge1, tokenizer: '{}'}}", "TypeError: 'NoneType' object"),
     ],
 )
-def test_wrong_code_of_the_user(kragx, jsonl, module, name, options, said):
+def test_wrong_code_of_the_user(kragx, jsonl, module, name, spec, said):
     """What has a wrong signature or type is named, though no line of it fails: exit code 2."""
     module("my_wrong_code", WRONG)
-    code, _, err = kragx("score", jsonl(GOOD), *options, f"my_wrong_code:{name}")
+    code, _, err = kragx("score", jsonl(GOOD), "--match", spec.format(f"my_wrong_code:{name}"))
     assert code == 2
     expected = (
         rf"kragx: \w+\.py:\d+: {said}.*; raised with my_wrong_code\.{name}, which is not kragx's; "
@@ -472,13 +472,12 @@ def test_a_folder_that_is_gone(jsonl, tmp_path):
 
 def test_an_error_while_answers_are_kept_is_its_own(here, jsonl, monkeypatch):
     """What fails beside the file of answers is not called a fault of that file."""
-    from kragx.app.retrieving.fingerprint import Fingerprint
     from kragx.app.retrieving.partial_answers import partial_answers
     from kragx.data import GoldDataset, Query
 
     path = here / "answers.jsonl"
     with (
         pytest.raises(ConnectionResetError, match="of the index"),
-        partial_answers(path, Fingerprint({}, {}), GoldDataset([Query("q", "q", ())])),
+        partial_answers(path, {}, GoldDataset([Query("q", "q", ())])),
     ):
         raise ConnectionResetError("of the index")

@@ -282,7 +282,7 @@ def test_only_queries_without_gold(kragx, jsonl):
 def test_texts_without_tokens_are_warned_about(kragx, jsonl):
     """Korean under the ASCII-only tokenizer matches nothing: an error, with what would match."""
     record = {"query_id": "q", "gold": [{"text": KOREAN}], "retrieved": [{"text": KOREAN + "."}]}
-    args = ("--match", "rouge1", "--tokenizer", "rouge", "--format", "json")
+    args = ("--match", "{method: rouge1, tokenizer: rouge}", "--format", "json")
     outcome = kragx("score", jsonl(record), *args)
     assert outcome.code == 3
     assert "no question can match: gold that can match nothing by 'rouge1'" in outcome.err

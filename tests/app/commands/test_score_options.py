@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from tests.thoroughness import some
@@ -37,13 +39,13 @@ def hit(kragx, path, *options):
             ("--match rouge2", False),
             ("--match rouge2 --threshold 0.3", True),
             ("--match rouge2 --threshold 0.31", False),
-            ("--match rouge2 --measure recall", True),
-            ("--match rouge2 --measure precision", False),
-            ("--match rouge2 --measure precision --threshold 0.2", True),
-            ("--match rouge2 --measure overlap", True),
+            ("--match '{method: rouge2, measure: recall}'", True),
+            ("--match '{method: rouge2, measure: precision}'", False),
+            ("--match '{method: rouge2, measure: precision}' --threshold 0.2", True),
+            ("--match '{method: rouge2, measure: overlap}'", True),
             ("--match rouge1", True),
-            ("--match rouge1 --measure precision", False),
-            ("--match rouge1 --measure recall --threshold 0.8", True),
+            ("--match '{method: rouge1, measure: precision}'", False),
+            ("--match '{method: rouge1, measure: recall}' --threshold 0.8", True),
             ("--match rougeL", True),
             ("--match rougeL --threshold 0.6", False),
             ("--match exact", False),
@@ -54,22 +56,22 @@ def hit(kragx, path, *options):
     ),
 )
 def test_match_measure_and_threshold(kragx, jsonl, options, expected):
-    """--match, --measure and --threshold decide as the hand-made scores say."""
-    assert hit(kragx, jsonl(pair(*WIND)), *options.split())[0] is expected
+    """--match and --threshold decide as the hand-made scores say."""
+    assert hit(kragx, jsonl(pair(*WIND)), *shlex.split(options))[0] is expected
 
 
 @pytest.mark.parametrize(
     ("options", "recorded"),
     [
-        ("--match rouge1 --measure recall", {"method": "rouge1", "measure": "recall"}),
+        ("--match '{method: rouge1, measure: recall}'", {"method": "rouge1", "measure": "recall"}),
         ("--threshold 0.25", {"method": "overlap", "short": 5, "threshold": 0.25}),
-        ("--match exact --casefold", {"method": "exact", "casefold": True}),
+        ("--match '{method: exact, casefold: true}'", {"method": "exact", "casefold": True}),
         ("--match contains", {"direction": "either", "casefold": False}),
     ],
 )
 def test_options_are_recorded(kragx, jsonl, options, recorded):
     """The settings hold the method and each option, given or default."""
-    settings = hit(kragx, jsonl(pair(*WIND)), *options.split())[1]
+    settings = hit(kragx, jsonl(pair(*WIND)), *shlex.split(options))[1]
     assert settings | recorded == settings
 
 
@@ -78,9 +80,9 @@ def test_options_are_recorded(kragx, jsonl, options, recorded):
     [("unicode", True), ("rouge", True), ("char", True), ("whitespace", False)],
 )
 def test_tokenizer(kragx, jsonl, name, expected):
-    """--tokenizer chooses what is compared: only whitespace minds case here."""
+    """A tokenizer chooses what is compared: only whitespace minds case here."""
     path = jsonl(pair(*CASES))
-    is_hit, settings = hit(kragx, path, "--match", "rouge2", "--tokenizer", name)
+    is_hit, settings = hit(kragx, path, "--match", f"{{method: rouge2, tokenizer: {name}}}")
     assert is_hit is expected
     assert settings["tokenizer"]["name"] == name
     assert settings["tokenizer"]["version"]
@@ -98,18 +100,20 @@ def test_tokenizer(kragx, jsonl, name, expected):
     ],
 )
 def test_direction(kragx, jsonl, texts, direction, expected):
-    """--direction says which text must contain the other."""
+    """Its direction says which text must contain the other."""
     path = jsonl(pair(*texts))
-    assert hit(kragx, path, "--match", "contains", "--direction", direction)[0] is expected
+    assert (
+        hit(kragx, path, "--match", f"{{method: contains, direction: {direction}}}")[0] is expected
+    )
 
 
 @pytest.mark.parametrize("method", ["text", "contains", "exact"])
 def test_casefold(kragx, jsonl, method):
-    """--casefold makes exact, text and contains ignore case."""
+    """Casefold makes exact, text and contains ignore case."""
     gold, doc = CASES if method != "exact" else (CASES[0], CASES[0].upper())
     path = jsonl(pair(gold, doc))
     assert hit(kragx, path, "--match", method)[0] is False
-    assert hit(kragx, path, "--match", method, "--casefold")[0] is True
+    assert hit(kragx, path, "--match", f"{{method: {method}, casefold: true}}")[0] is True
 
 
 PARENTS = {
@@ -122,17 +126,17 @@ PARENTS = {
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("", False),
-        ("--id-key parent_id", True),
-        ("--id-key metadata.parent_id", True),
-        ("--id-key p --gold-id-key page", True),
-        ("--id-key p --gold-id-key id", False),
-        ("--gold-id-key page", False),
+        ("--match id", False),
+        ("--match '{method: id, id_key: parent_id}'", True),
+        ("--match '{method: id, id_key: metadata.parent_id}'", True),
+        ("--match '{method: id, id_key: p, gold_id_key: page}'", True),
+        ("--match '{method: id, id_key: p, gold_id_key: id}'", False),
+        ("--match '{method: id, gold_id_key: page}'", False),
     ],
 )
 def test_id_keys(kragx, jsonl, options, expected):
-    """--id-key and --gold-id-key say where the ids to compare are kept."""
-    assert hit(kragx, jsonl(PARENTS), "--match", "id", *options.split())[0] is expected
+    """id_key and gold_id_key say where the ids to compare are kept."""
+    assert hit(kragx, jsonl(PARENTS), *shlex.split(options))[0] is expected
 
 
 ANSWERED = pair("north wind and the sun", "north wind and the sun")
@@ -211,7 +215,7 @@ def test_own_tokenizer_from_the_current_folder(kragx, jsonl, module):
     """A tokenizer is found by import path in the folder where kragx is started."""
     module("toy_tokenizers", TOY)
     path = jsonl(pair("north", "northern"))
-    assert hit(kragx, path, "--match", "rouge1", "--tokenizer", "toy_tokenizers:letters")[0]
+    assert hit(kragx, path, "--match", "{method: rouge1, tokenizer: 'toy_tokenizers:letters'}")[0]
 
 
 TEMPLATE = "{} is open from {} to {}, and tickets cost {} crowns at the northern gate of the park."
@@ -219,7 +223,7 @@ TEMPLATE = "{} is open from {} to {}, and tickets cost {} crowns at the northern
 
 @pytest.mark.integration
 def test_what_a_warning_names_can_be_said_on_the_command_line(kragx, jsonl):
-    """`--match` and `--tokenizer` of `score` and `match` take mappings, as configs do."""
+    """`--match` of `score` and `match` takes mappings, as configs do."""
     gold, sibling = (TEMPLATE.format(*words.split()) for words in ("Elm 8 17 20", "Oak 9 18 30"))
     docs = [{"text": sibling}, {"text": f"{sibling} Dogs are welcome."}]
     record = {"query_id": "q", "gold": [{"text": gold}], "retrieved": docs}
@@ -232,8 +236,8 @@ def test_what_a_warning_names_can_be_said_on_the_command_line(kragx, jsonl):
     lost = record | {"retrieved": [{"text": gold.replace(" ", "")}]}
     path = jsonl(lost, name="lost.jsonl")
     args = ("score", path, "-m", "mrr", "--format", "json")
-    ignored = ("--tokenizer", "{name: char, n: 3, spaces: ignored}")
+    ignored = ("--match", "{method: overlap, tokenizer: {name: char, n: 3, spaces: ignored}}")
     assert kragx(*args).json()["mean"] == {"mrr": 0.0}
     assert kragx(*args, *ignored).json()["mean"] == {"mrr": 1.0}
-    code, _, err = kragx(*args, "--tokenizer", "{name: char")
-    assert (code, "--tokenizer {name: char: not a mapping as in YAML" in err) == (2, True)
+    code, _, err = kragx(*args, "--match", "{name: char")
+    assert (code, "--match {name: char: not a mapping as in YAML" in err) == (2, True)

@@ -127,7 +127,7 @@ def test_another_gold_set(run, kragx):
         ("", "base.json"),
         ("[]", "base.json"),
         ("{}", "no baseline that this version of kragx reads; kragx run CONFIG.yaml --save-basel"),
-        ('{"kragx_baseline": 1}', "not a baseline as kragx writes it"),
+        ('{"kragx_baseline": 1}', "not a baseline that kragx wrote"),
         (
             '{"kragx_baseline": 1, "evaluations": [], "gold": {}, "record": null, "better": {}}',
             "evaluations: has no results",

@@ -140,23 +140,6 @@ def test_a_dry_run_asks_nothing(config, here, kragx):
     assert not (here / "out").exists()
 
 
-@pytest.mark.integration
-def test_cut_asks_for_the_longest_alone(config, here, kragx):
-    """The same numbers as asking every setting, with half of the asks."""
-    whole = kragx("run", config({"skill": [2, 9], "k": [1, 3]}))
-    assert whole.code == 0, whole.err
-    (here / "log").unlink()
-    before = json.loads((here / "out/report.json").read_text())["evaluations"]
-    log = here / "log"
-    path = config({"skill": [2, 9], "k": [1, 3]}, retriever={"cut": "k"}, output="cut")
-    outcome = kragx("run", path)
-    assert outcome.code == 0, outcome.err
-    assert "2 of them asked, as k only cuts" in outcome.err
-    assert {line.split()[1] for line in log.read_text().splitlines()} == {"3"}
-    after = json.loads((here / "cut/report.json").read_text())["evaluations"]
-    assert [own["queries"] for own in before] == [own["queries"] for own in after]
-
-
 def test_an_interrupted_grid_goes_on(config, here, kragx):
     """What each setting has answered is kept: only the other questions of one are asked."""
     log, stop = here / "log", here / "stop"
@@ -192,8 +175,6 @@ def test_a_setting_that_fails_is_told_and_not_taken(config, kragx):
                 "retrievers.r.args: grid.skill: a list of values is expected; write [1]",
             ),
             ({"skill": [*range(101)]}, {}, "101 settings, more than max_settings (100)"),
-            ({"skill": [1]}, {"retriever": {"cut": "k"}}, "cut: 'k' is no axis of args.grid"),
-            ({"skill": [1], "k": [0]}, {"retriever": {"cut": "k"}}, "whole numbers above 0"),
             ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no setting"),
             ({"skill": [1]}, {"tuning": {"metric": "ndcg@5"}}, "is none of metrics"),
             ({"skill": [1]}, {"tuning": {"metrc": "ndcg@5"}}, "tuning.metrc: unknown key"),

@@ -234,7 +234,7 @@ def test_resumed(prepared, kragx):
     outcome = kragx("run", "run.yaml")
     made = record()
     assert made["resumed"]
-    kept = {"n_answers": 3, "n_queries": 6, "begun": begun, "n_untimed": 0, "n_edited": 0}
+    kept = {"n_answers": 3, "n_queries": 6, "begun": begun}
     assert made["kept"] == {"one": kept}
     assert datetime.fromisoformat(begun) <= datetime.fromisoformat(made["date"])
     assert parts(prepared / "out" / "report.html")["index"]["record"] == made

@@ -203,4 +203,4 @@ def test_more_runs_keep_those_before(prepared, kragx):
         )
         for n in (2, 5)
     )
-    assert two.keys == five.keys
+    assert two == five

@@ -434,12 +434,13 @@ def cut_short(ran, write, kragx, here):
 
 @pytest.mark.integration
 @posix
-def test_complete_results_are_read_where_they_are(cut_short, kragx):
-    """Who cannot move them into place, as another one has the folder, reads them all the same."""
+def test_complete_results_come_into_place_first(cut_short, kragx):
+    """Whoever reads them moves them there; while another one has the folder, that is said."""
     out, new = cut_short
     before = files(out)
     with locked(out / ".unfinished" / "lock"):
-        assert numbers(kragx) == new
+        outcome = kragx("report", "out")
+        assert (outcome.code, "in use by process " in outcome.err) == (2, True)
     assert files(out) == before
     assert numbers(kragx) == new
     assert not (out / ".unfinished").exists()
@@ -460,7 +461,7 @@ def test_a_file_that_cannot_be_replaced(cut_short, kragx, monkeypatch):
         patched.setattr(Path, "replace", refusing)
         with pytest.raises(UsageError, match=r"queries\.csv: cannot be replaced: in use; .* close"):
             finish(out)
-        assert numbers(kragx) == new
+        assert kragx("report", "out").code == 2
     assert numbers(kragx) == new
     assert files(out) == files(out.with_name("new"))
 

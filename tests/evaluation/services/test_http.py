@@ -6,17 +6,15 @@ import asyncio
 import gzip
 import json
 import threading
-from dataclasses import fields
 
 import pytest
 
 from kragx import DataError, GoldDataset, RetrieverError, UsageError, aretrieve, evaluate, retrieve
-from kragx.app.config.models import CommandConfig, HttpConfig
 from kragx.data import Mender, Query
 from kragx.data.turns import as_turns
 from kragx.evaluation.retrieve import HistoryWarning
 from kragx.evaluation.services import http
-from kragx.retrievers import CommandRetriever, HttpRetriever, ReciprocalRankFusion
+from kragx.retrievers import HttpRetriever, ReciprocalRankFusion
 from tests.local_server import Reply, serving
 from tests.thoroughness import some
 
@@ -323,16 +321,6 @@ def test_within_a_fusion():
         servers = [HttpRetriever(own.url, params={"q": "{query}"}) for own in (one, other)]
         fused = ReciprocalRankFusion(retrievers=servers).invoke("x")
     assert [doc.page_content for doc in fused] == ["b", "a"]
-
-
-def test_config_and_class_have_the_same_options():
-    """What a config may say of a server or program but a grid is what its class takes, as there."""
-    for kind, config in ((HttpRetriever, HttpConfig), (CommandRetriever, CommandConfig)):
-        names = {own.name: own.default for own in fields(kind) if own.init}
-        known = {own.alias or name: own for name, own in config.model_fields.items()}
-        assert {*names, "grid"} == known.keys()
-        for name in names.keys() - {"cwd", "url", "command"}:
-            assert names[name] == known[name].default
 
 
 TURNS = [{"role": "user", "content": "{query}?"}, {"role": "assistant", "content": "yes"}]

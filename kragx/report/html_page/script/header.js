@@ -28,9 +28,8 @@ function cautions() {
   const nothing = lost().map(failuresOf).filter(isNothing).map(({ retriever, n_queries: all }) => el("li", {}, phrase("cautionNothing", strong(retriever), grouped(all))));
   const absent = present().map((retriever) => [retriever, cell(retriever).status.split("m").length - 1]).filter(([, count]) => count)
     .map(([retriever, count]) => el("li", {}, phrase("cautionMissing", strong(retrieverName(retriever)), grouped(count), grouped(size()))));
-  const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun, n_edited: edited, n_untimed: untimed }]) =>
-    el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun)),
-      ` ${t(answers === all ? "keptAll" : "keptSome")}`, edited ? ` ${t("keptEdited", grouped(edited))}` : "", untimed ? ` ${t("keptUntimed", grouped(untimed))}` : ""));
+  const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun }]) =>
+    el("li", {}, phrase("keptSince", strong(retriever), grouped(answers), grouped(all), dayAndTime(begun)), ` ${t(answers === all ? "keptAll" : "keptSome")}`));
   const times = [...new Set(present().map((retriever) => cell(retriever).runs?.n).filter(Boolean))].map((n) =>
     el("li", {}, phrase("askedTimes", listed(present().filter((retriever) => cell(retriever).runs?.n === n).map(retrieverName)), n)));
   const flipped = flips(true).map((line) => el("li", {}, line));

@@ -1,0 +1,289 @@
+"""From what retrievers returned to evaluations, under each matcher of a config."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kragx.app.config import RunConfig, filled
+from kragx.app.config.values import FACTS, RELEVANCE
+from kragx.app.folder.scores import RecordedScores, Recording
+from kragx.app.run_report import RunReport
+from kragx.data import Corpus, GoldDataset, Run, every_run
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluate import evaluate_run, for_all
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evidence import relevance_depth
+from kragx.evaluation.inputs import Texts
+from kragx.evaluation.pools import pooled
+from kragx.evaluation.searching import seen_in_runs
+from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
+from kragx.evaluation.vocabulary import vocabulary_of_runs
+from kragx.ground.caller_warnings import about
+from kragx.ground.errors import DataError, UsageError
+from kragx.judging import read_judge
+from kragx.judging.budget import read_budget
+from kragx.judging.reading import adjusted
+from kragx.matchers import BaseMatcher, OnMatch, matcher as make_matcher
+from kragx.metrics import parse_all
+
+if TYPE_CHECKING:
+    from kragx.judging.batches.submitting import Outbox
+
+
+def matchers_of(
+    config: RunConfig, scores: RecordedScores | None = None, *, is_given: bool = False
+) -> dict[str, BaseMatcher]:
+    """The matchers of a config by name; those of facts and of relevance, if any, under no word.
+
+    Args:
+        config: has the specs.
+        scores: stand in for what would be asked; None to ask.
+        is_given: whether the user has named the matchers that decide.
+    """
+    read = match_reader(config, scores)
+    matchers = {
+        name: read(spec, None if is_given and name.strip() else name)
+        for name, spec in specs_of(config).items()
+    }
+    if RELEVANCE in matchers:
+        depth = relevance_depth(parse_all(config.metrics, config.resolved_profile))
+        matchers[RELEVANCE] = matchers[RELEVANCE].of_relevance(depth)
+    return matchers
+
+
+def specs_of(config: RunConfig) -> dict[str, object]:
+    """The match specs of a config by name, with `FACTS` and `RELEVANCE` if a metric reads them."""
+    metrics = [spec.metric for spec in parse_all(config.metrics, config.resolved_profile)]
+    specs = dict(config.named_matchers)
+    if config.facts_match is not None and any(metric.reads_facts for metric in metrics):
+        specs[FACTS] = config.facts_match
+    if any(metric.from_relevance is not None for metric in metrics):
+        judges = (
+            spec
+            for spec in config.named_matchers.values()
+            if (spec.get("method") if isinstance(spec, Mapping) else spec) == "llm"
+        )
+        specs[RELEVANCE] = config.relevance_match or next(judges, "llm")
+    return specs
+
+
+def match_reader(
+    config: RunConfig, scores: RecordedScores | None = None
+) -> Callable[[object, str | None], BaseMatcher]:
+    """Makes matchers of specs, with the profile's options and the config's judge.
+
+    What a folder has recorded under the name of a spec stands in for what would be asked; a spec
+    without one is the user's own.
+    """
+    options = dict(config.resolved_profile.match_options)
+    if config.judge is not None and scores is None:
+        judge = read_judge(filled(config.judge))
+        options["judge"] = adjusted(judge, secrets=config.secrets)
+
+    def read(spec: object, name: str | None) -> BaseMatcher:
+        if scores is not None and name is not None:
+            return make_matcher(scores.spec(name, spec), options)
+        return make_matcher(filled(spec), options)
+
+    return read
+
+
+def judged_as(config: RunConfig, judging: Mapping[str, Any]) -> RunConfig:
+    """The config with options of the judge that win over its own."""
+    if not judging or config.judge is None:
+        return config
+    options = dict(judging)
+    if "budget" in options:
+        budgets = read_budget(filled(config.judge.get("budget")))
+        options["budget"] = budgets.with_limits(options["budget"]).to_dict()
+    return config.model_copy(update={"judge": {**config.judge, **options}})
+
+
+def bound(
+    config: RunConfig,
+    matchers: Mapping[str, BaseMatcher],
+    judging: Mapping[str, Any],
+    outbox: "Outbox | None",
+) -> dict[str, BaseMatcher]:
+    """The matchers as they judge in this run."""
+    if (
+        judging
+        and config.judge is None
+        and not any(matcher.judges for matcher in matchers.values())
+    ):
+        raise UsageError(
+            f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
+        )
+    # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
+    # there is no other judge, all of it is theirs.
+    of_all = judging.keys() if config.judge is None else {"budget", "dry_run"}
+    options = {name: value for name, value in judging.items() if name in of_all}
+    if outbox is not None:
+        options |= {"outbox": outbox, "dry_run": True, "progress": False}
+    return {name: matcher.judging(**options) for name, matcher in matchers.items()}
+
+
+def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
+    """The texts that each matcher of a config needs."""
+    specs = parse_all(config.metrics, config.resolved_profile)
+    needs_evidence = any(spec.looks for spec in specs)
+    decide = (named for name, named in matchers.items() if name.strip())
+    return [Texts.of(corpus, named, looks=needs_evidence) for named in decide]
+
+
+def with_texts(
+    dataset: GoldDataset, config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]
+) -> GoldDataset:
+    """The gold set with the texts that matchers need."""
+    try:
+        for texts in _texts(config, corpus, matchers):
+            dataset = texts.gold(dataset)
+    except DataError as error:
+        raise error.within(path=str(config.dataset.path)) from None
+    return dataset
+
+
+def evaluated(
+    config: RunConfig,
+    dataset: GoldDataset,
+    runs: Mapping[str, Run],
+    corpus: Corpus,
+    matchers: Mapping[str, BaseMatcher],
+    recording: Recording | None = None,
+    *,
+    recorded: RecordedScores | None = None,
+    workers: object = None,
+) -> RunReport:
+    """Each run evaluated under each matcher of a config; what was said is recorded.
+
+    Of `recorded` scores what their matchers made of the gold is taken.
+    """
+    forbidden_words = None
+    if any(matcher.needs_vocabulary for matcher in matchers.values()):
+        # Of all runs, so that a pair scores alike whoever retrieved it.
+        vocabulary = vocabulary_of_runs(dataset, every_run(runs.values()), corpus)
+        matchers = {name: matcher.knowing(vocabulary) for name, matcher in matchers.items()}
+        forbidden_words = vocabulary.of_forbidden
+    deciding = {name: matcher for name, matcher in matchers.items() if name.strip()}
+    if any(texts.corpus is corpus for texts in _texts(config, corpus, deciding)):
+        # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
+        runs = {name: corpus.run(run) for name, run in runs.items()}
+    relevance = _pooled_relevance(config, dataset, runs.values(), corpus, matchers.get(RELEVANCE))
+
+    def heard(name: str, run: str) -> OnMatch | None:
+        return None if recording is None else recording.on_match(name, run)
+
+    on_relevance = None if relevance is None else partial(heard, RELEVANCE)
+    evaluation_of: dict[tuple[str, str], Evaluation] = {}
+    losses: list[StageLosses] = []
+    scored: dict[str, BaseMatcher] = {}
+    for name, matcher in deciding.items():
+        criteria = _criteria(config, matcher, matchers.get(FACTS), relevance)
+        criteria = replace(criteria, forbidden_words=forbidden_words)
+        # One for all retrievers: each distinct text is tokenised, or judged, once.
+        criteria = for_all(criteria, dataset, runs.values(), corpus)
+        # What is forbidden by its text is told at the matcher's own threshold.
+        alike = None if dataset.may_forbid else _scored_alike(matcher, scored)
+        scored[name] = matcher
+        on_match = partial(heard, name)
+        for run in runs.values():
+            if alike is not None and not has_stages(run) and on_match(run.name) is None:
+                at_threshold = evaluation_of[alike, run.name].at_threshold(matcher.threshold)
+                evaluation_of[name, run.name] = replace(at_threshold, match_name=name)
+                continue
+            if recorded is not None:
+                criteria = replace(criteria, recorded=recorded.siblings(name, run.name))
+            try:
+                with about(run.name if len(runs) > 1 else ""):
+                    evaluation = evaluate_run(
+                        dataset,
+                        run,
+                        criteria,
+                        corpus=corpus,
+                        workers=workers,
+                        on_match=on_match,
+                        on_relevance=on_relevance,
+                    )
+            except DataError as error:
+                raise error.within(f"retrievers.{run.name}") from None
+            settings = config.secrets.masked(evaluation.settings)
+            evaluation = replace(evaluation, match_name=name, settings=settings)
+            evaluation_of[name, run.name] = evaluation
+            if has_stages(run):
+                of_stages = partial(losses_of, evaluation, dataset, run, criteria)
+                k = depth_of(evaluation)
+                losses.append(of_stages(k=k, corpus=corpus, on_match=on_match))
+    judges = {} if relevance is None else {RELEVANCE: matchers[RELEVANCE]}
+    return RunReport(
+        config,
+        dataset,
+        runs,
+        tuple(evaluation_of.values()),
+        matchers={**deciding, **judges},
+        corpus=corpus,
+        losses=tuple(losses),
+    )
+
+
+def _criteria(
+    config: RunConfig,
+    matcher: BaseMatcher,
+    facts: BaseMatcher | None,
+    relevance: BaseMatcher | None,
+) -> Criteria:
+    """What a config asks of its runs under one matcher."""
+    return Criteria.of(
+        match=matcher,
+        metrics=config.metrics,
+        profile=config.profile,
+        no_gold=config.no_gold,
+        facts_match=facts,
+        relevance_match=relevance,
+        budget_tokenizer=config.budget_tokenizer,
+        forbidden=config.forbidden,
+    )
+
+
+def _pooled_relevance(
+    config: RunConfig,
+    dataset: GoldDataset,
+    runs: Iterable[Run],
+    corpus: Corpus,
+    relevance: BaseMatcher | None,
+) -> BaseMatcher | None:
+    """The matcher that grades the documents of all runs as one pool; None where none is asked."""
+    if relevance is None:
+        return None
+    if seen_in_runs(dataset, runs) is not None:
+        relevance = relevance.of_relevance(None)  # each search has its own first documents
+    profile = config.resolved_profile
+    return pooled(dataset, every_run(runs), match=relevance, profile=profile, corpus=corpus)
+
+
+def _scored_alike(named: BaseMatcher, scored_matchers: Mapping[str, BaseMatcher]) -> str | None:
+    """The name of a matcher that has given the same scores, and decided at another threshold.
+
+    Of somebody's own matcher, of a model and of combinations that is not known.
+    """
+
+    def scoring(matcher: BaseMatcher) -> dict[str, Any] | None:
+        if (
+            matcher.inner is not None
+            or matcher.members
+            or matcher.asks
+            or matcher.judges
+            or matcher.yes_or_no
+        ):
+            return None
+        return {name: value for name, value in matcher.settings.items() if name != "threshold"}
+
+    settings = scoring(named)
+    return next(
+        (
+            name
+            for name, matcher in scored_matchers.items()
+            if settings and scoring(matcher) == settings
+        ),
+        None,
+    )
