@@ -86,7 +86,7 @@ def _problem_of(grade: object, question: Question) -> Failure | None:
     if isinstance(grade, bool) or not isinstance(grade, int):
         return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
     if grade not in rubric.grades:
-        problem = f"grade {shorten(grade)} is not on the scale {rubric.low} to {rubric.top}"
+        problem = f"grade {shorten(grade)} is not on the scale 0 to {rubric.top}"
         return Failure("out_of_range", problem)
     return None
 

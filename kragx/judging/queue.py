@@ -177,7 +177,7 @@ class WorkQueue:
     # -- claims ------------------------------------------------------------------------------
 
     async def next(self, *, scattered: bool = False) -> str | None:
-        """The next key to ask, or those from a random one on; None if nothing more is asked.
+        """The next key to ask, or one at random; None if nothing more is asked.
 
         Raises:
             StoreFailedError: the store takes no claims.
@@ -185,7 +185,10 @@ class WorkQueue:
         async with self._lock:
             wait, longest = _WAITS
             if scattered and self:
-                self._keys.rotate(-random.randrange(len(self._keys)))
+                # That one alone: were a cluster left for last, it would end the run.
+                position = random.randrange(len(self._keys))
+                self._keys.appendleft(self._keys[position])
+                del self._keys[position + 1]
             while self:
                 if self._keys[0] in self._claimed:
                     self._claimed.discard(self._keys[0])

@@ -89,15 +89,15 @@ class Rubric:
         check_options(self)
         if not isinstance(self.instruction, str) or not (self.prompt or self.instruction.strip()):
             raise UsageError("say what is to be judged", field="instruction")
-        low, top = self.low, self.top
+        top = self.top
         if self.cut is None and self.asks not in LISTED and top not in (1, 3):
             raise UsageError(
-                f"missing; a scale of {low} to {top} has no usual one",
+                f"missing; a scale of 0 to {top} has no usual one",
                 field="cut",
                 remedy="name the least grade that is a match",
             )
-        if self.cut is not None and self.cut not in range(low + 1, top + 1):
-            raise UsageError(f"{self.cut!r} must be a grade from {low + 1} to {top}", field="cut")
+        if self.cut is not None and self.cut not in range(1, top + 1):
+            raise UsageError(f"{self.cut!r} must be a grade from 1 to {top}", field="cut")
         if self.prompt is not None:
             with inside("prompt"):
                 check_prompt(self.prompt, self.asks, self.words)
@@ -107,26 +107,19 @@ class Rubric:
     @property
     def words(self) -> dict[str, str]:
         """What the judge is told of the rubric: the ``instruction``, and a line for each grade."""
-        explained = any(self.grades.values())
-        lines = (f"{grade}: {meaning}" for grade, meaning in sorted(self.grades.items()))
-        grades = "\n".join(lines) if explained else ""
+        lines = [f"{grade}: {meaning}" for grade, meaning in sorted(self.grades.items())]
+        grades = "\n".join(lines) if any(self.grades.values()) else ""
         return {"instruction": self.instruction.strip(), "grades": grades}
 
     @property
-    def low(self) -> int:
-        """The lowest grade: nothing at all."""
-        return min(self.grades)
-
-    @property
     def top(self) -> int:
-        """The highest grade."""
+        """The highest grade; the lowest is 0, nothing at all."""
         return max(self.grades)
 
     @property
     def match_from(self) -> int:
         """The least grade that is a match."""
-        usual = self.top if self.top - self.low == 1 else 2
-        return usual if self.cut is None else self.cut
+        return min(2, self.top) if self.cut is None else self.cut
 
     def with_prompt(self, prompt: str) -> "Rubric":
         """The same put by another prompt, which its id then tells.
@@ -158,23 +151,16 @@ def read_rubric(source: object) -> Rubric:
             source = yaml.load(read_text(path), Loader)
         except yaml.YAMLError as error:
             raise DataError(yaml_problem(error), path=path) from None
-        if isinstance(source, Mapping):
-            source = _with_prompt_beside(source, Path(path))
+        if isinstance(source, Mapping) and isinstance(prompt := source.get("prompt"), str):
+            with inside("rubric.prompt"):  # whose path is relative to the file
+                beside = prompt if "{{" in prompt else Path(path).parent / prompt
+                source = {**source, "prompt": read_prompt(beside)}
     with inside("rubric", path=path):
         if isinstance(source, Mapping):
             said_by_prompt = {"instruction": ""} if source.get("prompt") else {}
             return from_options(Rubric, {**said_by_prompt, **source})
         remedy = "pass a Rubric, a mapping, or the path of a YAML file"
         raise UsageError(f"{type(source).__name__} is no rubric", remedy=remedy)
-
-
-def _with_prompt_beside(options: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """The options of a rubric's file with the prompt that stands in a file beside it."""
-    prompt = options.get("prompt")
-    if not isinstance(prompt, str) or "{{" in prompt:
-        return options
-    with inside("rubric.prompt"):
-        return {**options, "prompt": read_prompt(path.parent / prompt)}
 
 
 def as_asked(rubric: Mapping[str, Any]) -> Rubric:

@@ -96,7 +96,7 @@ def label(
     sample = read_sample(sample_file) if sample_file.exists() else None
     kept_scale = sample and sample.settings.get("scale")
     named = read_rubric(rubric) if rubric is not None and is_file(rubric) else None
-    scale_text = scale or kept_scale or ("0-3" if named is None else f"{named.low}-{named.top}")
+    scale_text = scale or kept_scale or ("0-3" if named is None else f"0-{named.top}")
     grades = read_scale(scale_text, Labels({}))
     if kept_scale is not None and grades != read_scale(kept_scale, Labels({})):
         raise UsageError(
@@ -205,7 +205,7 @@ def _labelled(rubric: Rubric | None) -> Ask | None:
 
 def _meanings(rubric: Rubric, scale: Scale) -> dict[str, str]:
     """What labels mean in a rubric's words; nothing where these are of another scale."""
-    if (scale.low, scale.high) != (rubric.low, rubric.top):
+    if (scale.low, scale.high) != (0, rubric.top):
         return {}
     return {str(grade): words for grade, words in rubric.grades.items() if words}
 

@@ -177,7 +177,7 @@ class _Candidate:
         need, *answers = judgements
         by_need, by_relevance = (check.rubric for check in self.checks[:2])
         if need.grade is not None and need.grade < by_need.match_from:
-            yield "vague" if need.grade < by_need.low + 1 else "common sense", need.text
+            yield "vague" if need.grade < 1 else "common sense", need.text
         has_answer = [by_relevance.match_from <= (row.grade or 0) for row in answers]
         if self.slot.kind.answerable:
             if answers[0].grade is not None and not has_answer[0]:
@@ -415,5 +415,5 @@ def _needed_documents(
     """
     graded = list(zip(parts, (judgement.grade for judgement in judgements), strict=True))
     whole = [part for part, grade in graded if grade == relevance.top]
-    some = [part for part, grade in graded if grade is None or grade > relevance.low]
+    some = [part for part, grade in graded if grade is None or grade > 0]
     return tuple(dict.fromkeys(part.id for part in whole[:1] or some or parts))
