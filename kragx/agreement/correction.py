@@ -170,7 +170,7 @@ class Corrected(Result):
 
     def _of_traffic(self) -> Iterator[Line]:
         """Of weighted questions the first metric of each system, and by how many of whom."""
-        if (asks := self.settings.get("asks")) is None:
+        if (n_asks := self.settings.get("asks")) is None:
             return
         for name, system in self.systems.items():
             metric, mean = next(iter(system.metrics.items()))
@@ -182,7 +182,7 @@ class Corrected(Result):
                     metric=metric,
                     value=number(mean.value),
                     ends=scoring.ends(mean.interval),
-                    asks=f"{asks:,.0f}",
+                    asks=f"{n_asks:,.0f}",
                     n=mean.n_labelled,
                     of=mean.n_queries,
                 )

@@ -4,25 +4,23 @@
 |---------|-------------------------------------------------------------------------------------|
 | `pairs` | JSON Lines or CSV: query_id, doc_id or rank, gold_id or gold (optional), label; or as |
 |         | ``kragx match`` writes them: query_id, matched (n x m)                              |
-| `qrels` | TREC qrels: query, document id, grade; of a document with any of the query's gold   |
 | `store` | a judgement store: a judge's grades and people's                                    |
-| `gold`  | a gold or results file of any format: the grades of its gold                        |
+| `gold`  | TREC qrels, a gold or results file of any format: the grades of its gold            |
 
 `rank` and `gold` count from 1. A label is 0 or 1, true or false, or a grade.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from kragx.data import Doc, Gold, GoldDataset, read_dataset
+from kragx.data import Doc, Gold, GoldDataset
 from kragx.data.documents import clean_id
 from kragx.data.formats.cells import unguarded
-from kragx.data.formats.jsonl import open_bytes, read_records
+from kragx.data.formats.jsonl import ending, open_bytes, read_records
 from kragx.data.formats.tabular import filled, read_csv
-from kragx.data.formats.trec import iter_qrels
 from kragx.data.text import Mender, read_number
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
@@ -46,7 +44,6 @@ _IDS = {"query_id", "doc_id", "gold_id"}
 _WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
 _MARKS = {"matched", "label"}
 _SQLITE = b"SQLite format 3\x00"
-_GOLD_SETS = (".json", ".json.gz", ".tsv", ".xlsx", ".xls", ".parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,6 @@ class Label:
         query_id: the query; None if texts alone say which pair it is (a store).
         rank, doc_id, doc_text: one of them says which document.
         gold, gold_id, gold_text: one of them says which gold item; none stands for any of them.
-        place: where in the file it stands.
     """
 
     grade: float
@@ -69,7 +65,6 @@ class Label:
     gold: int | None = None
     gold_id: str | None = None
     gold_text: str | None = None
-    place: str = ""
 
     @property
     def pair(self) -> Pair | None:
@@ -87,17 +82,14 @@ def label_format(path: Path) -> str:
         DataError: the file cannot be read.
     """
     if str(path) == "-":
-        return "qrels"
+        return "gold"
     with open_bytes(path) as file:
         start = file.read(16)
     if start == _SQLITE:
         return "store"
-    name = path.name.lower()
-    if name.endswith(_GOLD_SETS):
+    is_json = start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{")
+    if ending(path) == ".json" or not (is_json or ending(path) in (".csv", ".jsonl", ".ndjson")):
         return "gold"
-    is_rows = name.endswith((".csv", ".jsonl", ".ndjson", ".jsonl.gz"))
-    if not is_rows and not start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
-        return "qrels" if start.strip() else "pairs"
     _, record = next(_records(path), (0, {}))
     return "gold" if _MARKS.isdisjoint(record) else "pairs"
 
@@ -113,18 +105,11 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     return filled(rows)
 
 
-def of_file(path: Path, kind: str) -> Iterator[Label]:
-    """The labels of a file of any format but a store, which needs to be told what is meant."""
-    if kind == "qrels":
-        for line, query, document, grade in iter_qrels(path):
-            yield Label(grade, query, doc_id=document, place=f"line {line}")
-    elif kind == "gold":
-        yield from of_dataset(read_dataset(path), str(path))
-    else:
-        for line, record in _records(path):
-            with inside(path=f"{path}:{line}"):
-                for label in _of_record(record):
-                    yield replace(label, place=f"line {line}")
+def of_pairs(path: Path) -> Iterator[Label]:
+    """The labels of a file of pairs."""
+    for line, record in _records(path):
+        with inside(path=f"{path}:{line}"):
+            yield from _of_record(record)
 
 
 def _of_record(record: Mapping[str, Any]) -> Iterator[Label]:
@@ -206,33 +191,10 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
             path=name,
         )
     for query in dataset:
-        for number, gold in enumerate(query.gold, start=1):
+        for gold in query.gold:
             docs = (gold,) if gold.id is not None or gold.text is not None else ()
             for doc in (*docs, *gold.alternatives):
-                yield Label(gold.grade, query.id, doc_id=document_name(doc), place=f"gold {number}")
-
-
-def of_mapping(source: Mapping[Any, Any]) -> Iterator[Label]:
-    """The grades of ``{query id: {document id: grade}}``.
-
-    Raises:
-        DataError: a grade is no finite number.
-        UsageError: it is no such mapping.
-    """
-    for query, of_query in source.items():
-        if not isinstance(of_query, Mapping):
-            raise UsageError(
-                f"labels: query {query!r} has {shorten(of_query)}; "
-                "{query id: {document id: grade}} is expected"
-            )
-        for document, grade in of_query.items():
-            number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
-            if not number or not isfinite(grade):
-                raise DataError(
-                    f"labels: query {query!r}, document {document!r}: {shorten(grade)} is no "
-                    "finite number"
-                )
-            yield Label(float(grade), str(query), doc_id=str(document))
+                yield Label(gold.grade, query.id, doc_id=document_name(doc))
 
 
 # -- judgement stores ------------------------------------------------------------------------------

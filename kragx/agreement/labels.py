@@ -18,11 +18,10 @@ from kragx.agreement.label_files import (
     check_choice,
     label_format,
     of_dataset,
-    of_file,
-    of_mapping,
+    of_pairs,
     of_store,
 )
-from kragx.data import GoldDataset, Query
+from kragx.data import GoldDataset, Query, read_dataset
 from kragx.data.formats.jsonl import file_name
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.printing import phrase
@@ -34,7 +33,6 @@ from kragx.metrics import Floats
 MOST_LABELS = 101
 """The most labels that a scale may have."""
 
-_LISTED = 50
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|:|\.\.)\s*(-?\d+)\s*")
 
 
@@ -162,9 +160,9 @@ def read_labels(
     """Read labels.
 
     Args:
-        source: `Labels`; `Label` objects; ``{query id: {document id: grade}}``; a `GoldDataset`; or
-            the path of a file of labels (`kragx.agreement.label_files`): TREC qrels, labelled
-            pairs, a gold or results file, whose gold's grades are the labels, or a judgement store.
+        source: `Labels`; `Label` objects; the path of labelled pairs or of a judgement store
+            (`kragx.agreement.label_files`); or what `read_dataset` takes, whose gold's grades are
+            the labels: TREC qrels, a gold or results file, ``{query id: {document id: grade}}``.
         side: whose labels of query and document are wanted; of a store its human labels or its
             judge's grades. None takes labels of any kind; of a store the judge's grades of support,
             or of relevance with people's in their place.
@@ -174,8 +172,7 @@ def read_labels(
             ``examples`` (`kragx.judging.store.qrels.Choice`).
 
     Raises:
-        DataError: the file is broken or holds no label, or a pair has two different labels: all
-            such pairs are listed.
+        DataError: the file is broken or holds no label, or a pair has two different labels.
         UsageError: it is no source of labels.
 
     Examples:
@@ -190,24 +187,18 @@ def read_labels(
     match source:
         case Labels():
             labels = source
-        case GoldDataset():
-            labels = collected(of_dataset(source, source.name), source.name)
-        case Mapping():
-            labels = collected(of_mapping(source), "labels")
-        case str() | Path():
-            kind = "store" if is_url(source) else label_format(Path(source))
-            if kind == "store":
-                rows, positive = of_store(Address.of(source), side, choice, expected=expected)
-                labels = replace(collected(rows, str(Address.of(source))), positive=positive)
-            else:
-                labels = collected(of_file(Path(source), kind), str(Path(source)))
+        case str() | Path() if is_url(source) or label_format(Path(source)) == "store":
+            rows, positive = of_store(Address.of(source), side, choice, expected=expected)
+            labels = replace(collected(rows, str(Address.of(source))), positive=positive)
+        case str() | Path() if label_format(Path(source)) == "pairs":
+            labels = collected(of_pairs(Path(source)), str(Path(source)))
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:
-            raise UsageError(
-                f"labels: {type(source).__name__} holds none; pass a path, a GoldDataset, or "
-                "{query id: {document id: grade}}"
-            )
+            is_named = isinstance(source, (str, Path, GoldDataset))
+            dataset = read_dataset(source, name=None if is_named else "labels")
+            name = str(source) if isinstance(source, (str, Path)) else dataset.name
+            labels = collected(of_dataset(dataset, name), name)
     if side is not None and labels.of_gold:
         raise DataError(
             "these are labels of documents with gold items, by rank or by text; labels of queries "
@@ -341,26 +332,20 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
     """Labels of queries and documents, by pair, if all are just that; else labels of gold.
 
     Raises:
-        DataError: there is none, or pairs have two different labels: all such pairs are listed.
+        DataError: there is none, or a pair has two different labels.
     """
     rows = tuple(rows)
-    if any(label.pair is None for label in rows):
-        return Labels({}, file_name(name), of_gold=rows)
-    if not rows:
-        raise DataError(f"{name}: there is no label in it")
-    places: defaultdict[Pair, dict[float, str]] = defaultdict(dict)
+    grades: dict[Pair, float] = {}
     for label in rows:
-        if label.pair is not None:
-            places[label.pair].setdefault(label.grade, label.place)
-    lines = []
-    for (query, document), grades in places.items():
-        texts = (f"{g:g} ({place})" if place else f"{g:g}" for g, place in grades.items())
-        if len(grades) > 1:
-            lines.append(f"query {query!r}, document {document!r}: {', '.join(texts)}")
-    if lines:
-        head = (
-            f"{name}: {len(lines)} pairs have labels that contradict each other; keep one of each"
-        )
-        rest = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-        raise DataError("\n  ".join([head, *lines[:_LISTED], *rest]))
-    return Labels({pair: next(iter(grades)) for pair, grades in places.items()}, file_name(name))
+        if label.pair is None:
+            return Labels({}, file_name(name), of_gold=rows)
+        if grades.setdefault(label.pair, label.grade) != label.grade:
+            query, document = label.pair
+            raise DataError(
+                f"query {query!r}, document {document!r} has the labels {grades[label.pair]:g} and "
+                f"{label.grade:g}; keep one",
+                path=name,
+            )
+    if not grades:
+        raise DataError("there is no label in it", path=name)
+    return Labels(grades, file_name(name))

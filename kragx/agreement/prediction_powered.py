@@ -107,9 +107,9 @@ def prediction_powered(
         raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
     v = w[:n] / p
     v = v / v.sum()
-    plain = float((w / w.sum()) @ everything)
+    judge_mean = float((w / w.sum()) @ everything)
     used = _parts(v, human, judge, everything)
-    value = float(v @ (human + used * (plain - judge)))
+    value = float(v @ (human + used * (judge_mean - judge)))
     low, width = bounds[0], bounds[1] - bounds[0]
     n_effective = effective_n(v, v > 0)
     n_between = min(effective_n(v, human > bounds[0]), effective_n(v, human < bounds[1]))
@@ -130,8 +130,8 @@ def prediction_powered(
     value = min(bounds[1], max(bounds[0], value))
     return CorrectedMean(
         value=value,
-        interval=around(value, used * (plain - _without(v, judge))),
-        plain=plain,
+        interval=around(value, used * (judge_mean - _without(v, judge))),
+        plain=judge_mean,
         human=float(v @ human),
         human_interval=around(float(v @ human), 0.0),
         weight=float(v @ used),

@@ -27,7 +27,7 @@ from kragx.judging.rubric import Asks
 from kragx.metrics import Floats, Ints
 from kragx.metrics.intervals import LEAST, expanded_intervals, wilson_interval
 
-Change = Callable[[Question, str, random.Random], str]
+Alteration = Callable[[Question, str, random.Random], str]
 """From a question, its query's text and a source of randomness to the changed passage."""
 
 
@@ -35,7 +35,7 @@ class Variant(NamedTuple):
     """What one change does, for people, and who does it."""
 
     what: str
-    change: Change
+    change: Alteration
 
 
 def _scattered(question: Question, query: str, rng: random.Random) -> str:
@@ -76,7 +76,7 @@ _TURN = (
 )
 
 
-def _after(texts: str | Mapping[str, str]) -> Change:
+def _after(texts: str | Mapping[str, str]) -> Alteration:
     """A change that puts a text behind the passage, in the rubric's language if it has several."""
 
     def change(question: Question, *_: object) -> str:
@@ -263,11 +263,14 @@ def irrelevant(
         origin: Origin = "graded 0"
         texts = [gold.text for gold in query.gold if gold.grade <= 0 and gold.text]
         if not texts:
-            origin, known = "gold of another query", list(map(normalise, gold_texts(query)))
+            origin, golds_of_query = (
+                "gold of another query",
+                list(map(normalise, gold_texts(query))),
+            )
             texts = [
                 text
                 for query_id, text in rng.sample(golds, min(len(golds), 50))
-                if query_id != query.id and not _shares(normalise(text), known)
+                if query_id != query.id and not _shares(normalise(text), golds_of_query)
             ][:3]
         by_query.append([JudgedPassage(query, text, origin) for text in texts])
     # The first of every query, then the second of every query that has one, and so on.
@@ -363,15 +366,15 @@ class _Graded:
         right = before < cuts
         n_right, n_fooled = int(right.sum()), int((right & (after >= cuts)).sum())
         means = [float(grades.mean()) for grades in (before, after) if grades.size]
-        plain, with_it = means or (None, None)
+        without, with_it = means or (None, None)
         return Lift(
             variant,
             VARIANTS[variant].what,
             n=len(before),
             n_missing=int((~graded).sum()),
-            plain=plain,
+            plain=without,
             changed=with_it,
-            lift=None if plain is None or with_it is None else with_it - plain,
+            lift=None if without is None or with_it is None else with_it - without,
             interval=intervals["lift"],
             n_right=n_right,
             n_fooled=n_fooled,

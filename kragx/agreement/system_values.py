@@ -18,6 +18,7 @@ from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.sample import drawing_of
 from kragx.comparison.statistics import Interval
 from kragx.data import GoldDataset, Run, read_dataset
+from kragx.data.source import kind_of_file
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import phrase
@@ -62,8 +63,8 @@ class Drawing:
             )
         chances = sample.get("chances")
         if chances is None and of_people is not None:
-            there = {query.id: query.inclusion for query in of_all or ()}
-            chances = {q.id: q.inclusion / there.get(q.id, 1.0) for q in of_people}
+            inclusion = {query.id: query.inclusion for query in of_all or ()}
+            chances = {q.id: q.inclusion / inclusion.get(q.id, 1.0) for q in of_people}
         chances = chances or {}
         if max(chances.values(), default=0) > 1 + 1e-9:
             name = max(chances, key=chances.__getitem__)
@@ -77,8 +78,8 @@ class Drawing:
         if of_all is not None and (weights := of_all.weights) is not None:
             return cls(dict(zip([query.id for query in of_all], weights.tolist())), unequal)
         note = phrase("questions count by their asks, as the sample beside the labels has them")
-        asks = sample.get("weights")
-        return cls(asks, unequal, (note,) if asks else ())
+        n_asks = sample.get("weights")
+        return cls(n_asks, unequal, (note,) if n_asks else ())
 
     def weights(self, queries: Sequence[str]) -> Floats | None:
         """(q) how many asks each query stands for.
@@ -100,10 +101,10 @@ class Drawing:
         return {"weights": None if weights is None else weights[order], "chances": chances}
 
 
-def _values_of(values: Mapping[str, float], queries: Sequence[str], what: str) -> Floats:
+def _values_of(values: Mapping[str, float], queries: Sequence[str], clause: str) -> Floats:
     if missing := next((query for query in queries if query not in values), None):
         raise DataError(
-            f"question {missing!r} {what} nothing says how many asks it stands for or what its "
+            f"question {missing!r} {clause} nothing says how many asks it stands for or what its "
             "chance of having been drawn was",
             remedy="name the questions (--questions FILE) that were judged, and the labels of one "
             "drawing",
@@ -117,7 +118,9 @@ def _dataset(source: object) -> GoldDataset | None:
         return source
     if not isinstance(source, (str, Path)) or is_url(source):
         return None
-    return read_dataset(source) if label_format(Path(source)) == "gold" else None
+    # Qrels say nothing of how their questions were drawn.
+    is_gold = label_format(Path(source)) == "gold" and kind_of_file(source) != "qrels"
+    return read_dataset(source) if is_gold else None
 
 
 @dataclass(frozen=True)

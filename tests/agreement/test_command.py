@@ -64,8 +64,7 @@ def test_agree_refusals(kragx, files, tmp_path):
     both.write_text("q1 0 a 1\nq1 0 a 2\nq1 0 b 1\nq1 0 b 0\n")
     conflict = kragx("agree", both, judge)
     assert conflict.code == 3
-    assert "document 'a': 1 (line 1), 2 (line 2)" in conflict.err
-    assert "document 'b': 1 (line 3), 0 (line 4)" in conflict.err
+    assert ":2: document 'a' of query 'q1' has grade 2 here and 1 before" in conflict.err
 
 
 def test_agree_with_a_store(kragx, files, tmp_path):

@@ -51,20 +51,20 @@ class Drawn:
     @property
     def left(self) -> Floats:
         """(n) the sum of `most` of those that each term was drawn from."""
-        left: Floats = np.cumsum(self.most[::-1])[::-1] + self.rest
-        return left
+        sums: Floats = np.cumsum(self.most[::-1])[::-1] + self.rest
+        return sums
 
     def _least(self, confidence: float) -> float:
-        least, most = float(self.low.sum()) - self.rest, float(self.high.sum()) + self.rest
-        if least == most or self.evidence(least) < needed(confidence):
-            return least
+        lower, upper = float(self.low.sum()) - self.rest, float(self.high.sum()) + self.rest
+        if lower == upper or self.evidence(lower) < needed(confidence):
+            return lower
         for _ in range(_STEPS):
-            middle = (least + most) / 2
+            middle = (lower + upper) / 2
             if self.evidence(middle) >= needed(confidence):
-                least = middle
+                lower = middle
             else:
-                most = middle
-        return least
+                upper = middle
+        return lower
 
     def evidence(self, total: float) -> float:
         """The logarithm of the greatest capital of who bets that the total is above a number.

@@ -88,14 +88,14 @@ class LabelledDifference(Result):
     def describe(self) -> Iterator[Part]:
         """What is known, from how much, and how many labels more would decide."""
         counts = self.counts
-        of = counts["n_questions"] + counts["n_left_out"]
+        n_all = counts["n_questions"] + counts["n_left_out"]
         yield Line(
             phrase(
                 "{metric} over {questions}, {new} minus {old}: {value} {interval} ({level})",
                 metric=self.metric,
                 questions=phrase("all questions")
                 if not counts["n_left_out"]
-                else phrase("{n} of {of} questions", n=counts["n_questions"], of=of),
+                else phrase("{n} of {of} questions", n=counts["n_questions"], of=n_all),
                 new=visible(self.new),
                 old=visible(self.old),
                 value=phrase("not known,") if self.difference is None else signed(self.difference),
@@ -197,8 +197,8 @@ class Ledger:
     @property
     def is_settled(self) -> Bools:
         """(n) which questions' differences are known."""
-        settled: Bools = self._low == self._high
-        return settled
+        is_equal: Bools = self._low == self._high
+        return is_equal
 
     def difference(
         self,
@@ -216,7 +216,7 @@ class Ledger:
             relevant_from: the grade from which a document is relevant.
             outlook: whether it is said how many more would decide, and whether hope is lost.
         """
-        lot, settled = self.lot, self.is_settled
+        lot, is_settled = self.lot, self.is_settled
         low, high, value = self._over_all()
         verdict: Verdict = "open"
         if low > 0 or high < 0:
@@ -225,9 +225,9 @@ class Ledger:
             margin is not None and -margin - _ROUNDING <= low and high <= margin + _ROUNDING
         ):
             verdict = "same"
-        looks = outlook and verdict == "open" and settled.sum() >= _LEAST
-        more = self._more(margin) if looks else None
-        if more is not None and more[0] is None and settled.sum() >= FEW:
+        predicts = outlook and verdict == "open" and is_settled.sum() >= _LEAST
+        more = self._more(margin) if predicts else None
+        if more is not None and more[0] is None and is_settled.sum() >= FEW:
             verdict = "hopeless"
         return LabelledDifference(
             lot.old,
@@ -242,8 +242,8 @@ class Ledger:
             {
                 "n_questions": lot.n_questions,
                 "n_left_out": lot.n_left_out,
-                "n_open": len(settled),
-                "n_labelled": int(settled.sum()),
+                "n_open": len(is_settled),
+                "n_labelled": int(is_settled.sum()),
                 "n_labels": sum(map(len, self._labels)),
                 "n_put_off": n_put_off,
             },
@@ -256,23 +256,23 @@ class Ledger:
 
     def _over_all(self) -> tuple[float, float, float | None]:
         """The interval of the difference over all, and its estimate within."""
-        lot, settled = self.lot, np.flatnonzero(self.is_settled)
+        lot, done = self.lot, np.flatnonzero(self.is_settled)
         if not lot.questions:
             return 0.0, 0.0, 0.0
         # Up to the last question of which any label is known: the rest is as it was drawn.
         is_touched = (self._low > -lot.most) | (self._high < lot.most)
         n = int(np.max(np.flatnonzero(is_touched), initial=-1)) + 1
-        most, rest = lot.most[:n], float(lot.most[n:].sum())
-        drawn = Drawn(self._low[:n], self._high[:n], most, rest)
+        sizes, rest = lot.most[:n], float(lot.most[n:].sum())
+        drawn = Drawn(self._low[:n], self._high[:n], sizes, rest)
         low, high = (end / lot.asks for end in drawn.interval())
         low, high = (0.0 if abs(end) <= _ROUNDING else end for end in (low, high))
-        if not settled.size:
+        if not done.size:
             return low, high, None
         terms = (drawn.low + drawn.high) / 2  # of who was put off, the middle
         # Each draw alone, with the terms before it, estimates the total without bias (D. Raj, Some
         # estimators in sampling with varying probabilities without replacement, JASA 51, 1956).
-        totals = np.cumsum(terms) - terms + drawn.left * terms / most
-        value = float(totals[: settled[-1] + 1].mean()) / lot.asks
+        totals = np.cumsum(terms) - terms + drawn.left * terms / sizes
+        value = float(totals[: done[-1] + 1].mean()) / lot.asks
         return low, high, min(max(value, low), high)
 
     def _more(self, margin: float | None) -> tuple[int | None, int | None]:
@@ -281,25 +281,25 @@ class Ledger:
         A future draws what comes from what came, and once from either extreme.
         """
         lot = self.lot
-        known, unknown = np.flatnonzero(self.is_settled), np.flatnonzero(~self.is_settled)
-        far = unknown[: _FAR * len(known)]
-        most = lot.most[[*known, *far]]
-        rest = float(lot.most[unknown[len(far) :]].sum())
-        seen = self._low[known] / lot.most[known]
+        done, open_rows = np.flatnonzero(self.is_settled), np.flatnonzero(~self.is_settled)
+        far = open_rows[: _FAR * len(done)]
+        sizes = lot.most[[*done, *far]]
+        rest = float(lot.most[open_rows[len(far) :]].sum())
+        gains = self._low[done] / lot.most[done]
         rng = np.random.default_rng(lot.seed)
-        shares = rng.choice([*seen, -1.0, 1.0], (_FUTURES, len(far)))
-        terms = np.hstack([np.tile(seen, (_FUTURES, 1)), shares]) * most
-        up = Drawn(terms, terms, most, rest)
+        shares = rng.choice([*gains, -1.0, 1.0], (_FUTURES, len(far)))
+        terms = np.hstack([np.tile(gains, (_FUTURES, 1)), shares]) * sizes
+        up = Drawn(terms, terms, sizes, rest)
         down, edge = up.mirrored(), (margin or 0.0) * lot.asks
         steps = np.minimum(up.first_above(0.0), down.first_above(0.0))
         if margin is not None:
             within = up.first_above(-edge), down.first_above(-edge)
             steps = np.minimum(steps, np.maximum(*within))
-        few, many = np.quantile(steps - len(known), (0.1, 0.9), method="nearest")
-        few, many = max(1, int(few)), int(many)
+        n_low, n_high = np.quantile(steps - len(done), (0.1, 0.9), method="nearest")
+        n_low, n_high = max(1, int(n_low)), int(n_high)
         if not rest:  # whoever labels all that is left knows
-            return min(few, len(far)), min(many, len(far))
-        return None if few > len(far) else few, None if many > len(far) else many
+            return min(n_low, len(far)), min(n_high, len(far))
+        return None if n_low > len(far) else n_low, None if n_high > len(far) else n_high
 
     def _pool(self) -> str:
         """A hash of the documents that are known to be relevant, question by question."""

@@ -164,8 +164,8 @@ class TwoLists:
         n_relevant = range(len(relevant), len(relevant) + len(gains) + 1)
         wholes = [self.metric.whole(n) for n in n_relevant]
         sums = (sum(relevant) + np.cumsum([0.0, *order]) for order in (gains, gains[::-1]))
-        least, most = (totals / wholes for totals in sums)
-        low, high = float(least.min()), float(most.max())
+        lowest, highest = (totals / wholes for totals in sums)
+        low, high = float(lowest.min()), float(highest.max())
         return (low, high) if high - low > 1e-12 else (low, low)
 
 
@@ -267,20 +267,20 @@ def draw_lot(
     names = _Names(diff, metric.k)
     pairs = [(diffed, names.question(diffed)) for diffed in diff.questions if diffed.is_known]
     questions: list[LotQuestion] = []
-    needed = set[str]()
+    names_to_read = set[str]()
     digest = hashlib.sha256()
     for diffed, question in pairs:
         lists = question.lists(metric)
-        most = question.weight * max(map(abs, lists.bounds({})))
+        size = question.weight * max(map(abs, lists.bounds({})))
         texts: list[str | None] = []
-        if most:  # else no label can change a difference of 0
+        if size:  # else no label can change a difference of 0
             if not diffed.query.text:
                 problem = (
                     f"the question {question.query_id!r} has no text, and nobody can judge for it"
                 )
                 raise DataError(problem, remedy="add 'query' to the results file")
-            questions.append(replace(question, most=most))
-            needed.update(lists.documents)
+            questions.append(replace(question, most=size))
+            names_to_read.update(lists.documents)
             texts = [diffed.query.text, *(names.docs[doc].text for doc in lists.documents)]
         digest.update(canonical_json([*vars(question).values(), *texts]).encode())
     asks = fsum(question.weight for _, question in pairs)
@@ -298,17 +298,17 @@ def draw_lot(
         tuple(_in_order(questions, seed)),
         digest.hexdigest()[:16],
     )
-    return lot, names.documents(needed)
+    return lot, names.documents(names_to_read)
 
 
 def _in_order(questions: Sequence[LotQuestion], seed: int) -> Iterator[LotQuestion]:
-    most = np.array([question.most for question in questions], np.float64)
+    sizes = np.array([question.most for question in questions], np.float64)
     # Who waits an exponential time with a rate proportional to its size comes first with a chance
     # proportional to it, and so do those that are left.
-    order = np.argsort(np.random.default_rng(seed).exponential(size=len(most)) / most)
-    left = np.cumsum(most[order][::-1])[::-1]
-    for place, total in zip(order, left):
-        yield replace(questions[place], chance=float(min(1.0, most[place] / total)))
+    order = np.argsort(np.random.default_rng(seed).exponential(size=len(sizes)) / sizes)
+    remaining = np.cumsum(sizes[order][::-1])[::-1]
+    for place, total in zip(order, remaining):
+        yield replace(questions[place], chance=float(min(1.0, sizes[place] / total)))
 
 
 class _Names:

@@ -1,16 +1,16 @@
 """`kragx judge label`: people label a sample of pairs in the browser, blind to the judge."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
 from kragx.agreement import Labels, PairToLabel, Sample, draw, read_labels
 from kragx.agreement.label_files import asked_in
-from kragx.agreement.labels import Scale, read_scale
+from kragx.agreement.labels import read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
 from kragx.app.commands.workshop import serve
@@ -19,6 +19,7 @@ from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import joined, phrase, say
 from kragx.judging.rubric import Rubric, built_in_of, is_file, read_rubric, wording_of
 from kragx.judging.store import Address, Store
+from kragx.judging.store.qrels import Choice
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
@@ -109,13 +110,15 @@ def label(
     if sample is not None:
         say(phrase("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
-        question = _question(asks or _labelled(named), store)
+        question = asks or _asked(named, store)
         sources = _with_texts(results, run, dataset, corpus)
-        of_judge = {"model": model, "rubric": rubric, "examples": examples}
-        candidates = _candidates(sources, store, depth, question, **of_judge)
-        if store is not None and queries is None:
-            # A label of what the judge has not graded says nothing about the judge.
-            candidates = _graded(candidates, store)
+        of_judge: Choice = {
+            "asks": question,
+            "model": model,
+            "rubric": rubric,
+            "examples": examples,
+        }
+        candidates = _candidates(sources, store, depth, of_judge, graded_alone=queries is None)
         weights = _weights(questions, queries, sources, candidates)
         sample = draw(
             candidates,
@@ -127,8 +130,12 @@ def label(
             weights=weights,
         )
         settings = {**sample.settings, "scale": scale_text}
-        if named is not None or _has_own_rubric(store):
-            settings["grades"] = {} if named is None else _meanings(named, grades)
+        if named is not None:
+            is_same = (grades.low, grades.high) == (0, named.top)
+            words = {str(grade): text for grade, text in named.grades.items() if text}
+            settings["grades"] = words if is_same else {}
+        elif store is not None and _has_own_rubric(store):
+            settings["grades"] = {}
         sample = replace(sample, settings=settings)
         scale_of(sample, "en")  # what no workshop can be made of is said before it is written
         documents_of(sample)
@@ -193,38 +200,22 @@ def _write(file: Path, sample: Sample, workshop: "Workshop") -> int:
         return sum(row is not None and row.grade is not None for row in judgements)
 
 
-def _labelled(rubric: Rubric | None) -> Ask | None:
-    """The question of a rubric, if people can label it here."""
-    if rubric is None:
-        return None
-    if rubric.asks in ("relevance", "support"):
-        return rubric.asks
-    problem = f"{rubric.id!r} asks for {rubric.asks}, and pairs are labelled"
-    raise UsageError(problem, field="--rubric", remedy="name one of relevance or of support")
+def _asked(rubric: Rubric | None, store: str | None) -> Ask:
+    """What is labelled: what a rubric asks, else what the store's judge was asked."""
+    if rubric is not None and rubric.asks not in get_args(Ask):
+        problem = f"{rubric.id!r} asks for {rubric.asks}, and pairs are labelled"
+        raise UsageError(problem, field="--rubric", remedy="name one of relevance or of support")
+    if rubric is None and store is not None:
+        with Store(store, make=False) as opened:
+            return cast("Ask", asked_in(opened))
+    return "relevance" if rubric is None else cast("Ask", rubric.asks)
 
 
-def _meanings(rubric: Rubric, scale: Scale) -> dict[str, str]:
-    """What labels mean in a rubric's words; nothing where these are of another scale."""
-    if (scale.low, scale.high) != (0, rubric.top):
-        return {}
-    return {str(grade): words for grade, words in rubric.grades.items() if words}
-
-
-def _has_own_rubric(store: str | None) -> bool:
+def _has_own_rubric(store: str) -> bool:
     """Whether the judge graded by words that the store does not have."""
-    if store is None:
-        return False
     with Store(store, make=False) as opened:
         questions = (record["question"] or {} for record in opened.records())
         return any(question and not built_in_of(wording_of(question)[0]) for question in questions)
-
-
-def _question(asked_type: Ask | None, store: str | None) -> Ask:
-    """What is to be labelled: what is named, else what the store's judge was asked."""
-    if store is None:
-        return asked_type or "relevance"
-    with Store(store, make=False) as opened:
-        return asked_type or asked_in(opened)  # type: ignore[return-value]
 
 
 def _with_texts(
@@ -244,23 +235,43 @@ def _candidates(
     sources: Sequence[tuple[GoldDataset, Run]],
     store: str | None,
     depth: int,
-    asked_type: Ask,
-    **of_store: Any,
+    of_judge: Choice,
+    *,
+    graded_alone: bool,
 ) -> list[PairToLabel]:
+    """What was retrieved or judged; of a store's judge alone what it has graded, if wanted."""
     if not sources and store is None:
         raise UsageError(
             "name what to draw from: --results FILE.jsonl, --store FILE.sqlite or both"
         )
     check_whole("--depth", depth)
-    judged = [] if store is None else from_store(store, asks=asked_type, **of_store)
-    if not sources:
-        return judged
-    retrieved = [
-        pair for gold, run in sources for pair in from_run(gold, run, depth, asks=asked_type)
-    ]
-    # Of what several have retrieved the best rank counts, which comes last here.
-    retrieved.sort(key=lambda pair: pair.rank or 0, reverse=True)
-    return with_grades({pair.ids: pair for pair in retrieved}.values(), judged)
+    pairs = judged = [] if store is None else from_store(store, **of_judge)
+    if sources:
+        asks = of_judge.get("asks") or "relevance"
+        retrieved = [
+            pair for gold, run in sources for pair in from_run(gold, run, depth, asks=asks)
+        ]
+        # Of what several have retrieved the best rank counts, which comes last here.
+        retrieved.sort(key=lambda pair: pair.rank or 0, reverse=True)
+        pairs = with_grades({pair.ids: pair for pair in retrieved}.values(), judged)
+    if store is None or not graded_alone:
+        return pairs
+    # A label of what the judge has not graded says nothing about the judge.
+    graded = [pair for pair in pairs if pair.grade is not None]
+    if not graded:
+        raise DataError(
+            f"{Address.of(store)}: its judge has graded none of the {len(pairs)} pairs; check "
+            "that query ids and documents are those of the results, or draw without --store"
+        )
+    if n_left_out := len(pairs) - len(graded):
+        say(
+            phrase(
+                "drawn from {n} pairs; {n_left_out} that the judge has not graded left out",
+                n=len(graded),
+                n_left_out=n_left_out,
+            )
+        )
+    return graded
 
 
 def _weights(
@@ -288,20 +299,16 @@ def _weights(
                     f"{weight:g} in {gold.name}",
                     remedy="say what all stand for: --questions FILE",
                 )
-    if questions is not None:
-        _check_all(candidates, weights, questions)
-    return weights if len({*weights.values()}) > 1 else None
-
-
-def _check_all(candidates: Iterable[PairToLabel], weights: Container[str], questions: Path) -> None:
     names = dict.fromkeys(pair.query_id for pair in candidates)
-    if absent := [name for name in names if name not in weights]:
+    absent = [name for name in names if name not in weights]
+    if questions is not None and absent:
         raise DataError(
             f"lacks {len(absent)} of the {len(names)} questions to draw from, the first of them "
             f"{absent[0]!r}",
             path=str(questions),
             remedy="name the file of the questions that were asked, with the same query ids",
         )
+    return weights if len({*weights.values()}) > 1 else None
 
 
 def _drawn_by(
@@ -320,22 +327,3 @@ def _drawn_by(
     )
     unsaid = weights is None and questions is None
     return joined("; ", [drawn, phrase("by their asks with --questions FILE") if unsaid else ""])
-
-
-def _graded(candidates: list[PairToLabel], store: str) -> list[PairToLabel]:
-    graded = [candidate for candidate in candidates if candidate.grade is not None]
-    if not graded:
-        raise DataError(
-            f"{Address.of(store)}: its judge has graded none of the {len(candidates)} pairs; check "
-            "that query ids and documents are those of the results, or draw without --store"
-        )
-    if len(graded) < len(candidates):
-        left_out = len(candidates) - len(graded)
-        say(
-            phrase(
-                "drawn from {n} pairs; {n_left_out} that the judge has not graded left out",
-                n=len(graded),
-                n_left_out=left_out,
-            )
-        )
-    return graded
