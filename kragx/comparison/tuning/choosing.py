@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from statistics import fmean, median
 
 import numpy as np
 
@@ -11,10 +13,9 @@ from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_f
 from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
 from kragx.comparison.tuning.curves import curves_of
 from kragx.comparison.tuning.grid import Setting
-from kragx.comparison.tuning.halves import drawn, halved
-from kragx.comparison.tuning.rules import Rules
-from kragx.comparison.tuning.shrinkage import excess
+from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
 from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
+from kragx.data import Run, tokenizer
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools, Floats
 
@@ -23,6 +24,32 @@ _ALIKE = 0.05
 
 _LEAST_SECONDS = 0.001
 """Times that differ by less are equal."""
+
+
+class Sizes:
+    """Counts the tokens of retrieved texts, of each distinct text once.
+
+    Args:
+        spec: says what a token is, as for a match; None for ``unicode``.
+    """
+
+    def __init__(self, spec: object = None) -> None:
+        counting = tokenizer(spec or "unicode", field="budget_tokenizer")
+        self._of = cache(lambda text: len(next(counting.tokens([text]))))
+
+    def costs(self, run: Run) -> tuple[float | None, float | None]:
+        """The tokens of a question's documents, their mean; and the median of what it took.
+
+        None of what is not known: the text of a document, or any time.
+        """
+        times = [result.seconds for result in run.results.values() if result.seconds is not None]
+        answers = [result.documents for result in run.results.values() if result.error is None]
+        texts = [[doc.text for doc in documents] for documents in answers]
+        is_known = bool(texts) and not any(None in of_question for of_question in texts)
+        return (
+            fmean(sum(map(self._of, of_question)) for of_question in texts) if is_known else None,
+            median(times) if times else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -61,6 +88,19 @@ class Tried:
         values = np.array([by_id.get(query_id, np.nan) for query_id in query_ids], np.float64)
         return cls(setting, evaluation.name, values, *costs, failed)
 
+    @property
+    def result(self) -> SettingResult:
+        """What is known of it without the others."""
+        has_value = not np.isnan(self.values).all()
+        return SettingResult(
+            self.name,
+            self.setting.of,
+            dict(self.setting.values),
+            tokens=self.tokens,
+            seconds=self.seconds,
+            failed=self.failed or ("" if has_value else "no question has a value"),
+        )
+
 
 def tuned(
     tried: Sequence[Tried],
@@ -77,7 +117,7 @@ def tuned(
     sizes and times within 5 % (times within 1 ms) are equal. The other half says what the chosen
     one is worth, and tests it once against the one that was best: where it is told to be worse,
     that one is taken instead, and in either case the mean there is shrunk by what the test adds to
-    it (`shrinkage`). Questions without a value under some setting are left out.
+    it (`excess`). Questions without a value under some setting are left out.
 
     Args:
         tried: the settings; those that failed are named and not compared: nothing is told of them.
@@ -85,8 +125,7 @@ def tuned(
         halves: the questions that choose and those that are held out; None to draw them.
         weights: (q) for how many asks each question stands; None where all are alike.
     """
-    compared = [trial for trial in tried if not trial.failed and not np.isnan(trial.values).all()]
-    failed = [trial for trial in tried if trial not in compared]
+    compared = [trial for trial in tried if not trial.result.failed]
     n = max((len(trial.values) for trial in tried), default=0)
     if halves is None:
         halves = halved(drawn([None] * n, rules.seed), [None] * n)
@@ -106,26 +145,25 @@ def tuned(
         verdict="none",
         take=None,
         best=None,
-        settings=tuple(
-            replace(_result(trial), failed=trial.failed or "no question has a value")
-            for trial in failed
-        ),
+        settings=tuple(trial.result for trial in tried if trial.result.failed),
         held_out=None,
         curves=(),
     )
     if not compared or not len(choosing):
         return base
-    choosing_weights, held_weights = (of_rows(weights, rows) for rows in (choosing, held_rows))
-    whole_weights = of_rows(weights, np.flatnonzero(whole))
-    gap = rules.behind(values[choosing], choosing_weights)
+    (choosing_values, choosing_weights), (held_values, held_weights), (of_all, all_weights) = (
+        (values[rows], of_rows(weights, rows))
+        for rows in (choosing, held_rows, np.flatnonzero(whole))
+    )
+    gap = rules.behind(choosing_values, choosing_weights)
     significant = gap.p <= rules.alpha
-    means = column_means(rules.sign * values[choosing], choosing_weights)
+    means = column_means(rules.sign * choosing_values, choosing_weights)
     best = int(np.argmax(means))
-    front = _front(column_means(rules.sign * values[whole], whole_weights), compared)
-    held_means = column_means(values[held_rows], held_weights) if len(held_rows) else None
+    front = _front(column_means(rules.sign * of_all, all_weights), compared)
+    held_means = column_means(held_values, held_weights) if len(held_rows) else None
     results = [
         replace(
-            _result(trial),
+            trial.result,
             mean=mean,
             low=low,
             high=high,
@@ -136,7 +174,7 @@ def tuned(
             on_front=front[place],
         )
         for place, (trial, (mean, low, high)) in enumerate(
-            zip(compared, rules.means(values[choosing], choosing_weights))
+            zip(compared, rules.means(choosing_values, choosing_weights))
         )
     ]
     ranked = sorted(range(len(results)), key=lambda place: -means[place])
@@ -144,37 +182,40 @@ def tuned(
         base,
         settings=(*(results[place] for place in ranked), *base.settings),
         best=compared[best].name,
-        curves=tuple(
-            curves_of([trial.setting for trial in compared], values[whole], rules, whole_weights)
-        ),
+        curves=tuple(curves_of([trial.setting for trial in compared], of_all, rules, all_weights)),
     )
     n_needed = deciding(rules.alpha, rules.resamples)
     if len(compared) > 1 and (len(choosing) < max(n_needed or 0, LEAST) or not len(held_rows)):
         return replace(base, verdict="too_few")
     alike = [place for place in range(len(compared)) if not significant[place]]
     choice = _simplest(alike, compared, means)
-    verdict: Verdict = "best" if choice == best else "simplest"
-    worth, is_refuted = _held_out(
-        values[held_rows], choice, best, compared[choice].name, rules, held_weights
+    worth, is_refuted = (
+        _held_out(held_values, choice, best, compared[choice].name, rules, held_weights)
+        if len(held_rows)
+        else (None, False)
     )
-    if is_refuted:
-        verdict, choice = "refuted", best
-    elif len(compared) == 1:
-        verdict = "only"
-    elif len(alike) == len(compared):
-        verdict = "open"
-    return replace(base, verdict=verdict, take=compared[choice].name, held_out=worth)
+    verdict: Verdict = (
+        "refuted"
+        if is_refuted
+        else "only"
+        if len(compared) == 1
+        else "open"
+        if len(alike) == len(compared)
+        else "best"
+        if choice == best
+        else "simplest"
+    )
+    take = compared[best if is_refuted else choice].name
+    return replace(base, verdict=verdict, take=take, held_out=worth)
 
 
 def _held_out(
     values: Floats, choice: int, best: int, name: str, rules: Rules, weights: Floats | None
-) -> tuple[HeldOut | None, bool]:
+) -> tuple[HeldOut, bool]:
     """What the setting to take is worth on questions that had no part in choosing it.
 
     A simpler one than the best, of this name, is tested there; and whether that refutes it.
     """
-    if not len(values):
-        return None, False
     lead = rules.sign * (values[:, choice] - values[:, best])
     (by,) = column_means(lead[:, None], weights).tolist()
     terms = np.stack([*signed([lead], weights)], axis=1)
@@ -201,14 +242,6 @@ def _held_out(
     return HeldOut(
         mean - rules.sign * shrunk_by, low, high, name, difference, p, shrunk_by
     ), is_refuted
-
-
-def _result(trial: Tried) -> SettingResult:
-    """A setting of which nothing is known but what it costs."""
-    values = dict(trial.setting.values)
-    return SettingResult(
-        trial.name, trial.setting.of, values, tokens=trial.tokens, seconds=trial.seconds
-    )
 
 
 def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:

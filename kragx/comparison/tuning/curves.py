@@ -3,13 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kragx.comparison.tuning.grid import Setting, value_label
 from kragx.comparison.tuning.rules import Rules
-from kragx.comparison.tuning.tuning import Curve, Point
+from kragx.ground.printing import Cell, Table, joined, number, phrase, visible
 from kragx.metrics import Floats
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean over all settings with one value on an axis.
+
+    Attributes:
+        value: on the axis, as it is written.
+        mean, low, high: over all questions.
+        n_settings: over how many settings of each question the mean is.
+        told_apart: of the whole axis, whether another value was told to be better.
+    """
+
+    value: str
+    mean: float
+    low: float | None
+    high: float | None
+    n_settings: int
+    told_apart: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a metric responds to an axis.
+
+    Attributes:
+        of: whose grid.
+        axis: which.
+        points: in the grid's order.
+    """
+
+    of: str
+    axis: str
+    points: tuple[Point, ...]
+
+    @property
+    def label(self) -> str:
+        """Whose axis it is."""
+        return f"{self.of}: {self.axis}"
+
+    def table(self, metric: str) -> Table:
+        """The axis across, the metric's mean below it."""
+        cells = [
+            Cell(
+                joined(" ", [number(point.mean), "▼" * point.told_apart]),
+                below=interval_text(point.low, point.high),
+            )
+            for point in self.points
+        ]
+        n = self.points[0].n_settings
+        return Table(
+            [self.label, *(visible(point.value) for point in self.points)],
+            [[metric, *cells]],
+            note=phrase(
+                "over all questions; ▼ another value was told to be better"
+                if n == 1
+                else "each the mean of {n} settings, over all questions; ▼ another value was told "
+                "to be better",
+                n=n,
+            ),
+        )
+
+
+def interval_text(low: float | None, high: float | None) -> str:
+    """The ends of an interval below its mean; nothing without one."""
+    return "" if low is None or high is None else f"{low:.3f} {high:.3f}"
 
 
 def curves_of(
@@ -33,11 +100,13 @@ def curves_of(
         for place, (axis, value) in zip(setting.places, setting.values.items()):
             axes.setdefault((setting.of, axis), {})[value_label(value)] = place
     # As the grid has them, whichever setting came first.
-    listed = {key: sorted(labels, key=labels.__getitem__) for key, labels in axes.items()}
-    several = {key: labels for key, labels in listed.items() if len(labels) > 1}
+    several = {
+        key: sorted(place_of, key=place_of.__getitem__)
+        for key, place_of in axes.items()
+        if len(place_of) > 1
+    }
     for (name, axis), labels in several.items() if len(values) else ():
-        matched = _matched(compared, name, axis, labels)
-        if not matched:
+        if not (matched := _matched(compared, name, axis, labels)):
             continue
         means = np.stack(
             [values[:, [columns[label] for columns in matched]].mean(axis=1) for label in labels],
@@ -45,12 +114,8 @@ def curves_of(
         )
         # Several axes are looked at: each is tested at its part of the level (Bonferroni).
         significant = rules.behind(means, weights).p <= (1 - rules.confidence) / len(several)
-        points = (
-            Point(label, mean, low, high, len(matched), bool(differs))
-            for label, (mean, low, high), differs in zip(
-                labels, rules.means(means, weights), significant
-            )
-        )
+        rows = zip(labels, rules.means(means, weights), significant)
+        points = (Point(label, *mean, len(matched), bool(differs)) for label, mean, differs in rows)
         yield Curve(name, axis, tuple(points))
 
 
