@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kragx.comparison import fields_worth_slicing
 from kragx.comparison.lists import By, ListDiff, diff_lists
 from kragx.data import (
     GoldDataset,
@@ -35,10 +34,8 @@ def diff(
     *,
     questions: object = None,
     k: int | Sequence[int] | None = None,
-    order: bool = True,
     by: By | None = None,
     metadata: Sequence[str] = (),
-    slices: Sequence[str] | None = None,
     gates: Sequence[str] = (),
     max_failed: float | None = None,
 ) -> ListDiff:
@@ -58,13 +55,11 @@ def diff(
         questions: with their weights and what to slice by, as `read_dataset` takes them; None for
             those of the files.
         k: the depths to look at; None for 1, 5 and 10, as far as lists go.
-        order: False where lists are the same in any order.
         by: ``id`` (and text), ``text``, or ``overlap``, half of the shorter text's word pairs; None
             for the first where the versions have ids and meet in a document, for the last where
             they never do, as after chunking anew: then lists are alike at most (`is_exact`).
         metadata: what metrics or rules read of documents, which must be the same as well; that of
             the questions' rules (``forbidden``) is read anyway.
-        slices: fields of questions to look within; None for those with a few values that repeat.
         gates: such as ``"unchanged@5 >= 0.8"``; also ``jaccard@5`` and ``rbo``.
         max_failed: the share of questions that a version may fail on; None for 0.
 
@@ -94,9 +89,7 @@ def diff(
         dataset,
         k=k,
         metadata=metadata,
-        slices=slices,
         max_failed=max_failed,
-        ordered=order,
         by=by,
         gates=gates,
     )
@@ -109,7 +102,6 @@ def diff_sides(
     *,
     k: int | Sequence[int] | None,
     metadata: Sequence[str],
-    slices: Sequence[str] | None,
     max_failed: float | None,
     **options: Any,
 ) -> ListDiff:
@@ -129,7 +121,6 @@ def diff_sides(
         replace(new[1], name=f"{new[1].name}{again}"),
         ks=[k] if isinstance(k, int) else k,
         fields=[*dict.fromkeys([*read, *metadata])],
-        slices=fields_worth_slicing(dataset) if slices is None else slices,
         max_failed=max_failed or 0.0,
         reworded=reworded,
         **options,

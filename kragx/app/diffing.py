@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kragx.api.diff import Side, diff, diff_sides
+from kragx.api.diff import diff, diff_sides
 from kragx.app import pipeline
 from kragx.app.config import RunConfig
 from kragx.app.folder.opened import Content, read_folder
@@ -46,19 +46,18 @@ def diff_files(
     if not (old.is_dir() or new.is_dir()):
         if retrievers:
             raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
-        options["order"] = options.pop("ordered")
         return diff(old, new, questions=dataset, **options)
-    sides, metadata = [], dict.fromkeys(options.pop("metadata"))
+    sides, read = [], list[str]()
     for place, path in enumerate((old, new)):
         if not path.is_dir():
             raise UsageError(f"{path} is a file and the other a folder; name two of one kind")
         content = read_folder(path, trust=trust)
-        named = retrievers[place : place + 1] or retrievers[:1]
-        run = _run_in(content, path, named)
+        run = _run_in(content, path, retrievers[place : place + 1] or retrievers[:1])
         sides.append((content.dataset, replace(run, name=f"{path.name}/{run.name}")))
-        metadata |= dict.fromkeys(metadata_read(content.config))
+        read += metadata_read(content.config)
         options = _filled(options, content.config)
-    return diff_sides(sides[0], sides[1], dataset, metadata=[*metadata], **options)
+    options["metadata"] = [*options["metadata"], *read]
+    return diff_sides(sides[0], sides[1], dataset, **options)
 
 
 def ask_both(
@@ -86,10 +85,9 @@ def ask_both(
         once = {"warmup": 0, "repeat": 1, "runs": None}  # it is of what is found, not of times
         configs = [(name, asked[name].model_copy(update=once)) for name in (old, new)]
         runs = [retrieve_all({name: named}, dataset)[0][name] for name, named in configs]
-        sides: list[Side] = [(None, corpus.run(run)) for run in runs]
-        metadata = [*options.pop("metadata"), *metadata_read(config)]
-        options = _filled(options, config)
-        return diff_sides(sides[0], sides[1], dataset, metadata=metadata, **options)
+        before, after = ((None, corpus.run(run)) for run in runs)
+        options["metadata"] = [*options["metadata"], *metadata_read(config)]
+        return diff_sides(before, after, dataset, **_filled(options, config))
 
 
 def metadata_read(config: RunConfig) -> Iterator[str]:
@@ -103,9 +101,12 @@ def metadata_read(config: RunConfig) -> Iterator[str]:
 
 
 def _filled(options: dict[str, Any], config: RunConfig) -> dict[str, Any]:
-    """Options that nobody has named, as a config has them."""
-    of_config = {"slices": config.slices, "max_failed": config.max_failed}
-    return {**options, **{name: v for name, v in of_config.items() if options[name] is None}}
+    """Options with what nobody has named as a config has it."""
+    return (
+        options
+        if options["max_failed"] is not None
+        else {**options, "max_failed": config.max_failed}
+    )
 
 
 def _keys(spec: object) -> Iterator[str]:

@@ -9,7 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.comparison import failed
 from kragx.comparison.gates import gates_parts
-from kragx.comparison.lists import ListDiff, left_out
+from kragx.comparison.lists import ListDiff
 from kragx.ground import printing
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import Line, as_markdown, phrase, warning
@@ -49,9 +49,6 @@ def diff(
         list[int] | None,
         typer.Option("-k", min=1, help="A depth; repeat (default: 1, 5, 10, as far as lists go)."),
     ] = None,
-    order: Annotated[
-        Literal["yes", "no"], typer.Option(help="no: lists are the same in any order.")
-    ] = "yes",
     by: Annotated[
         Literal["id", "text", "overlap"] | None,
         typer.Option(
@@ -65,10 +62,6 @@ def diff(
             help="Metadata that must be the same as well; that of rules, and of a config's "
             "metrics, is read anyway."
         ),
-    ] = None,
-    slice_by: Annotated[
-        list[str] | None,
-        typer.Option("--slice", help="A field to look within (default: those worth it)."),
     ] = None,
     gate: Annotated[
         list[str] | None,
@@ -150,10 +143,8 @@ def diff(
         retriever=retriever or (),
         trust=trust,
         k=k or None,
-        ordered=order == "yes",
         by=by,
         metadata=metadata or (),
-        slices=slice_by,
         gates=gate or (),
         max_failed=max_failed,
     )
@@ -174,7 +165,7 @@ def diff(
         )
     parts = [*result.describe()]
     if labelled:
-        cautions = map(warning, left_out(result))
+        cautions = map(warning, result.left_out)
         parts = [*labelled.describe(), *cautions, *gates_parts(result.gates)]
     plain = {"labelled": labelled.to_dict()} if labelled else {}
     show(

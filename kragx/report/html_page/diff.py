@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kragx.comparison.lists import ListDiff, QuestionDiff, by_text, remarks
+from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.data import Doc
 from kragx.data.formats.jsonl import open_text
-from kragx.ground.json_values import plain
 from kragx.ground.printing.phrases import asked_language
 from kragx.report.html_page.packing import TextTable, by_language, packed, short
 from kragx.report.html_page.page import page
@@ -50,14 +49,13 @@ def write_diff_html(
     texts = TextTable(max_chars)
     changed = diff.most_changed
     values = {
-        **{name: getattr(diff, name) for name in ("old", "new", "ks", "ordered")},
+        **{name: getattr(diff, name) for name in ("old", "new", "ks")},
         "exact": diff.is_exact,
         "weighted": diff.is_weighted,
-        "by": by_language(by_text(diff)),
+        "by": by_language(diff.by),
         "counts": diff.counts,
         "mean": short(dict(diff.mean)),
-        "slices": short(plain(diff.slices)),
-        "remarks": [*map(by_language, [*notes, *remarks(diff)])],
+        "remarks": [*map(by_language, [*notes, *diff.remarks])],
         "gates": [{"passed": gate.passed, "text": by_language(gate.text)} for gate in diff.gates],
         "n_changed": len(changed),
         "questions": [_question(question, texts) for question in changed[:max_questions]],

@@ -109,8 +109,6 @@ def test_live(kragx, config):
     """Retrievers of a config are asked, on its questions or on others."""
     asked = kragx("diff", "steady", "reordered", "--config", config, "--format", "json").json()
     assert (asked["mean"]["unchanged@5"], asked["mean"]["jaccard@5"]) == (0.75, 1.0)
-    in_any_order = kragx("diff", "steady", "reordered", "--config", config, "--order", "no")
-    assert "sets that are the same" in in_any_order.out
     questions = config.parent / "others.jsonl"
     questions.write_text(json.dumps({"query_id": "x", "query": "question 3"}) + "\n")
     options = ("--config", config, "--questions", questions, "--format", "json")

@@ -14,7 +14,7 @@ function renderHeader() {
 
 function renderDiff() {
   renderHeader();
-  byId("main").replaceChildren(...[diffVerdict(), diffGates(), diffSlices(), diffQuestions()].filter(Boolean));
+  byId("main").replaceChildren(...[diffVerdict(), diffGates(), diffQuestions()].filter(Boolean));
 }
 
 const inPercent = (share) => (missing(share) ? "–" : `${(100 * share).toFixed(1)}%`);
@@ -23,7 +23,7 @@ const deepest = () => data.ks[data.ks.length - 1];
 /** How much is the same at the depth in the middle, in a sentence and by depth. */
 function diffVerdict() {
   const k = data.ks.includes(5) ? 5 : deepest(), same = data.mean[`unchanged@${k}`];
-  const sort = !data.exact ? "Alike" : data.ordered ? "Same" : "Sets", kind = t(`diff${sort}`);
+  const sort = data.exact ? "Same" : "Alike", kind = t(`diff${sort}`);
   const remarks = data.remarks.length ? el("div.cautions", { role: "note" }, el("ul", {}, data.remarks.map((remark) => el("li", {}, inWords(remark))))) : null;
   return el("section.verdict", {},
     el("div.verdict-head", {},
@@ -49,16 +49,6 @@ function diffGates() {
   if (!data.gates.length) return null;
   return el("section.gates", {}, el("h2", {}, t("gates")), el("ul", {}, data.gates.map(({ passed, text }) =>
     el("li", {}, el(passed ? "b.passed" : "b.bad", {}, passed ? "✓ " : "✗ "), inWords(text)))));
-}
-
-function diffSlices() {
-  if (!data.slices.length) return null;
-  const head = (text) => el("th", { scope: "col" }, text);
-  return el("section", {}, el("h2", {}, t("slices")), el("div.scroll", {}, el("table.metrics", {},
-    el("thead", {}, el("tr", {}, head(""), head(t("questions")), data.weighted ? head(t("diffAsks")) : null, data.ks.map((k) => head(`unchanged@${k}`)), head("rbo"))),
-    el("tbody", {}, data.slices.map((slice) => el("tr", {},
-      el("th", { scope: "row" }, sliceLabel(slice)), el("td", {}, grouped(slice.n)), data.weighted ? el("td", {}, inPercent(slice.share)) : null,
-      data.ks.map((k) => el("td", {}, inPercent(slice.mean[`unchanged@${k}`]))), el("td", {}, number(slice.mean.rbo))))))));
 }
 
 /** The questions that changed most, each folded until it is opened. */
