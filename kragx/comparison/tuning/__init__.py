@@ -1,7 +1,6 @@
 """Tuning: which setting of a grid to take, how sure that is, and what each axis does."""
 
-from kragx.comparison.tuning.choosing import Tried as Tried, tuned as tuned
-from kragx.comparison.tuning.costs import Sizes as Sizes
+from kragx.comparison.tuning.choosing import Sizes as Sizes, Tried as Tried, tuned as tuned
 from kragx.comparison.tuning.grid import (
     GRID as GRID,
     MAX_SETTINGS as MAX_SETTINGS,
@@ -14,13 +13,12 @@ from kragx.comparison.tuning.grid import (
     value_label as value_label,
 )
 from kragx.comparison.tuning.grid_search import tune
-from kragx.comparison.tuning.halves import drawn as drawn, halved as halved
 from kragx.comparison.tuning.matcher_settings import (
     MatcherSettings,
     UnderSetting,
     matcher_settings as matcher_settings,
 )
-from kragx.comparison.tuning.rules import Rules as Rules
+from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
 from kragx.comparison.tuning.tuning import (
     SHOWN as SHOWN,
     Curve,

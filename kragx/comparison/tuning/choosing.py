@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from statistics import fmean, median
 
 import numpy as np
 
 from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_flip_p
 from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
-from kragx.comparison.tuning.curves import curves_of
-from kragx.comparison.tuning.grid import Setting
-from kragx.comparison.tuning.halves import drawn, halved
-from kragx.comparison.tuning.rules import Rules
-from kragx.comparison.tuning.shrinkage import excess
-from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
+from kragx.comparison.tuning.grid import Setting, value_label
+from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
+from kragx.comparison.tuning.tuning import Curve, HeldOut, Point, SettingResult, Tuning, Verdict
+from kragx.data import Run, tokenizer
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools, Floats
 
@@ -23,6 +23,32 @@ _ALIKE = 0.05
 
 _LEAST_SECONDS = 0.001
 """Times that differ by less are equal."""
+
+
+class Sizes:
+    """Counts the tokens of retrieved texts, of each distinct text once.
+
+    Args:
+        spec: says what a token is, as for a match; None for ``unicode``.
+    """
+
+    def __init__(self, spec: object = None) -> None:
+        counting = tokenizer(spec or "unicode", field="budget_tokenizer")
+        self._of = cache(lambda text: len(next(counting.tokens([text]))))
+
+    def costs(self, run: Run) -> tuple[float | None, float | None]:
+        """The tokens of a question's documents, their mean; and the median of what it took.
+
+        None of what is not known: the text of a document, or any time.
+        """
+        times = [result.seconds for result in run.results.values() if result.seconds is not None]
+        answers = [result.documents for result in run.results.values() if result.error is None]
+        texts = [[doc.text for doc in documents] for documents in answers]
+        is_known = bool(texts) and not any(None in of_question for of_question in texts)
+        return (
+            fmean(sum(map(self._of, of_question)) for of_question in texts) if is_known else None,
+            median(times) if times else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -61,6 +87,19 @@ class Tried:
         values = np.array([by_id.get(query_id, np.nan) for query_id in query_ids], np.float64)
         return cls(setting, evaluation.name, values, *costs, failed)
 
+    @property
+    def result(self) -> SettingResult:
+        """What is known of it without the others."""
+        has_value = not np.isnan(self.values).all()
+        return SettingResult(
+            self.name,
+            self.setting.of,
+            dict(self.setting.values),
+            tokens=self.tokens,
+            seconds=self.seconds,
+            failed=self.failed or ("" if has_value else "no question has a value"),
+        )
+
 
 def tuned(
     tried: Sequence[Tried],
@@ -77,7 +116,7 @@ def tuned(
     sizes and times within 5 % (times within 1 ms) are equal. The other half says what the chosen
     one is worth, and tests it once against the one that was best: where it is told to be worse,
     that one is taken instead, and in either case the mean there is shrunk by what the test adds to
-    it (`shrinkage`). Questions without a value under some setting are left out.
+    it (`excess`). Questions without a value under some setting are left out.
 
     Args:
         tried: the settings; those that failed are named and not compared: nothing is told of them.
@@ -85,8 +124,7 @@ def tuned(
         halves: the questions that choose and those that are held out; None to draw them.
         weights: (q) for how many asks each question stands; None where all are alike.
     """
-    compared = [trial for trial in tried if not trial.failed and not np.isnan(trial.values).all()]
-    failed = [trial for trial in tried if trial not in compared]
+    compared = [trial for trial in tried if not trial.result.failed]
     n = max((len(trial.values) for trial in tried), default=0)
     if halves is None:
         halves = halved(drawn([None] * n, rules.seed), [None] * n)
@@ -106,26 +144,25 @@ def tuned(
         verdict="none",
         take=None,
         best=None,
-        settings=tuple(
-            replace(_result(trial), failed=trial.failed or "no question has a value")
-            for trial in failed
-        ),
+        settings=tuple(trial.result for trial in tried if trial.result.failed),
         held_out=None,
         curves=(),
     )
     if not compared or not len(choosing):
         return base
-    choosing_weights, held_weights = (of_rows(weights, rows) for rows in (choosing, held_rows))
-    whole_weights = of_rows(weights, np.flatnonzero(whole))
-    gap = rules.behind(values[choosing], choosing_weights)
+    (choosing_values, choosing_weights), (held_values, held_weights), (of_all, all_weights) = (
+        (values[rows], of_rows(weights, rows))
+        for rows in (choosing, held_rows, np.flatnonzero(whole))
+    )
+    gap = rules.behind(choosing_values, choosing_weights)
     significant = gap.p <= rules.alpha
-    means = column_means(rules.sign * values[choosing], choosing_weights)
+    means = column_means(rules.sign * choosing_values, choosing_weights)
     best = int(np.argmax(means))
-    front = _front(column_means(rules.sign * values[whole], whole_weights), compared)
-    held_means = column_means(values[held_rows], held_weights) if len(held_rows) else None
+    front = _front(column_means(rules.sign * of_all, all_weights), compared)
+    held_means = column_means(held_values, held_weights) if len(held_rows) else None
     results = [
         replace(
-            _result(trial),
+            trial.result,
             mean=mean,
             low=low,
             high=high,
@@ -136,7 +173,7 @@ def tuned(
             on_front=front[place],
         )
         for place, (trial, (mean, low, high)) in enumerate(
-            zip(compared, rules.means(values[choosing], choosing_weights))
+            zip(compared, rules.means(choosing_values, choosing_weights))
         )
     ]
     ranked = sorted(range(len(results)), key=lambda place: -means[place])
@@ -144,37 +181,40 @@ def tuned(
         base,
         settings=(*(results[place] for place in ranked), *base.settings),
         best=compared[best].name,
-        curves=tuple(
-            curves_of([trial.setting for trial in compared], values[whole], rules, whole_weights)
-        ),
+        curves=tuple(curves_of([trial.setting for trial in compared], of_all, rules, all_weights)),
     )
     n_needed = deciding(rules.alpha, rules.resamples)
     if len(compared) > 1 and (len(choosing) < max(n_needed or 0, LEAST) or not len(held_rows)):
         return replace(base, verdict="too_few")
     alike = [place for place in range(len(compared)) if not significant[place]]
     choice = _simplest(alike, compared, means)
-    verdict: Verdict = "best" if choice == best else "simplest"
-    worth, is_refuted = _held_out(
-        values[held_rows], choice, best, compared[choice].name, rules, held_weights
+    worth, is_refuted = (
+        _held_out(held_values, choice, best, compared[choice].name, rules, held_weights)
+        if len(held_rows)
+        else (None, False)
     )
-    if is_refuted:
-        verdict, choice = "refuted", best
-    elif len(compared) == 1:
-        verdict = "only"
-    elif len(alike) == len(compared):
-        verdict = "open"
-    return replace(base, verdict=verdict, take=compared[choice].name, held_out=worth)
+    verdict: Verdict = (
+        "refuted"
+        if is_refuted
+        else "only"
+        if len(compared) == 1
+        else "open"
+        if len(alike) == len(compared)
+        else "best"
+        if choice == best
+        else "simplest"
+    )
+    take = compared[best if is_refuted else choice].name
+    return replace(base, verdict=verdict, take=take, held_out=worth)
 
 
 def _held_out(
     values: Floats, choice: int, best: int, name: str, rules: Rules, weights: Floats | None
-) -> tuple[HeldOut | None, bool]:
+) -> tuple[HeldOut, bool]:
     """What the setting to take is worth on questions that had no part in choosing it.
 
     A simpler one than the best, of this name, is tested there; and whether that refutes it.
     """
-    if not len(values):
-        return None, False
     lead = rules.sign * (values[:, choice] - values[:, best])
     (by,) = column_means(lead[:, None], weights).tolist()
     terms = np.stack([*signed([lead], weights)], axis=1)
@@ -201,14 +241,6 @@ def _held_out(
     return HeldOut(
         mean - rules.sign * shrunk_by, low, high, name, difference, p, shrunk_by
     ), is_refuted
-
-
-def _result(trial: Tried) -> SettingResult:
-    """A setting of which nothing is known but what it costs."""
-    values = dict(trial.setting.values)
-    return SettingResult(
-        trial.name, trial.setting.of, values, tokens=trial.tokens, seconds=trial.seconds
-    )
 
 
 def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:
@@ -247,3 +279,56 @@ def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
     # Not worse in anything by more than what makes no difference, and better in something by more.
     dominates = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
     return list(map(bool, ~np.any(dominates, axis=0)))
+
+
+def curves_of(
+    compared: Sequence[Setting], values: Floats, rules: Rules, weights: Floats | None = None
+) -> Iterator[Curve]:
+    """The curve of each axis with several values, over all settings.
+
+    A point is the mean, over questions, of the mean of the settings with that value. Only settings
+    whose counterparts at every other value of the axis are there too take part, so that points
+    differ by the axis alone. Whether one value is told from the best is corrected for the number of
+    axes (Bonferroni).
+
+    Args:
+        compared: the settings.
+        values: (q, m) of each; none missing.
+        rules: how means are made and compared.
+        weights: (q); None where all are alike.
+    """
+    axes: dict[tuple[str, str], dict[str, int]] = {}
+    for setting in compared:
+        for place, (axis, value) in zip(setting.places, setting.values.items()):
+            axes.setdefault((setting.of, axis), {})[value_label(value)] = place
+    # As the grid has them, whichever setting came first.
+    several = {
+        key: sorted(place_of, key=place_of.__getitem__)
+        for key, place_of in axes.items()
+        if len(place_of) > 1
+    }
+    for (name, axis), labels in several.items() if len(values) else ():
+        if not (matched := _matched(compared, name, axis, labels)):
+            continue
+        means = np.stack(
+            [values[:, [columns[label] for columns in matched]].mean(axis=1) for label in labels],
+            axis=1,
+        )
+        # Several axes are looked at: each is tested at its part of the level (Bonferroni).
+        significant = rules.behind(means, weights).p <= (1 - rules.confidence) / len(several)
+        rows = zip(labels, rules.means(means, weights), significant)
+        points = (Point(label, *mean, len(matched), bool(differs)) for label, mean, differs in rows)
+        yield Curve(name, axis, tuple(points))
+
+
+def _matched(
+    compared: Sequence[Setting], name: str, axis: str, labels: Sequence[str]
+) -> list[Mapping[str, int]]:
+    """For each choice of the other axes the columns by the value of this one, if all are there."""
+    rest: dict[tuple[tuple[str, str], ...], dict[str, int]] = {}
+    for column, setting in enumerate(compared):
+        if setting.of == name:
+            named = {name: value_label(value) for name, value in setting.values.items()}
+            label = named.pop(axis)
+            rest.setdefault(tuple(named.items()), {})[label] = column
+    return [columns for columns in rest.values() if columns.keys() == {*labels}]

@@ -8,8 +8,7 @@ from typing import Any
 
 from kragx.comparison import Failures, Settings
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.comparison.tuning.choosing import Tried, tuned
-from kragx.comparison.tuning.costs import Sizes
+from kragx.comparison.tuning.choosing import Sizes, Tried, tuned
 from kragx.comparison.tuning.grid import MAX_SETTINGS, Setting, read_grid, settings, size
 from kragx.comparison.tuning.rules import Rules
 from kragx.comparison.tuning.tuning import Tuning

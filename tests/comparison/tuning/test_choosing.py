@@ -137,7 +137,7 @@ def test_ties_go_to_the_first_of_the_grid():
 
 def test_a_simpler_one_that_the_other_half_refutes_is_not_taken():
     """As good on the half that chooses, far behind on the other: the best is taken, and why."""
-    from kragx.comparison.tuning.halves import drawn, halved
+    from kragx.comparison.tuning.rules import drawn, halved
 
     n = 80
     rng = np.random.default_rng(3)
