@@ -36,11 +36,6 @@ def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
     return np.array([row_of[query_id] for query_id in ids], np.intp)
 
 
-def same_ids(ids: Sequence[str], other_ids: Sequence[str]) -> bool:
-    """Whether two have the same ids, in whatever order."""
-    return ids == other_ids or set(ids) == set(other_ids)
-
-
 def ids_at(ids: Sequence[str], rows: Rows) -> Sequence[str]:
     """The ids of some rows."""
     return tuple(map(ids.__getitem__, rows.tolist()))

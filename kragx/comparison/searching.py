@@ -8,7 +8,7 @@ from typing import Any
 
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.search_settings import search_alike
+from kragx.comparison.side_by_side import search_alike
 from kragx.evaluation.runs import RUNS
 from kragx.ground.printing import listed, phrase
 from kragx.metrics import known_metric

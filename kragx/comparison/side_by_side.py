@@ -5,27 +5,28 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.comparison.columns import same_ids
 from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.search_settings import Looks, first_that_searches, searches_that_differ
 from kragx.comparison.statistics import Rows
 from kragx.comparison.statistics.weighted import of_rows
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.printing import Line, joined, phrase, warning
-from kragx.metrics import Floats
+from kragx.metrics import Floats, known_metric
 
-Result = Evaluation | RetrieverScores
+Scored = Evaluation | RetrieverScores
 
-Kind = Literal["gold", "profile", "match", "no_gold", "facts_match", "relevance", "pool"] | Looks
-"""What of settings keeps two numbers from meaning the same."""
+Kind = Literal[
+    "gold", "profile", "match", "no_gold", "facts_match", "relevance", "pool", "basis", "tokens"
+]
+"""What of settings keeps two numbers from meaning the same; the last two are of searches."""
 
 REMEDY = phrase("to compare them all the same: anyway=True, or --anyway")
 
 
 def check_comparable(
-    results: Sequence[Result],
+    results: Sequence[Scored],
     *,
     anyway: bool = False,
     versions: Mapping[str, GoldVersions] | None = None,
@@ -45,36 +46,31 @@ def check_comparable(
     Raises:
         UsageError: gold set, profile, matcher, pool, or how searches are looked at differ.
     """
-    cautions: list[str] = []
-    for first, result, differing in _pairs(results, versions or {}):
+    first, cautions = results[0], list[str]()
+    pairs = [
+        (first, result, [*_differing(first, result, (versions or {}).get(result.name))])
+        for result in results[1:]
+    ]
+    if place := _first_that_searches([result.settings for result in results]):
+        one = results[place]
+        pairs += [
+            (one, result, [*searches_that_differ(one.settings, result.settings).values()])
+            for result in results[place + 1 :]
+        ]
+    for one, other, differing in pairs:
         if differing and not anyway:
             raise UsageError(
                 phrase(
                     "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
-                    name=first.name,
-                    other=result.name,
+                    name=one.name,
+                    other=other.name,
                     why=joined("; ", differing),
                     remedy=REMEDY,
                 )
             )
-        cautions += [
-            phrase("compared all the same: {what}", what=difference) for difference in differing
-        ]
-        cautions += _unsure(first, result)
+        cautions += [phrase("compared all the same: {what}", what=text) for text in differing]
+        cautions += _unsure(one, other)
     return tuple(dict.fromkeys(cautions))
-
-
-def _pairs(
-    results: Sequence[Result], versions: Mapping[str, GoldVersions]
-) -> Iterator[tuple[Result, Result, list[str]]]:
-    """Pairs of results with what differs."""
-    for result in results[1:]:
-        yield results[0], result, [*_differing(results[0], result, versions.get(result.name))]
-    if place := first_that_searches([result.settings for result in results]):
-        first = results[place]
-        for result in results[place + 1 :]:
-            reasons = searches_that_differ(first.settings, result.settings)
-            yield first, result, [text for _, text in reasons]
 
 
 def shared_weights(
@@ -124,13 +120,14 @@ def gold_differs(
     return None if is_told or not versions.differing else versions.text
 
 
-def _differing(first: Result, second: Result, versions: GoldVersions | None) -> Iterator[str]:
+def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> Iterator[str]:
+    ids = first.query_ids, second.query_ids
     hashes = [result.settings["dataset"]["hash"] for result in (first, second)]
-    if None in hashes and not same_ids(first.query_ids, second.query_ids):
+    if None in hashes and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
         yield phrase(
             "the gold sets have different queries ({n} and {others})",
-            n=len(first.query_ids),
-            others=len(second.query_ids),
+            n=len(ids[0]),
+            others=len(ids[1]),
         )
     yield from settings_that_differ(first.settings, second.settings, versions).values()
 
@@ -145,47 +142,109 @@ def settings_that_differ(
         second: of another.
         versions: which questions of their gold sets are not the same, where that is known.
     """
-    return dict(_reasons((first, second), versions))
-
-
-def _reasons(
-    settings: tuple[Mapping[str, Any], Mapping[str, Any]], versions: GoldVersions | None
-) -> Iterator[tuple[Kind, str]]:
-    gold, other_gold = (setting["dataset"] for setting in settings)
-    if text := gold_differs(gold, other_gold, versions):
-        yield "gold", text
-    profiles = [{**entry["profile"], "reproduces": ""} for entry in settings]
-    described: tuple[tuple[Kind, str, list[Any]], ...] = (
-        ("profile", phrase("the profiles differ"), profiles),
-        ("match", phrase("the matchers differ"), [entry["match"] for entry in settings]),
-    )
-    for kind, kind_text, pair in described:
-        if entries := _entries_that_differ(*pair):
-            yield kind, phrase("{what} ({entries})", what=kind_text, entries=entries)
+    settings = first, second
     pools = [(entry.get("pool") or {"hash": "gold"})["hash"] for entry in settings]
+    reasons: dict[Kind, str] = {}
+    if text := gold_differs(first["dataset"], second["dataset"], versions):
+        reasons["gold"] = text
+    profiles = [{**entry["profile"], "reproduces": ""} for entry in settings]
+    if entries := _entries_that_differ(*profiles):
+        reasons["profile"] = phrase("the profiles differ ({entries})", entries=entries)
+    if entries := _entries_that_differ(first["match"], second["match"]):
+        reasons["match"] = phrase("the matchers differ ({entries})", entries=entries)
     # A document's grade does not depend on what else was judged, as gold of a pool does.
     relevance = [{**(entry.get("relevance") or {}), "pool": None} for entry in settings]
-    other_pools = phrase(
-        "they were judged in different pools ({pool} and {other}); judge both in one pool: "
-        "one config file with both retrievers, or kragx.pooled(...)",
-        pool=pools[0],
-        other=pools[1],
-    )
-    no_gold = phrase("queries without gold are treated differently (no_gold)")
-    facts = phrase("facts are matched differently (facts_match)")
-    plain_kinds: tuple[tuple[Kind, str, list[Any]], ...] = (
-        ("no_gold", no_gold, [entry["deviations"].get("no_gold") for entry in settings]),
-        ("facts_match", facts, [entry.get("facts_match") for entry in settings]),
+    kinds: tuple[tuple[Kind, str, list[Any]], ...] = (
+        (
+            "no_gold",
+            phrase("queries without gold are treated differently (no_gold)"),
+            [entry["deviations"].get("no_gold") for entry in settings],
+        ),
+        (
+            "facts_match",
+            phrase("facts are matched differently (facts_match)"),
+            [entry.get("facts_match") for entry in settings],
+        ),
         ("relevance", phrase("relevance was judged differently (relevance_match)"), relevance),
-        ("pool", other_pools, pools),
+        (
+            "pool",
+            phrase(
+                "they were judged in different pools ({pool} and {other}); judge both in one pool: "
+                "one config file with both retrievers, or kragx.pooled(...)",
+                pool=pools[0],
+                other=pools[1],
+            ),
+            pools,
+        ),
     )
-    for kind, text, values in plain_kinds:
-        if values[0] != values[1]:
-            yield kind, text
-    yield from searches_that_differ(*settings)
+    reasons |= {kind: text for kind, text, values in kinds if values[0] != values[1]}
+    return reasons | searches_that_differ(first, second)
 
 
-def _unsure(first: Result, second: Result) -> Iterator[str]:
+def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[Kind, str]:
+    """Why numbers of searches do not mean the same, in a sentence for each kind of reason.
+
+    Where lists are all there is, they are what came first and what came in the end. Tokens are of
+    no interest where either has no metric of them.
+
+    Args:
+        first: settings of an `Evaluation`.
+        second: of another.
+    """
+    looks, other_looks = first.get(SEARCHES), second.get(SEARCHES)
+    reasons: dict[Kind, str] = {}
+    if looks is None or other_looks is None:
+        return reasons
+    are_alone = any(entry.get("lists_alone") for entry in (looks, other_looks))
+    if looks["basis"] != other_looks["basis"] and not are_alone:
+        reasons["basis"] = phrase(
+            "metrics are about different lists ({one} and {other}); evaluate both together: "
+            "kragx score with both files, or one call of kragx.evaluate",
+            one=looks["basis"],
+            other=other_looks["basis"],
+        )
+    tokens, other_tokens = (entry.get("tokenizer") for entry in (looks, other_looks))
+    if tokens != other_tokens and _reads_tokens(first) and _reads_tokens(second):
+        reasons["tokens"] = phrase(
+            "tokens of searches are known differently ({one} and {other})",
+            one=_known_by(tokens),
+            other=_known_by(other_tokens),
+        )
+    return reasons
+
+
+def _first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:
+    """The place of the first with more searches than lists alone are; 0 where none has any."""
+    return next(
+        (
+            place
+            for place, entry in enumerate(settings)
+            if SEARCHES in entry and not entry[SEARCHES].get("lists_alone")
+        ),
+        0,
+    )
+
+
+def search_alike(settings: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all look alike at searches, as far as they look at any."""
+    first = settings[_first_that_searches(settings)]
+    return not any(searches_that_differ(first, entry) for entry in settings)
+
+
+def _reads_tokens(settings: Mapping[str, Any]) -> bool:
+    metrics = map(known_metric, settings["metrics"])
+    return any(metric is not None and metric.reads_tokens for metric in metrics)
+
+
+def _known_by(tokenizer: object) -> str:
+    if tokenizer is None:
+        return phrase("stated by searches")
+    if isinstance(tokenizer, Mapping):
+        tokenizer = " ".join(str(tokenizer[key]) for key in ("name", "version") if key in tokenizer)
+    return phrase("counted by the tokenizer {name}", name=shorten(tokenizer))
+
+
+def _unsure(first: Scored, second: Scored) -> Iterator[str]:
     if None in (first.settings["dataset"]["hash"], second.settings["dataset"]["hash"]):
         yield phrase(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
@@ -201,7 +260,6 @@ def _unsure(first: Result, second: Result) -> Iterator[str]:
 
 def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
-    names = [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
     entries: list[str] = [
         phrase(
             "{name} {one} and {other}",
@@ -209,10 +267,12 @@ def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
             one=shorten(first.get(name)),
             other=shorten(second.get(name)),
         )
-        for name in names
+        for name in sorted({*first, *second})
+        if first.get(name) != second.get(name)
     ]
-    n_more = len(names) - 3
-    return joined(", ", [*entries[:3], *([phrase("and {n} more", n=n_more)] if n_more > 0 else [])])
+    if len(entries) > 3:
+        entries[3:] = [phrase("and {n} more", n=len(entries) - 3)]
+    return joined(", ", entries)
 
 
 def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> Iterator[Line]:
