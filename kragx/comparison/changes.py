@@ -1,7 +1,7 @@
 """What became of a retriever: an earlier result beside the present one, or one beside another."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -17,7 +17,7 @@ from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.view import Difference
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import HIDDEN, plain
+from kragx.ground.json_values import plain
 from kragx.ground.printing import (
     Heading,
     Line,
@@ -40,6 +40,9 @@ NOW: str = phrase("now")
 SHOWN = 5
 """How many of the queries that changed most are shown."""
 
+METRICS = 3
+"""And how many of its metrics."""
+
 LISTED = 10_000
 """And how many are in the result: of millions those that changed least say nothing."""
 
@@ -53,7 +56,6 @@ class QueryChange:
         text: the question; None if the gold set has none.
         before, after: its value of each metric that changed; None where it has none.
         by: how much better it got in the first metric, below 0 for worse.
-        overall: the same over all metrics between 0 and 1, on average; it orders what is equal.
     """
 
     query_id: str
@@ -61,17 +63,15 @@ class QueryChange:
     before: Mapping[str, float | None]
     after: Mapping[str, float | None]
     by: float
-    overall: float = field(metadata=HIDDEN)
 
-    def values_text(self, most: int = 3) -> str:
+    @property
+    def values_text(self) -> str:
         """The first metrics that changed, before and after."""
-        return joined(
-            ", ",
-            (
-                joined(" ", [metric, number(self.before[metric]), "→", number(self.after[metric])])
-                for metric in list(self.before)[:most]
-            ),
+        values = (
+            joined(" ", [metric, number(self.before[metric]), "→", number(self.after[metric])])
+            for metric in list(self.before)[:METRICS]
         )
+        return joined(", ", values)
 
 
 @dataclass(frozen=True)
@@ -140,33 +140,31 @@ class Change(Result):
         yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
         yield from map(warning, comparison.further_cautions)
-        if not self.n_better and not self.n_worse:
-            n = comparison.n_queries
-            yield Line(phrase("no query got better or worse, of {n}", n=n))
-            return
-        unchanged = comparison.n_queries - self.n_better - self.n_worse
+        n_turned = self.n_better + self.n_worse
         yield Line(
             phrase(
-                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed",
+                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed"
+                if n_turned
+                else "no query got better or worse, of {n}",
                 n_better=self.n_better,
                 n_worse=self.n_worse,
-                n=unchanged,
+                n=comparison.n_queries - n_turned,
             )
         )
-        for title, queries, n in (
-            (phrase("worse"), self.worse, self.n_worse),
-            (phrase("better"), self.better, self.n_better),
-        ):
-            if queries:
-                yield Table(
-                    [title, phrase("question"), phrase("what changed")],
-                    [
-                        [visible(query.query_id), visible(query.text or ""), query.values_text()]
-                        for query in queries[:SHOWN]
-                    ],
-                    words=3,
-                    note=phrase("and {n} more", n=n - SHOWN) if n > SHOWN else "",
-                )
+        if self.worse:
+            yield _queries_table(phrase("worse"), self.worse, self.n_worse)
+        if self.better:
+            yield _queries_table(phrase("better"), self.better, self.n_better)
+
+
+def _queries_table(title: str, queries: Sequence[QueryChange], n: int) -> Table:
+    """The queries that changed most."""
+    rows = [
+        [visible(query.query_id), visible(query.text or ""), query.values_text]
+        for query in queries[:SHOWN]
+    ]
+    note = phrase("and {n} more", n=n - SHOWN) if n > SHOWN else ""
+    return Table([title, phrase("question"), phrase("what changed")], rows, words=3, note=note)
 
 
 def _differs(difference: Difference) -> bool:
@@ -354,7 +352,6 @@ def _turned_queries(
                 before,
                 after,
                 by=float(first[row]),
-                overall=float(overall[row]),
             )
             for row, query_id, before, after in zip(
                 turned_rows.tolist(), ids_at(ids, turned_rows), *sides

@@ -79,19 +79,17 @@ class GoldVersions(Result):
     def text(self) -> str:
         """What a reader must know, in a sentence."""
         n, ids = len(self.named), [*map(visible, self.named)]
-        counts = (
-            phrase("{n} changed", n=len(self.changed)) if self.changed else "",
-            phrase("{n} only in the later", n=len(self.only_later)) if self.only_later else "",
-            phrase("{n} only in the earlier", n=len(self.only_earlier))
-            if self.only_earlier
-            else "",
+        numbers = (
+            (self.changed, phrase("{n} changed", n=len(self.changed))),
+            (self.only_later, phrase("{n} only in the later", n=len(self.only_later))),
+            (self.only_earlier, phrase("{n} only in the earlier", n=len(self.only_earlier))),
         )
         kinds = phrase(
             "1 question is not the same ({counts}: {questions})"
             if n == 1
             else "{n} questions are not the same ({counts}: {questions})",
             n=n,
-            counts=joined(", ", counts),
+            counts=joined(", ", (text for questions, text in numbers if questions)),
             questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
         )
         outcome = phrase(

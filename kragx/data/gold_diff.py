@@ -106,13 +106,16 @@ class GoldDiff(Result):
         return Counter(change.what for question in self.questions for change in question.changes)
 
     @property
-    def kinds(self) -> Mapping[Kind, int]:
+    def kinds(self) -> Counter[str]:
         """How many questions are of each kind."""
         return Counter(question.kind for question in self.questions)
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """Whether results of the two may be compared, then what changed; `full` lists it all."""
-        sides = (_named(self.old, self.n_old), _named(self.new, self.n_new))
+        sides = (
+            phrase("{name}: {n} questions", name=gold_name(settings), n=n)
+            for settings, n in ((self.old, self.n_old), (self.new, self.n_new))
+        )
         yield Line(joined(" → ", sides))
         yield Line(self.summary, "bold")
         yield from map(warning, self.remarks)
@@ -142,17 +145,17 @@ class GoldDiff(Result):
             return phrase(
                 "the same gold: all {n} questions can be compared between results of the two", n=n
             )
-        states = Counter(question.state for question in self.differing())
-        numbers = (
-            phrase("{n} changed", n=states["changed"]) if states["changed"] else "",
-            phrase("{n} added", n=states["added"]) if states["added"] else "",
-            phrase("{n} dropped", n=states["dropped"]) if states["dropped"] else "",
-        )
+        states = Counter[str](question.state for question in self.differing())
+        numbers = {
+            "changed": phrase("{n} changed", n=states["changed"]),
+            "added": phrase("{n} added", n=states["added"]),
+            "dropped": phrase("{n} dropped", n=states["dropped"]),
+        }
         differ = phrase(
             "{n} of {of} questions differ ({numbers})",
             n=states.total(),
             of=n,
-            numbers=joined(", ", numbers),
+            numbers=joined(", ", (text for state, text in numbers.items() if states[state])),
         )
         same = (
             phrase("results of the two can be compared on the rest, {n}", n=self.n_same)
@@ -165,24 +168,27 @@ class GoldDiff(Result):
     def remarks(self) -> Iterator[str]:
         """What else differs, and what was not compared."""
         yield from self.cautions
-        if n := self.kinds.get("ids"):
-            yield phrase(
+        kinds = self.kinds
+        of_kind = {
+            "ids": phrase(
                 "of those that differ {n} have gold with the same text under another id: matchers "
                 "that compare texts compare them, too",
-                n=n,
-            )
-        if n := self.kinds.get("moved"):
-            yield phrase(
+                n=kinds["ids"],
+            ),
+            "moved": phrase(
                 "in {n} of these gold is the same text, moved to other chunks (kragx gold move)",
-                n=n,
-            )
-        if n := self.kinds.get("judged"):
-            yield phrase(
+                n=kinds["moved"],
+            ),
+            "judged": phrase(
                 "in {n} more only documents of grade 0 differ: no metric but 'judged' reads them",
-                n=n,
-            )
-        if n := self.kinds.get("labels"):
-            yield phrase("in {n} more only labels differ: slices read them, no metric does", n=n)
+                n=kinds["judged"],
+            ),
+            "labels": phrase(
+                "in {n} more only labels differ: slices read them, no metric does",
+                n=kinds["labels"],
+            ),
+        }
+        yield from (text for kind, text in of_kind.items() if kinds[kind])
         is_told = self.questions or self.not_compared or self.cautions
         if self.old["hash"] != self.new["hash"] and not is_told:
             yield phrase("only the Unicode form, white space or the order of gold items differs")
@@ -259,10 +265,6 @@ def _missing_fields(old: GoldDataset, new: GoldDataset) -> Iterator[str]:
         has = [any(getattr(doc, attribute) is not None for doc in side) for side in docs]
         if has[0] != has[1] and all(docs):
             yield name
-
-
-def _named(settings: Mapping[str, Any], n: int) -> str:
-    return phrase("{name}: {n} questions", name=gold_name(settings), n=n)
 
 
 def gold_name(settings: Mapping[str, Any]) -> str:
