@@ -66,23 +66,15 @@ class Compared(Result):
     @property
     def failures(self) -> dict[str, Failures]:
         """Who failed, now or before, so that nothing can be said of it."""
-        named = [
-            *(
-                (change.retriever, failure)
-                for change in self.changes
-                for failure in _serious_failures(change.comparison)
-            ),
-            *(
-                ("", failure)
-                for comparison in self.comparisons
-                for failure in _serious_failures(comparison)
-            ),
-        ]
+        compared = [(change.retriever, change.comparison) for change in self.changes]
+        compared += [("", comparison) for comparison in self.comparisons]
         return {
             f"{side} {failure.retriever}"
             if failure.retriever in (EARLIER, NOW)
             else failure.retriever: failure
-            for side, failure in named
+            for side, comparison in compared
+            for failure in comparison.failures
+            if failure.failed
         }
 
     def describe(self) -> Iterator[Part]:
@@ -98,10 +90,6 @@ class Compared(Result):
             if len(self.comparisons) > 1:
                 yield Heading(f"match: {comparison.match}")
             yield from comparison.describe()
-
-
-def _serious_failures(comparison: Comparison) -> list[Failures]:
-    return [failure for failure in comparison.failures if failure.failed]
 
 
 @dataclass(frozen=True)
@@ -121,6 +109,14 @@ class _Side:
             return cls(read_scored(folder))
         with opened(folder, trust=trust) as content:
             return cls(content.results, content.config(settings), content.record)
+
+    @property
+    def profile(self) -> Profile:
+        """By which the metrics of gates are read."""
+        if self.config is not None:
+            return self.config.resolved_profile
+        profile = self.results.scores[0].settings["profile"]
+        return profile_for(str(profile.get("name", "kragx")), None)
 
 
 def compare_folders(
@@ -185,10 +181,14 @@ def _compared(
 ) -> Compared:
     """Several folders, the best retriever first; or one set against an earlier one, or itself."""
     before, after, config = sides[0].results, sides[-1].results, sides[-1].config
-    statistics = _comparing(settings) if config is None else config.comparing
+    if config is not None:
+        statistics = config.comparing
+    else:
+        values = dict(setting.split("=", 1) for setting in settings)
+        statistics = Settings(max_failed=float(values.get("max_failed", 0)))
     if slices is None:
         slices = () if config is None else config.slices or ()
-    profile = _profile(sides[-1])
+    profile = sides[-1].profile
     conditions = read_gates(gates, profile, "--gate")
     if len(sides) > 2:
         if any(gate.than == "earlier" for gate in conditions):
@@ -217,24 +217,9 @@ def _compared(
         dataset=after.dataset,
         anyway=anyway,
     )
-    looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
+    looked_at = [change.retriever for change in changed] if retrievers else after.retrievers
     outcomes = check_gates(conditions, comparisons, changed)
-    return Compared(
-        changed, tuple(outcome for outcome in outcomes if outcome.retriever in looked_at)
-    )
-
-
-def _profile(side: _Side) -> Profile:
-    """By which the metrics of gates are read."""
-    if side.config is not None:
-        return side.config.resolved_profile
-    return profile_for(str(side.results.scores[0].settings["profile"].get("name", "kragx")), None)
-
-
-def _comparing(settings: Sequence[str]) -> Settings:
-    """How folders without a config are compared."""
-    values = dict(setting.split("=", 1) for setting in settings)
-    return Settings(max_failed=float(values.get("max_failed", 0)))
+    return Compared(changed, tuple(gate for gate in outcomes if gate.retriever in looked_at))
 
 
 def read_gates(gates: object, profile: Profile, path: str = "gates") -> tuple[Gate, ...]:

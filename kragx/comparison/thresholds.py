@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,14 +16,10 @@ from kragx.comparison.orders import Order, orders_of
 from kragx.comparison.scores import direction
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
-from kragx.ground.errors import UsageError, needing
+from kragx.ground.errors import UsageError
 from kragx.ground.printing import Cell, Line, Part, Result, Table, number, phrase, warning
 from kragx.matchers.batches import SHORT_GOLD
 from kragx.metrics import MetricLike, listed
-
-if TYPE_CHECKING:
-    import pandas
-
 
 _ROWS = 21  # a table of more is thinned out
 
@@ -105,16 +101,6 @@ class Sweep(Result):
                     **{metric: means[position] for metric, means in values.items()},
                 }
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A DataFrame with a row for each retriever and threshold, a column for each metric.
-
-        Raises:
-            MissingExtraError: pandas is not installed.
-        """
-        with needing("pandas", "to_pandas"):
-            import pandas
-        return pandas.DataFrame(self.rows()).set_index("threshold")
-
 
 def sweep(
     evaluations: Evaluation | Iterable[Evaluation],
@@ -155,13 +141,15 @@ def sweep(
         metrics = listed(metrics)
         several = [evaluation.with_metrics(metrics) for evaluation in several]
     looked_at = _thresholds(several, thresholds, threshold)
-    n_matches, values = {}, {}
-    for evaluation in several:
-        counts, means = zip(*means_at(evaluation, looked_at), strict=True)
-        n_matches[evaluation.name] = counts
-        values[evaluation.name] = {
-            name: tuple(row[name] for row in means) for name in evaluation.mean
-        }
+    studies = {
+        evaluation.name: [*zip(*means_at(evaluation, looked_at), strict=True)]
+        for evaluation in several
+    }
+    n_matches = {name: counts for name, (counts, _) in studies.items()}
+    values = {
+        name: {metric: tuple(row[metric] for row in means) for metric in means[0]}
+        for name, (_, means) in studies.items()
+    }
     better = {name: direction(name) for name in several[0].mean}
     return Sweep(
         match=dict(match),

@@ -439,9 +439,6 @@ def test_a_sweep_as_plain_values_and_as_a_table():
     swept = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기"), thresholds=[0.3, 0.5, 0.7])
     plain = json.loads(json.dumps(swept.to_dict()))
     assert plain["values"] == {"검색기": {"recall@3": [1.0, 1.0, 0.5]}}
-    frame = swept.to_pandas()
-    assert frame["recall@3"].tolist() == [1.0, 1.0, 0.5]
-    assert frame.index.tolist() == [0.3, 0.5, 0.7]
     lines = sweeps_csv([swept]).splitlines()
     assert lines[0] == "retriever,match,threshold,chosen,n_matches,recall@3"
     assert lines[2].startswith("검색기,")

@@ -59,8 +59,8 @@ def diff(
     metadata: Annotated[
         list[str] | None,
         typer.Option(
-            help="Metadata that must be the same as well; that of rules, and of a config's "
-            "metrics, is read anyway."
+            help="Metadata that must be the same as well, as metrics and matchers read it; that of "
+            "rules is read anyway."
         ),
     ] = None,
     gate: Annotated[

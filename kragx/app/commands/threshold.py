@@ -51,10 +51,8 @@ def sweep(
     engine_or_count = opt.shared(workers, engine, address)
     of_all = _evaluations(results, spec, metric, corpus, trust=trust, workers=engine_or_count)
     # A results file is no comparison; what failed in it counts as empty lists, and is said.
-    failed_ones = _failed(results, of_all) if results.is_dir() else {}
-    evaluations = _varying(
-        [evaluation for evaluation in of_all if evaluation.name not in failed_ones]
-    )
+    failed_ones = _failed(results, of_all) if results.is_dir() else frozenset()
+    evaluations = _varying([one for one in of_all if one.name not in failed_ones])
     thresholds: Literal["scores"] | None = "scores" if every_score else None
     sweeps = [
         sweep_thresholds(retrievers, thresholds=thresholds)
@@ -73,7 +71,7 @@ def sweep(
         raise typer.Exit(RetrieverError.exit_code)
 
 
-def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failures]:
+def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> frozenset[str]:
     """The retrievers of a folder that are no result, as they failed; each is said.
 
     Raises:
@@ -81,15 +79,13 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failur
     """
     max_failed = configs.load(folder / "config.yaml", trust=False).max_failed
     failures = {evaluation.name: Failures.of(evaluation, max_failed) for evaluation in evaluations}
-    serious = {name: failure for name, failure in failures.items() if not failure.tolerated}
-    if len(serious) == len(failures):
-        raise RetrieverError(
-            "; ".join(f"{name} {failure.text}" for name, failure in serious.items())
-        )
-    for name, failure in serious.items():
-        text = phrase("{retriever} {failed}, and is left out", retriever=name, failed=failure.text)
-        say(joined(": ", ["kragx", text]))
-    return serious
+    texts = {name: failure.text for name, failure in failures.items() if not failure.tolerated}
+    if len(texts) == len(failures):
+        raise RetrieverError("; ".join(f"{name} {text}" for name, text in texts.items()))
+    for name, text in texts.items():
+        remark = phrase("{retriever} {failed}, and is left out", retriever=name, failed=text)
+        say(joined(": ", ["kragx", remark]))
+    return frozenset(texts)
 
 
 def _evaluations(
@@ -116,16 +112,12 @@ def _evaluations(
 
 def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
     """Those with a threshold to vary, where some have one; the others are named."""
-    has_one = {
-        evaluation.match_name: "threshold" in evaluation.settings["match"]
-        for evaluation in evaluations
-    }
+    has_one = {one.match_name: "threshold" in one.settings["match"] for one in evaluations}
     if not any(has_one.values()):
         return evaluations  # sweeping them says why it cannot
-    for name, varies in has_one.items():
-        if not varies:
-            text = phrase("{match!r} decides yes or no: no threshold to sweep", match=name)
-            say(joined(": ", ["kragx", text]))
+    for name in (name for name, varies in has_one.items() if not varies):
+        text = phrase("{match!r} decides yes or no: no threshold to sweep", match=name)
+        say(joined(": ", ["kragx", text]))
     return [evaluation for evaluation in evaluations if has_one[evaluation.match_name]]
 
 

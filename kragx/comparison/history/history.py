@@ -9,8 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from kragx.comparison.families import family_of
-from kragx.comparison.history.runs import PastRun, PastScore
-from kragx.comparison.history.steps import HistoryStep, tested
+from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, tested
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
@@ -31,7 +30,11 @@ from kragx.metrics import name_among
 SHOWN = 20
 """So many runs are shown in a terminal, unless it is said since when."""
 
-_MARKS = {"better": " ▲", "worse": " ▼", "different": " ≠"}
+_MARKS = {
+    "better": (" ▲", "bold green"),
+    "worse": (" ▼", "bold red"),
+    "different": (" ≠", ""),
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,29 @@ class Series:
     match: str
     points: tuple[PastScore | None, ...]
     steps: tuple[HistoryStep | None, ...]
+
+    def remarks(self, place: int) -> Iterator[str]:
+        """What a run has to say of it besides its numbers."""
+        point, step = self.points[place], self.steps[place]
+        if point is not None and point.failed:
+            yield phrase("not comparable: it {failed}", failed=point.failed)
+        if step is not None:
+            for why in step.breaks.values():
+                yield phrase("not comparable with {run}: {why}", run=visible(step.since), why=why)
+            yield from (visible(str(change)) for change in step.changes)
+
+    def cell(self, place: int, metric: str) -> Cell:
+        """Its number in a run, with what that says beside the run before."""
+        point, step = self.points[place], self.steps[place]
+        if point is None or metric not in point.estimates:
+            return Cell("")
+        if point.failed:
+            return Cell("✗", "dim")
+        estimate = point.estimates[metric]
+        broken = "┊ " if step is not None and not step.joined else ""
+        test = None if step is None else step.tests.get(metric)
+        mark, style = _MARKS.get("" if test is None else test.verdict, ("", ""))
+        return Cell(joined("", [broken, number(estimate.value), mark]), style, estimate.ends)
 
 
 @dataclass(frozen=True)
@@ -119,12 +145,15 @@ class History(Result):
         """A table of each metric, newest run last, then what changed; `full` is all runs."""
         metric_names = self.metrics if metrics is None else metrics
         start = 0 if full else max(len(self.runs) - SHOWN, 0)
-        yield from self.warnings()
+        for name, why in self.skipped.items():
+            yield warning(phrase("left out: {name}: {why}", name=visible(name), why=visible(why)))
+        if len(self.runs) == 1:
+            yield Line(phrase("one run: there is nothing yet to set it against"))
         for metric in metric_names:
             if len(metric_names) > 1:
                 yield Heading(metric)
             yield self._table(metric, start)
-        yield from self.said(start)
+        yield from self._remarks(start)
         if start:
             note = phrase(
                 "the last {shown} of {n} runs; --since 2026-01-31 shows those from a day on, "
@@ -134,21 +163,13 @@ class History(Result):
             )
             yield Line(note, "dim")
 
-    def warnings(self) -> Iterator[Line]:
-        """What was left out, and what is odd."""
-        for name, why in self.skipped.items():
-            yield warning(phrase("left out: {name}: {why}", name=visible(name), why=visible(why)))
-        if len(self.runs) == 1:
-            yield Line(phrase("one run: there is nothing yet to set it against"))
-
-    def said(self, start: int = 0) -> Iterator[Line]:
+    def _remarks(self, start: int) -> Iterator[Line]:
         """What changed with each run, and where numbers before and after mean something else."""
         for place, run in list(enumerate(self.runs))[start:]:
             texts: dict[str, list[str]] = defaultdict(list)
             for series in self.series:
-                under = "" if self.is_one_match else f" ({series.match})"
-                for text in _step_remarks(series.points[place], series.steps[place]):
-                    texts[text].append(visible(f"{series.retriever}{under}"))
+                for text in series.remarks(place):
+                    texts[text].append(visible(self._label(series)))
             for text, names in texts.items():
                 retriever_names = "" if len(names) == len(self.series) > 1 else ", ".join(names)
                 head = f"{_when(run)} {visible(run.name)}"
@@ -159,13 +180,11 @@ class History(Result):
         """Whether all series are of one matcher."""
         return len({series.match for series in self.series}) == 1
 
+    def _label(self, series: Series) -> str:
+        return series.retriever if self.is_one_match else f"{series.retriever} ({series.match})"
+
     def _table(self, metric: str, start: int) -> Table:
-        names = [
-            series.retriever if self.is_one_match else f"{series.retriever} ({series.match})"
-            for series in self.series
-        ]
-        places = list(enumerate(self.runs))[start:]
-        runs = [run for _, run in places]
+        runs = self.runs[start:]
         words = [
             (phrase("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
             (
@@ -176,25 +195,24 @@ class History(Result):
         ]
         if not any(run.commit or run.branch for run in runs):  # it would say nothing
             del words[1]
+        places = range(start, len(self.runs))
         values = [
-            (visible(name), [_cell(series, place, metric) for place, _ in places])
-            for name, series in zip(names, self.series)
+            (visible(self._label(series)), [series.cell(place, metric) for place in places])
+            for series in self.series
         ]
         # Nor does a retriever that has none of this metric, or was no part of these runs.
         columns = [*words, *(value for value in values if any(map(_says, value[1])))]
         rows = [*zip(*(cells for _, cells in columns))]
-        table = Table([head for head, _ in columns], rows, words=len(words))
-        if len(self.runs) == 1:
-            return table
         n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
-        note = phrase(
+        step_note = phrase(
             "▲ better, ▼ worse than the run before at 95%: paired randomisation test of {metric}, "
             "corrected over {n} tests; ┊ not comparable with the run before",
             metric=metric,
             n=n_tests[family_of(metric, self.metrics[0])],
         )
         changed = phrase("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
-        return replace(table, note=joined("; ", [note, changed]))
+        note: str = joined("; ", [step_note, changed]) if len(self.runs) > 1 else ""
+        return Table([head for head, _ in columns], rows, words=len(words), note=note)
 
 
 def _history(
@@ -212,13 +230,11 @@ def _history(
     steps = {}
     for row, of_series in enumerate(points):
         measured = [
-            place for place, point in enumerate(of_series) if point is not None and not point.failed
+            (place, point) for place, point in enumerate(of_series) if point and not point.failed
         ]
-        for earlier, later in pairwise(measured):
-            before, after = of_series[earlier], of_series[later]
-            if before is not None and after is not None:
-                step = HistoryStep.of(runs[earlier].name, before, after)
-                steps[row, later] = step, before, after
+        for (earlier, before), (later, after) in pairwise(measured):
+            step = HistoryStep.of(runs[earlier].name, before, after)
+            steps[row, later] = step, before, after
     step_of, families = tested(steps, metrics, better)
     series = tuple(
         Series(*name, of_series, tuple(step_of.get((row, place)) for place in range(len(runs))))
@@ -236,16 +252,6 @@ def _history(
     )
 
 
-def _step_remarks(point: PastScore | None, step: HistoryStep | None) -> Iterator[str]:
-    """What a run has to say of a retriever besides its numbers."""
-    if point is not None and point.failed:
-        yield phrase("not comparable: it {failed}", failed=point.failed)
-    if step is not None:
-        for why in step.breaks.values():
-            yield phrase("not comparable with {run}: {why}", run=visible(step.since), why=why)
-        yield from (visible(str(change)) for change in step.changes)
-
-
 def _when(run: PastRun) -> str:
     return f"{run.date[:10]} {run.date[11:16]}"
 
@@ -258,17 +264,3 @@ def _commit(run: PastRun) -> str:
 def _says(cell: Cell) -> bool:
     """Whether it says more than that there is no value."""
     return not {*cell.text} <= {*"┊ -"}
-
-
-def _cell(series: Series, place: int, metric: str) -> Cell:
-    point, since = series.points[place], series.steps[place]
-    if point is None or metric not in point.estimates:
-        return Cell("")
-    if point.failed:
-        return Cell("✗", "dim")
-    estimate = point.estimates[metric]
-    broken = "┊ " if since is not None and not since.joined else ""
-    test = None if since is None else since.tests.get(metric)
-    mark = "" if test is None else _MARKS.get(test.verdict, "")
-    style = {" ▲": "bold green", " ▼": "bold red"}.get(mark, "")
-    return Cell(joined("", [broken, number(estimate.value), mark]), style, estimate.ends)

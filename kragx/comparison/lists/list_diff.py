@@ -117,7 +117,7 @@ class ListDiff(Result):
         yield from gates_parts(self.gates)
         is_same = self.is_exact and all(question.is_equal() for question in self.questions)
         next_step = phrase(
-            "nothing differs, so no metric of these lists does"
+            "nothing differs, so no metric of ids and texts does"
             if is_same
             else "whether it got better, 'kragx compare' says where there is gold; without, people "
             "label what differs: --workshop FOLDER --metric precision@{k}",

@@ -72,9 +72,10 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
         if isinstance(values, np.ndarray):
             values = values.tolist()  # noqa: PLW2901  # Python's numbers, which any factory takes
         if not isinstance(values, list | tuple | range) or not values:
-            remedy = f"write [{value_label(values)}]"
-            if isinstance(values, Iterable) and not isinstance(values, str | Mapping):
-                remedy = "give at least one" if isinstance(values, Sequence) else "make it a list"
+            listed = (
+                values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+            )
+            remedy = f"write [{', '.join(map(value_label, listed)) or 'at least one'}]"
             raise UsageError("a list of values is expected", field=path, remedy=remedy)
         labels = [value_label(value) for value in values]
         repeated = next((label for label in labels if labels.count(label) > 1), None)

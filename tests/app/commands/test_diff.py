@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from kragx.app.config import load
-from kragx.app.diffing import metadata_read
 from tests.report.test_page import parts
 
 QUESTIONS = [{"query_id": f"q{n}", "query": f"question {n}"} for n in range(4)]
@@ -135,7 +133,7 @@ def test_failures(kragx, config):
 
 
 def test_folders(kragx, config, tmp_path):
-    """Folders of kragx run have their retrievers' lists, and their config says what is read."""
+    """Folders of kragx run have their retrievers' lists; metadata are read that are named."""
     gold = [{**question, "gold": [{"text": question["query"]}]} for question in QUESTIONS]
     lines = "".join(json.dumps(row) + "\n" for row in gold)
     (tmp_path / "questions.jsonl").write_text(lines)
@@ -145,22 +143,12 @@ def test_folders(kragx, config, tmp_path):
     ambiguous = kragx("diff", folder, folder)
     assert (ambiguous.code, "name one: --retriever steady" in ambiguous.err) == (2, True)
     both = ("--retriever", "steady", "--retriever", "reordered", "--format", "json")
+    both += ("--metadata", "page")
     plain = kragx("diff", folder, folder, *both).json()
     assert (plain["old"], plain["new"]) == ("out/steady", "out/reordered")
     assert plain["mean"]["unchanged@5"] == 0.75
     assert plain["identity"]["fields"] == ["page"]
     assert kragx("diff", folder, tmp_path / "questions.jsonl", *both).code == 2
-
-
-def test_metadata_that_a_config_reads(config):
-    """Keys of metrics, matchers and rules, also those that a matcher has by itself."""
-    settings = [
-        "metrics=['source_diversity@2(key=url)', precision@2]",
-        "match={any: [{method: id, id_key: metadata.parent}, pages]}",
-        "forbidden={old: {metadata.until: {before: '2026-01-01'}}, timezone: UTC}",
-    ]
-    read = [*metadata_read(load(config, settings))]
-    assert {"url", "metadata.parent", "source", "page", "metadata.until"} <= {*read}
 
 
 def test_wrong_use(kragx, files, config):
