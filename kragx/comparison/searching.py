@@ -12,7 +12,7 @@ from kragx.comparison.side_by_side import search_alike
 from kragx.evaluation.runs import RUNS
 from kragx.ground.printing import listed, phrase
 from kragx.metrics import known_metric
-from kragx.metrics.intervals import Ratio, ratio_difference_interval
+from kragx.metrics.intervals import ratio_difference_interval
 from kragx.metrics.registry import split
 from kragx.metrics.tool_names import in_kragx_words
 
@@ -26,21 +26,18 @@ _RATIO = 1.1
 """Who costs, or brings, less than so many times as much is no dearer, and brings no more."""
 
 
-def cost_metric(comparison: Comparison, best: str, rivals: Sequence[str]) -> str | None:
+def _cost_metric(comparison: Comparison, best: str, rivals: Sequence[str]) -> str | None:
     """The cost that is told: of those compared the first that is known of the best and its rivals.
 
     Of a rival that found nothing the cost is infinite, which is known, too; of the best, and of one
     rival at least, it has to be a number. None without such a cost.
     """
-    for name in COSTS:
-        for metric in comparison.metrics:
-            definition = known_metric(metric)
-            if definition is None or definition.name != name:
-                continue
-            costs = {name: comparison.overall.means[name][metric].value for name in (best, *rivals)}
-            finite = [name for name, cost in costs.items() if cost is not None and isfinite(cost)]
-            if None not in costs.values() and best in finite and len(finite) > 1:
-                return metric
+    costs_of = (one for name in COSTS for one in comparison.metrics if _is_cost(one, [name]))
+    for metric in costs_of:
+        costs = {name: comparison.overall.means[name][metric].value for name in (best, *rivals)}
+        finite = [name for name, cost in costs.items() if cost is not None and isfinite(cost)]
+        if None not in costs.values() and best in finite and len(finite) > 1:
+            return metric
     return None
 
 
@@ -54,22 +51,22 @@ def price(comparison: Comparison, scores: Sequence[RetrieverScores]) -> dict[str
     Returns:
         The best, the other, what each costs by which metric, whether they tie, and the ratio.
     """
-    leader, means = comparison.leader, comparison.overall.means
+    leader = comparison.leader
     if leader is None or _is_cost(comparison.primary):
-        return {}
-    if not search_alike([score.settings for score in scores]):
         return {}
     best = leader.best
     rivals = leader.tied or tuple(name for name in comparison.retrievers if name != best)
-    metric = cost_metric(comparison, best, rivals)
-    if metric is None:
+    metric = _cost_metric(comparison, best, rivals)
+    if metric is None or not search_alike([score.settings for score in scores]):
         return {}
+    means = comparison.overall.means
     costs = {name: means[name][metric].value or 0.0 for name in (best, *rivals)}
     cheapest = min(rivals, key=costs.__getitem__)  # what is infinite is never that
     low, high = sorted((costs[best], costs[cheapest]))
     dear, cheap = (best, cheapest) if costs[best] == high else (cheapest, best)
     # Of those that tie, it is of interest who is cheaper, not that the best is.
-    if low <= 0 or high / low < _RATIO or (leader.tied and cheap == best and len(rivals) > 1):
+    is_expected = bool(leader.tied) and cheap == best and len(rivals) > 1
+    if low <= 0 or high / low < _RATIO or is_expected:
         return {}
     if not _is_dearer(comparison, scores, metric, dear, cheap):
         return {}
@@ -85,9 +82,9 @@ def price(comparison: Comparison, scores: Sequence[RetrieverScores]) -> dict[str
     }
 
 
-def _is_cost(metric: str) -> bool:
+def _is_cost(metric: str, names: Sequence[str] = COSTS) -> bool:
     definition = known_metric(metric)
-    return definition is not None and definition.name in COSTS
+    return definition is not None and definition.name in names
 
 
 def _is_dearer(
@@ -95,13 +92,12 @@ def _is_dearer(
 ) -> bool:
     """Whether one costs more than another by more than noise, of the compared questions."""
     ratios = {score.name: score.ratio_of(metric, comparison.query_ids) for score in scores}
-    pair = ratios.get(dear), ratios.get(cheap)
-    if not isinstance(pair[0], Ratio) or not isinstance(pair[1], Ratio):
+    more, less = ratios.get(dear), ratios.get(cheap)
+    if more is None or less is None:
         return False
     settings = comparison.statistics
     confidence = 1 - settings.alpha / max(1, comb(len(comparison.retrievers), 2))
-    resampling = settings.resamples, settings.seed
-    ends = ratio_difference_interval(pair[0], pair[1], confidence, *resampling)
+    ends = ratio_difference_interval(more, less, confidence, settings.resamples, settings.seed)
     return ends is not None and ends[0] > 0
 
 
@@ -162,12 +158,13 @@ def _ahead(comparison: Comparison, metric: str, names: Iterable[str]) -> tuple[s
 
 
 def _documents(score: RetrieverScores) -> float | None:
-    n_questions, runs = int(score.counts.get("n_queries", 0)), score.counts.get(RUNS)
-    n_answers = n_questions - score.n_failed
-    n_runs = 1
-    if runs is not None and "n_documents" in runs:  # a question may fail in some runs alone
+    """How many documents it brings a question that it answered; None where that is not known."""
+    n_questions, runs = int(score.counts.get("n_queries", 0)), score.counts.get(RUNS, {})
+    if "n_documents" in runs:  # a question may fail in some runs alone
         n_runs = int(runs["n"])
         n_answers = n_runs * n_questions - int(runs["n_failed"])
+    else:
+        n_runs, n_answers = 1, n_questions - score.n_failed
     if score.n_documents is None or n_answers <= 0:
         return None
     return score.n_documents * n_runs / n_answers
