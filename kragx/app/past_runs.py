@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from kragx.app.folder.sealed import MANIFEST, checked_file
 from kragx.app.folder.tables import is_scored
@@ -50,21 +51,17 @@ def history(
     for folder in _folders(results):
         name = folder.relative_to(results).as_posix() if folder != results else folder.name
         try:
-            digest, run = _read(folder, name)
+            report = _report(folder)
+            # What tells a run from all others: a copy of it is no other run.
+            text = json.dumps(report, sort_keys=True).encode("utf-8", "surrogatepass")
+            run = runs.setdefault(hashlib.sha256(text).hexdigest(), PastRun.read(name, report))
+            if run.name != name:
+                skipped[name] = phrase("the same run as {name}", name=run.name)
         except (KragxError, OSError) as error:
             problem = error.problem if isinstance(error, KragxError) else str(error)
             skipped[name] = problem.removeprefix(f"{folder}: ")
-            continue
-        if digest in runs:
-            skipped[name] = phrase("the same run as {name}", name=runs[digest].name)
-        else:
-            runs[digest] = run
-    return History.of(
-        runs.values(),
-        metrics=metrics,
-        since=None if since is None else _time(since),
-        skipped=skipped,
-    )
+    begin = None if since is None else _time(since)
+    return History.of(runs.values(), metrics=metrics, since=begin, skipped=skipped)
 
 
 def _folders(results: Path) -> Iterator[Path]:
@@ -82,23 +79,17 @@ def _is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in (MANIFEST, REPORT, UNFINISHED))
 
 
-def _read(folder: Path, name: str) -> tuple[str, PastRun]:
-    """What tells a run from all others, and the run.
-
-    Raises:
-        DataError: it is none, is not whole, or is broken.
-    """
-    if is_scored(folder):
-        raise DataError("kragx score --out has written it, which does not say when")
-    if not _is_run(folder):
-        raise DataError(f"no result folder, as it has no {MANIFEST}")
-    path = checked_file(folder, REPORT)
-    if path is None:
-        raise DataError("a run is not finished here, or was cut short")
-    report = read_object(path, "report")
-    text = json.dumps(report, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), PastRun.read(
-        name, report
+def _report(folder: Path) -> dict[str, Any]:
+    """The report of a run; a `DataError` where there is none, it is not whole, or it is broken."""
+    path = checked_file(folder, REPORT) if _is_run(folder) and not is_scored(folder) else None
+    if path is not None:
+        return read_object(path, "report")
+    raise DataError(
+        "kragx score --out has written it, which does not say when"
+        if is_scored(folder)
+        else "a run is not finished here, or was cut short"
+        if _is_run(folder)
+        else f"no result folder, as it has no {MANIFEST}"
     )
 
 

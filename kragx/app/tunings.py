@@ -68,13 +68,8 @@ def tunings(
             )
             for evaluation in group
         ]
-        rules = Rules.of(
-            metric,
-            comparison.match,
-            statistics.confidence,
-            statistics.resamples,
-            statistics.seed,
-        )
+        resampling = statistics.confidence, statistics.resamples, statistics.seed
+        rules = Rules.of(metric, comparison.match, *resampling)
         halves = _halves(config, dataset, slices, ids)
         results.append(tuned(tried, rules, halves=halves, weights=group[0].weights))
     return tuple(results)
@@ -92,10 +87,9 @@ def _halves(
     }
     lot = [value_of.get(row) for row in range(len(queries))]
     place = {query_id: row for row, query_id in enumerate(ids)}
+    # Without those that were not asked.
     choosing, validating = (
-        np.array(
-            [place[query_id] for row in side if (query_id := queries[row].id) in place], np.intp
-        )
+        np.array([place[queries[row].id] for row in side if queries[row].id in place], np.intp)
         for side in halved(drawn(lot, config.comparing.seed), lot)
     )
     return choosing, validating
@@ -115,18 +109,18 @@ def matcher_grids(
     if metric is None:
         return ()
     of_grid: dict[str, list[tuple[Setting, dict[str, float], bool]]] = {}
-    settings = {setting.name: setting for setting, _ in config.matcher_settings}
+    settings = {setting.name: setting for setting, _ in config.matcher_settings if setting.values}
     for comparison, group in zip(comparisons, by_matcher(evaluations)):
-        setting, measured = settings[comparison.match], _as_measured(metric, group[0])
-        means = {
-            evaluation.name: mean
-            for evaluation in group
-            if evaluation.name not in comparison.not_comparable
-            and (mean := evaluation.mean[measured]) is not None
-        }
-        leader = comparison.overall.leaders.get(measured)
-        is_certain = leader is not None and leader.decided and len(means) > 1
-        if setting.values:
+        if setting := settings.get(comparison.match):
+            measured = _as_measured(metric, group[0])
+            means = {
+                evaluation.name: mean
+                for evaluation in group
+                if evaluation.name not in comparison.not_comparable
+                and (mean := evaluation.mean[measured]) is not None
+            }
+            leader = comparison.overall.leaders.get(measured)
+            is_certain = leader is not None and leader.decided and len(means) > 1
             of_grid.setdefault(setting.of, []).append((setting, means, is_certain))
     return tuple(matcher_settings(name, metric, under) for name, under in of_grid.items())
 

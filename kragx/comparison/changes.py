@@ -247,11 +247,9 @@ def changes(
     Raises:
         UsageError: nothing corresponds, or the results cannot be compared.
     """
-    names: list[str] = []
-    pairs: list[list[RetrieverScores]] = []
-    drafts: list[ComparisonDraft] = []
     options["dataset"] = new.dataset
     options["diffs"] = {}  # the same two sets for every retriever
+    compared: list[tuple[str, list[RetrieverScores], ComparisonDraft]] = []
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [
@@ -260,15 +258,14 @@ def changes(
         ]
         options["baseline"] = labels[0]
         try:
-            drafts.append(ComparisonDraft.of(pair, settings, **options))
+            compared.append((after.name, pair, ComparisonDraft.of(pair, settings, **options)))
         except UsageError as error:
             raise error.within(path=after.name) from None
-        names.append(after.name)
-        pairs.append(pair)
     texts = [result.dataset for result in (old, new) if result.dataset is not None]
+    comparisons = correct_together([draft for *_, draft in compared])
     return tuple(
         Change(name, comparison, **_turned_queries(pair, comparison, texts))
-        for name, pair, comparison in zip(names, pairs, correct_together(drafts))
+        for (name, pair, _), comparison in zip(compared, comparisons)
     )
 
 

@@ -73,10 +73,11 @@ class Identity:
         has_docs = [any(pair[side] for pair in pairs) for side in (0, 1)]
         if any(has_docs) and not all(has_docs):
             filled = has_docs.index(True)
-            told = cls.of([(pair[filled], pair[filled]) for pair in pairs], by, fields)
-            return replace(told, is_exact=True, n_shared=0)  # empty lists alone are equal
-        old, new = (_texts_by_id(pair[side] for pair in pairs) for side in (0, 1))
-        (old_ids, old_has_text), (new_ids, new_has_text) = old, new
+            identity = cls.of([(pair[filled], pair[filled]) for pair in pairs], by, fields)
+            return replace(identity, is_exact=True, n_shared=0)  # empty lists alone are equal
+        (old_ids, old_has_text), (new_ids, new_has_text) = (
+            _texts_by_id(pair[side] for pair in pairs) for side in (0, 1)
+        )
         both_named, both_texts = bool(old_ids and new_ids), old_has_text and new_has_text
         if any(has_docs) and not both_named and not both_texts:
             raise DataError(
@@ -108,13 +109,18 @@ class Identity:
             return
         for old, new in pairs:
             number_of: dict[Hashable, int] = {}
-            yield (
-                tuple(number_of.setdefault(self._key(doc), len(number_of)) for doc in old),
-                tuple(number_of.setdefault(self._key(doc), len(number_of)) for doc in new),
+            before, after = (
+                tuple(number_of.setdefault(self._key(doc), len(number_of)) for doc in side)
+                for side in (old, new)
             )
+            yield before, after
 
     def _key(self, doc: Doc) -> Hashable:
-        fields = tuple(_stated(value_at(doc.metadata, path)) for path in self.fields)
+        # As JSON, as a metadata value may be a list.
+        fields = tuple(
+            json.dumps(value_at(doc.metadata, path), sort_keys=True, default=str)
+            for path in self.fields
+        )
         text = composed(doc.text) if self.reads_texts else None
         if text is None and (doc.id is None or self.by == "text"):
             # Without a text its id tells it, if anything does.
@@ -127,10 +133,6 @@ class Identity:
 def composed(text: str | None) -> str | None:
     """A text in NFC: in another Unicode form it is the same."""
     return None if text is None else unicodedata.normalize("NFC", text)
-
-
-def _stated(value: object) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None], bool]:
