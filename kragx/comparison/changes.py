@@ -40,9 +40,6 @@ NOW: str = phrase("now")
 SHOWN = 5
 """How many of the queries that changed most are shown."""
 
-METRICS = 3
-"""And how many of its metrics."""
-
 LISTED = 10_000
 """And how many are in the result: of millions those that changed least say nothing."""
 
@@ -64,12 +61,11 @@ class QueryChange:
     after: Mapping[str, float | None]
     by: float
 
-    @property
-    def values_text(self) -> str:
+    def values_text(self, most: int = 3) -> str:
         """The first metrics that changed, before and after."""
         values = (
             joined(" ", [metric, number(self.before[metric]), "→", number(self.after[metric])])
-            for metric in list(self.before)[:METRICS]
+            for metric in list(self.before)[:most]
         )
         return joined(", ", values)
 
@@ -160,7 +156,7 @@ class Change(Result):
 def _queries_table(title: str, queries: Sequence[QueryChange], n: int) -> Table:
     """The queries that changed most."""
     rows = [
-        [visible(query.query_id), visible(query.text or ""), query.values_text]
+        [visible(query.query_id), visible(query.text or ""), query.values_text()]
         for query in queries[:SHOWN]
     ]
     note = phrase("and {n} more", n=n - SHOWN) if n > SHOWN else ""

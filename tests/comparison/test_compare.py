@@ -582,7 +582,7 @@ def test_sums_that_differ_in_their_last_bits_are_the_same_best_value():
 def test_what_changed_in_words():
     """A query's first metrics before and after: three of them, or as many as are asked for."""
     before, after = dict.fromkeys("abcd", 0.5), dict.fromkeys("abcd", 1.0)
-    change = QueryChange("q1", None, before, after, 0.5, 0.5)
+    change = QueryChange("q1", None, before, after, 0.5)
     assert change.values_text(1) == "a 0.5000 → 1.0000"
     assert change.values_text().count("→") == 3
 
