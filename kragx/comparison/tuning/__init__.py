@@ -1,6 +1,7 @@
 """Tuning: which setting of a grid to take, how sure that is, and what each axis does."""
 
 from kragx.comparison.tuning.choosing import Sizes as Sizes, Tried as Tried, tuned as tuned
+from kragx.comparison.tuning.curves import Curve, Point
 from kragx.comparison.tuning.grid import (
     GRID as GRID,
     MAX_SETTINGS as MAX_SETTINGS,
@@ -21,9 +22,7 @@ from kragx.comparison.tuning.matcher_settings import (
 from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
 from kragx.comparison.tuning.tuning import (
     SHOWN as SHOWN,
-    Curve,
     HeldOut,
-    Point,
     SettingResult,
     Tuning,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import fmean, median
@@ -11,9 +11,10 @@ import numpy as np
 
 from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_flip_p
 from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
-from kragx.comparison.tuning.grid import Setting, value_label
+from kragx.comparison.tuning.curves import curves_of
+from kragx.comparison.tuning.grid import Setting
 from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
-from kragx.comparison.tuning.tuning import Curve, HeldOut, Point, SettingResult, Tuning, Verdict
+from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
 from kragx.data import Run, tokenizer
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools, Floats
@@ -279,56 +280,3 @@ def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
     # Not worse in anything by more than what makes no difference, and better in something by more.
     dominates = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
     return list(map(bool, ~np.any(dominates, axis=0)))
-
-
-def curves_of(
-    compared: Sequence[Setting], values: Floats, rules: Rules, weights: Floats | None = None
-) -> Iterator[Curve]:
-    """The curve of each axis with several values, over all settings.
-
-    A point is the mean, over questions, of the mean of the settings with that value. Only settings
-    whose counterparts at every other value of the axis are there too take part, so that points
-    differ by the axis alone. Whether one value is told from the best is corrected for the number of
-    axes (Bonferroni).
-
-    Args:
-        compared: the settings.
-        values: (q, m) of each; none missing.
-        rules: how means are made and compared.
-        weights: (q); None where all are alike.
-    """
-    axes: dict[tuple[str, str], dict[str, int]] = {}
-    for setting in compared:
-        for place, (axis, value) in zip(setting.places, setting.values.items()):
-            axes.setdefault((setting.of, axis), {})[value_label(value)] = place
-    # As the grid has them, whichever setting came first.
-    several = {
-        key: sorted(place_of, key=place_of.__getitem__)
-        for key, place_of in axes.items()
-        if len(place_of) > 1
-    }
-    for (name, axis), labels in several.items() if len(values) else ():
-        if not (matched := _matched(compared, name, axis, labels)):
-            continue
-        means = np.stack(
-            [values[:, [columns[label] for columns in matched]].mean(axis=1) for label in labels],
-            axis=1,
-        )
-        # Several axes are looked at: each is tested at its part of the level (Bonferroni).
-        significant = rules.behind(means, weights).p <= (1 - rules.confidence) / len(several)
-        rows = zip(labels, rules.means(means, weights), significant)
-        points = (Point(label, *mean, len(matched), bool(differs)) for label, mean, differs in rows)
-        yield Curve(name, axis, tuple(points))
-
-
-def _matched(
-    compared: Sequence[Setting], name: str, axis: str, labels: Sequence[str]
-) -> list[Mapping[str, int]]:
-    """For each choice of the other axes the columns by the value of this one, if all are there."""
-    rest: dict[tuple[tuple[str, str], ...], dict[str, int]] = {}
-    for column, setting in enumerate(compared):
-        if setting.of == name:
-            named = {name: value_label(value) for name, value in setting.values.items()}
-            label = named.pop(axis)
-            rest.setdefault(tuple(named.items()), {})[label] = column
-    return [columns for columns in rest.values() if columns.keys() == {*labels}]

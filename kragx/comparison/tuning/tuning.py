@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from kragx.comparison import Comparison
 from kragx.comparison.recommendations import beside_setting
 from kragx.comparison.statistics import TOLERANCE
+from kragx.comparison.tuning.curves import Curve, interval_text
 from kragx.ground.printing import (
     Cell,
     Heading,
@@ -103,45 +104,6 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Point:
-    """The mean over all settings with one value on an axis.
-
-    Attributes:
-        value: on the axis, as it is written.
-        mean, low, high: over all questions.
-        n_settings: over how many settings of each question the mean is.
-        told_apart: of the whole axis, whether another value was told to be better.
-    """
-
-    value: str
-    mean: float
-    low: float | None
-    high: float | None
-    n_settings: int
-    told_apart: bool = False
-
-
-@dataclass(frozen=True)
-class Curve:
-    """How a metric responds to an axis.
-
-    Attributes:
-        of: whose grid.
-        axis: which.
-        points: in the grid's order.
-    """
-
-    of: str
-    axis: str
-    points: tuple[Point, ...]
-
-    @property
-    def label(self) -> str:
-        """Whose axis it is."""
-        return f"{self.of}: {self.axis}"
-
-
-@dataclass(frozen=True)
 class Tuning(Result):
     """Which setting of a grid to take, and how sure that is.
 
@@ -214,8 +176,6 @@ class Tuning(Result):
     @property
     def sentence(self) -> str:
         """Which to take, and how sure that is."""
-        if self.verdict in ("none", "too_few"):
-            return self._choice
         n = self.n_failed
         failures = phrase(
             "1 setting failed, and is not compared."
@@ -223,7 +183,9 @@ class Tuning(Result):
             else "{n} settings failed, and are not compared.",
             n=n,
         )
-        return joined(" ", (self._choice, self._worth, self._test, failures if n else ""))
+        is_open = self.verdict in ("none", "too_few")
+        further = () if is_open else (self._worth, self._test, failures if n else "")
+        return joined(" ", (self._choice, *further))
 
     @property
     def _choice(self) -> str:
@@ -325,7 +287,7 @@ class Tuning(Result):
         if self.settings:
             yield self.settings_table(most)
         for curve in self.curves:
-            yield _curve_table(curve, self.metric)
+            yield curve.table(self.metric)
 
     def full(self) -> Iterator[Part]:
         """The same under a heading."""
@@ -340,12 +302,11 @@ class Tuning(Result):
 
     def settings_table(self, most: int | None = None) -> Table:
         """The settings, the best first; at most so many, with the one to take among them."""
-        results = [
+        shown = [
             setting
             for place, setting in enumerate(self.settings)
             if most is None or place < most or setting.name == self.take
         ]
-        n_hidden = len(self.settings) - len(results)
         columns = [
             phrase("setting"),
             phrase("{metric}, choosing", metric=self.metric),
@@ -355,15 +316,17 @@ class Tuning(Result):
             phrase("median time"),
             phrase("verdict"),
         ]
-        note: str = phrase(
+        n_hidden = len(self.settings) - len(shown)
+        note = phrase(
             "≈ not told from the best, ▼ told to be worse (at {confidence:.0%}, the largest "
             "difference of all settings under random signs); ◆ none better in quality, context and "
             "time at once",
             confidence=self.confidence,
         )
-        if n_hidden:
-            note = joined("; ", (note, phrase("and {n} more: --full", n=n_hidden)))
-        return Table(columns, [self._row(result) for result in results], note=note)
+        more = phrase("and {n} more: --full", n=n_hidden) if n_hidden else ""
+        return Table(
+            columns, [self._row(result) for result in shown], note=joined("; ", (note, more))
+        )
 
     def _row(self, result: SettingResult) -> list[Cell]:
         mark = phrase("✗ failed") if result.failed else "▼" if result.told_apart else "≈"
@@ -372,7 +335,7 @@ class Tuning(Result):
         is_taken = result.name == self.take
         style = "bold" if is_taken else "dim" if result.failed else ""
         cells: list[str | Cell] = [
-            Cell(number(result.mean), style, _ends(result)),
+            Cell(number(result.mean), style, interval_text(result.low, result.high)),
             number(result.held_out),
             number(result.at_most),
             "-" if result.tokens is None else f"{result.tokens:.0f}",
@@ -381,29 +344,3 @@ class Tuning(Result):
         ]
         name = Cell(result.name, style, result.failed, code=True)
         return [name, *(cell if isinstance(cell, Cell) else Cell(cell, style) for cell in cells)]
-
-
-def _ends(result: SettingResult | Point) -> str:
-    return (
-        "" if result.low is None or result.high is None else f"{result.low:.3f} {result.high:.3f}"
-    )
-
-
-def _curve_table(curve: Curve, metric: str) -> Table:
-    """An axis across, the metric's mean below it."""
-    cells = [
-        Cell(joined(" ", [number(point.mean), "▼" * point.told_apart]), below=_ends(point))
-        for point in curve.points
-    ]
-    n = curve.points[0].n_settings
-    return Table(
-        [curve.label, *(visible(point.value) for point in curve.points)],
-        [[metric, *cells]],
-        note=phrase(
-            "over all questions; ▼ another value was told to be better"
-            if n == 1
-            else "each the mean of {n} settings, over all questions; ▼ another value was told to "
-            "be better",
-            n=n,
-        ),
-    )
