@@ -52,8 +52,8 @@ class QuestionDiff:
 
     def overlap(self) -> float:
         """Rank-biased overlap of the whole lists, `kragx.comparison.lists.rank_biased_overlap`."""
-        old, new = map(_distinct, self.numbers)
-        return rank_biased_overlap(old, new)
+        old, new = self.numbers
+        return 1.0 if old == new else rank_biased_overlap(_distinct(old), _distinct(new))
 
     def jaccard(self, k: int) -> float:
         """Of the first k documents."""
@@ -79,7 +79,8 @@ class QuestionDiff:
     def sorted_moves(self, k: int) -> tuple[list[RankMove], list[RankMove], list[RankMove]]:
         """Those of `moves` that came to the first k, that went from them, and that moved there."""
         kinds: tuple[list[RankMove], list[RankMove], list[RankMove]] = [], [], []
-        for move in self.moves(k):
+        # Most lists of two versions are the same, and ranks are dear to look up.
+        for move in () if self.is_equal(k) else self.moves(k):
             kind = 0 if not _is_within(move.old, k) else 1 if not _is_within(move.new, k) else 2
             kinds[kind].append(move)
         return kinds
@@ -147,8 +148,8 @@ def rank_biased_overlap(
     """
     shorter, longer = sorted((old, new), key=len)
     s, n_longer = len(shorter), len(longer)
-    if old == new or not s:
-        return float(n_longer == s)
+    if not s:
+        return float(not n_longer)
     seen_shorter, seen_longer = set[Hashable](), set[Hashable]()
     common, common_at_s, total = 0, 0, 0.0
     for depth, item in enumerate(longer, 1):
