@@ -200,8 +200,8 @@ class Aligned:
         # Which of those without a value are open is not kept: the heaviest at worst.
         heaviest = float(np.sort(weights[~column.present])[-column.n_open :].sum())
         n_asks = float(weights[column.present].sum()) + heaviest
-        known = float((weights * np.nan_to_num(column.values)).sum())
-        return (known / n_asks, (known + heaviest) / n_asks) if n_asks else None
+        summed = float((weights * np.nan_to_num(column.values)).sum())
+        return (summed / n_asks, (summed + heaviest) / n_asks) if n_asks else None
 
     def _effective(self, values: Floats) -> float | None:
         """Kish's n of those that there are; None where all weigh alike."""
@@ -234,14 +234,14 @@ class Aligned:
         self, keys: Sequence[Key], values: Floats, means: Means, ends: Floats
     ) -> dict[Key, Estimate]:
         """The means of (q, len(keys)) values, with the intervals of these."""
-        sure = self._sure([(metric, (name,)) for metric, name in keys], values, ends)
+        bounds = self._sure([(metric, (name,)) for metric, name in keys], values, ends)
         kinds = [interval_kind(metric) for metric, _ in keys]
         if not set(kinds) <= {"score"}:
             # What must not be found has exact limits.
             n_open = np.array([self.columns[key].n_open for key in keys])
             doubts = np.array([self.columns[key].doubt for key in keys]).T
             doubts = doubts / self._totals(values) * [[-1], [1]]
-            ends, sure = (
+            ends, bounds = (
                 with_exact_limits(
                     limits,
                     values,
@@ -251,11 +251,11 @@ class Aligned:
                     self.settings.confidence,
                     weights=self.weights,
                 )
-                for limits, open_doubts in ((ends, doubts), (sure, 0 * doubts))
+                for limits, open_doubts in ((ends, doubts), (bounds, 0 * doubts))
             )
         # Where the queries' values do not make a metric's number, their interval is none of it.
         is_mean = [metric in self.tested for metric, _ in keys]
-        limits = plain(np.where(is_mean, np.concatenate([ends, sure]), np.nan).T)
+        limits = plain(np.where(is_mean, np.concatenate([ends, bounds]), np.nan).T)
         return {
             key: self._estimate(key, means[key[1]][key[0]], of_key)
             for key, of_key in zip(keys, limits)
@@ -353,8 +353,8 @@ class Aligned:
             values, n = (ratio.of(shared).value, rival.of(shared).value), int(shared.sum())
             resampling = settings.confidence, settings.resamples, settings.seed
             ends = ratio_difference_interval(ratio, rival, *resampling)
-        known = [value for value in values if value is not None and isfinite(value)]
-        value = _zeroed_number(known[0] - known[1]) if len(known) == len(values) else None
+        finite = [value for value in values if value is not None and isfinite(value)]
+        value = _zeroed_number(finite[0] - finite[1]) if len(finite) == len(values) else None
         low, high = ends or (None, None)
         return Difference(*pair, value, low, high, low, high, n=n, values=values)
 
@@ -367,17 +367,17 @@ class Aligned:
         that are at hand.
         """
         first, second = (self.columns[key] for key in keys)
-        values, n = (estimates[0].value, estimates[1].value), min(own.n for own in estimates)
+        values, n = (estimates[0].value, estimates[1].value), min(mean.n for mean in estimates)
         is_kept = first.present.any() and second.present.any() and None not in values
         if not is_kept or (first.present == second.present).all():
             return values, n
         shared = first.present & second.present
         if not shared.any():
             return (None, None), 0
-        own, rival = (self._number(keys[0][0], side.values[shared]) for side in (first, second))
-        if own is None or rival is None:
+        value, rival = (self._number(keys[0][0], side.values[shared]) for side in (first, second))
+        if value is None or rival is None:
             return values, n
-        return (own, rival), int(shared.sum())
+        return (value, rival), int(shared.sum())
 
 
 def _width(metric: str) -> float:

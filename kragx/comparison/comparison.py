@@ -249,13 +249,15 @@ class Comparison(Result):
     @property
     def corrected(self) -> bool:
         """Whether p is corrected: a family has several tests, and it was not switched off."""
-        n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
-        return self.statistics.correction == "family" and max(n_tests) > 1
+        return self.statistics.correction == "family" and max(self._family_sizes) > 1
+
+    @property
+    def _family_sizes(self) -> tuple[int, int, int]:
+        return self.n_tests, self.n_tests_of_others, self.n_tests_of_times
 
     def n_tests_of(self, metric: str) -> int:
         """Over how many tests the p of a metric is corrected, over all queries."""
-        n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
-        return n_tests[family_of(metric, self.primary)]
+        return self._family_sizes[family_of(metric, self.primary)]
 
     @property
     def primary(self) -> str:

@@ -142,15 +142,14 @@ def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
 def marked(failures: Iterable[Failures]) -> str:
     """What the mark of those says that are not comparable; empty where there are none."""
     serious = [failure for failure in failures if not failure.tolerated]
-    if not serious:
-        return ""
-    return phrase(
+    text = phrase(
         "✗ not comparable, as it returned nothing"
         if all(failure.nothing for failure in serious)
         else "✗ not comparable, as it failed or returned nothing"
         if any(failure.nothing for failure in serious)
         else "✗ not comparable, as it failed"
     )
+    return text if serious else ""
 
 
 def with_failures(table: Table, failures: Sequence[Failures], names: Collection[str]) -> Table:

@@ -103,6 +103,6 @@ def _check(value: Any, kind: Any, place: tuple[str, ...], name: str) -> None:
     elif isinstance(kind, dict):
         for key, of_key in kind.items():
             names = value if key == _EVERY else [key.removesuffix("!")]
-            for own in names:
-                if own in value or key.endswith("!"):
-                    _check(value.get(own), of_key, (*place, str(own)), name)
+            for field in names:
+                if field in value or key.endswith("!"):
+                    _check(value.get(field), of_key, (*place, str(field)), name)

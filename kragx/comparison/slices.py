@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kragx.data import GoldDataset, Query, normalise, value_at
@@ -35,40 +35,41 @@ def sliced(
     Raises:
         UsageError: no query has the field, it holds mappings, or it has more than `MOST` values.
     """
-    for field in dict.fromkeys(fields):
-        groups = grouped(_values(query, field) for query in queries)
-        if set(groups) <= {None}:
-            raise no_value(field, _present(queries))
-        yield from ordered(field, groups)
+    yield from by_field(
+        fields,
+        lambda field: (_values(query, field) for query in queries),
+        lambda: _present(queries),
+    )
 
 
-def grouped(values: Iterable[Iterable[str | None]]) -> dict[str | None, list[int]]:
-    """The positions of those that have each value; each may have several."""
-    groups: dict[str | None, list[int]] = {}
-    for position, of_query in enumerate(values):
-        for value in of_query:
-            groups.setdefault(value, []).append(position)
-    return groups
-
-
-def ordered(
-    field: str, groups: Mapping[str | None, list[int]]
+def by_field(
+    fields: Iterable[str],
+    values_of: Callable[[str], Iterable[Iterable[str | None]]],
+    present: Callable[[], Sequence[str]],
 ) -> Iterator[tuple[str, str | None, list[int]]]:
-    """The slices by a field in the order of `sliced`; a `UsageError` if there are too many."""
-    if len(groups) > MOST:
-        raise UsageError(
-            f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
-            "slices; name a field that groups queries"
-        )
-    for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
-        yield field, value, groups[value]
+    """The slices by each field, as `sliced`.
 
-
-def no_value(field: str, names: Iterable[str]) -> UsageError:
-    """The error of a field that no query has a value of."""
-    fields = list(names)
-    hint = nearest(field, fields) if fields else "they have no field to slice by"
-    return UsageError(f"slices: no query has a value of {field!r}; {hint}")
+    Args:
+        fields: their names.
+        values_of: of a field the values of each query, which may be several.
+        present: the fields that some query has a value of.
+    """
+    for field in dict.fromkeys(fields):
+        groups: dict[str | None, list[int]] = {}
+        for position, values in enumerate(values_of(field)):
+            for value in values:
+                groups.setdefault(value, []).append(position)
+        if set(groups) <= {None}:
+            names = present()
+            hint = nearest(field, names) if names else "they have no field to slice by"
+            raise UsageError(f"slices: no query has a value of {field!r}; {hint}")
+        if len(groups) > MOST:
+            raise UsageError(
+                f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
+                "slices; name a field that groups queries"
+            )
+        for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
+            yield field, value, groups[value]
 
 
 def _values(query: Query, field: str) -> list[str | None]:

@@ -97,18 +97,12 @@ def equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> l
     metrics = [metric for metric in comparison.metrics if metric not in SPEED]
     groups: list[list[RetrieverScores]] = []
     for score in scores:
-        group = next(
-            (
-                members
-                for members in groups
-                if _find_the_same(members[0], score, comparison, metrics)
-            ),
-            None,
-        )
-        if group is None:
-            groups.append([score])
+        for group in groups:
+            if _find_the_same(group[0], score, comparison, metrics):
+                group.append(score)
+                break
         else:
-            group.append(score)
+            groups.append([score])
     return [[member.name for member in group] for group in groups if len(group) > 1]
 
 

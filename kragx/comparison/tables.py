@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.comparison.columns import rows_of
-from kragx.comparison.slices import grouped, no_value, ordered
+from kragx.comparison.slices import by_field
 from kragx.comparison.statistics.weighted import of_rows
 from kragx.data import normalise
 from kragx.ground.errors import DataError
@@ -73,16 +73,15 @@ class Tables:
             UsageError: no question has a value of a field, or a field has too many.
         """
         rows, names = rows_of(query_ids, self.query_ids), self._whole.column_names
-        for name in dict.fromkeys(fields):
-            groups: dict[str | None, list[int]] = {}
-            candidates = [column for column in (name, f"metadata.{name}") if column in names]
-            if candidates:
-                column = self._whole[candidates[0]]
-                entries = (column if rows is None else column.take(rows)).to_pylist()
-                groups = grouped(map(_texts, entries))
-            if set(groups) <= {None}:
-                raise no_value(name, [*filter(_is_field, names)])
-            yield from ordered(name, groups)
+
+        def values_of(field: str) -> Iterable[Iterable[str | None]]:
+            columns = [self._whole[name] for name in (field, f"metadata.{field}") if name in names]
+            if not columns:
+                return ()
+            column = columns[0] if rows is None else columns[0].take(rows)
+            return map(_texts, column.to_pylist())
+
+        return by_field(fields, values_of, lambda: [*filter(_is_field, names)])
 
 
 def _read(path: Path) -> Any:

@@ -72,7 +72,7 @@ def _nobody(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recomm
     metric = known_metric(name)
     values: dict[str, Any] = {"metric": name, "directed": direction(name) != "neither"}
     of_primary = {score.name: means[score.name][name] for score in scores if score.name in means}
-    without = {own: mean for own, mean in of_primary.items() if mean.value is None}
+    without = {named: mean for named, mean in of_primary.items() if mean.value is None}
     n_silent = {
         score.name: n
         for score in scores
