@@ -114,11 +114,11 @@ def _chain(
     Text that stands in many places, as a banner does, counts only beside what is there.
     """
     low, high = gold
-    own = [is_own(run.first, run.last) for run in runs]
+    is_unique = [is_own(run.first, run.last) for run in runs]
     chains: list[tuple[float, int, int]] = []  # its worth, the run before, from which letter on
     for number, run in enumerate(runs):
         # What may as well be of what is around the text is that.
-        penalty = 0.5 if run.last > low and run.first < high and not own[number] else 0.0
+        penalty = 0.5 if run.last > low and run.first < high and not is_unique[number] else 0.0
         best = (run.last - run.first - penalty, -1, run.first)
         for earlier, before in enumerate(runs[:number]):
             # Not before the run ahead of it ends, neither in the gold text nor in the corpus.
@@ -131,7 +131,7 @@ def _chain(
             elif away <= PUT_IN:
                 cost = away / PUT_IN
             else:
-                cost = min(away, _JUMP) if own[number] and own[earlier] else away
+                cost = min(away, _JUMP) if is_unique[number] and is_unique[earlier] else away
             worth = chains[earlier][0] + run.last - first - penalty - cost
             best = max(best, (worth, earlier, first))
         chains.append(best)
@@ -140,7 +140,7 @@ def _chain(
     chain: list[tuple[LetterRun, bool]] = []
     while number >= 0:
         run, (_, before_it, first) = runs[number], chains[number]
-        chain.insert(0, (LetterRun(first, run.last, run.shift + first), own[number]))
+        chain.insert(0, (LetterRun(first, run.last, run.shift + first), is_unique[number]))
         number = before_it
     beside = [
         run

@@ -27,7 +27,7 @@ class Block:
 
     Attributes:
         docs: a row each.
-        own: the rows that are this block's alone.
+        interior: the rows that are this block's alone.
         first: which chunk of the corpus the first row is.
         begin: where in the corpus its stream begins, in letters.
         letters: of their texts.
@@ -40,7 +40,7 @@ class Block:
     """
 
     docs: list[Doc]
-    own: range
+    interior: range
     first: int
     begin: int
     letters: LetterStream
@@ -53,14 +53,14 @@ class Block:
     bounds: Ints
 
     @property
-    def own_letters(self) -> slice:
+    def interior_letters(self) -> slice:
         """What of the stream stands in the own rows, and not in the row before as well."""
         begins = np.append(self.row + self.overlap, len(self.stream))
-        return slice(*begins[[self.own.start, self.own.stop]].tolist())
+        return slice(*begins[[self.interior.start, self.interior.stop]].tolist())
 
     def new_grams(self) -> Hashes:
         """The hashes of the grams that begin there."""
-        return self.hashes[self.own_letters][self.is_text[self.own_letters]]
+        return self.hashes[self.interior_letters][self.is_text[self.interior_letters]]
 
     def rows(self, begin: int, end: int) -> tuple[int, int]:
         """The first row that has some of a stretch of the stream, and the one behind the last."""
@@ -114,7 +114,7 @@ def _before(rows: Sequence[Doc], end: int, margin: int) -> int:
     return end
 
 
-def _block(docs: list[Doc], own: range, first: int, begin: int, banners: set[str]) -> Block:
+def _block(docs: list[Doc], interior: range, first: int, begin: int, banners: set[str]) -> Block:
     of_texts = letters([doc.text or "" for doc in docs])
     # The letters as strings, in which overlaps are searched for.
     raw = of_texts.codes.astype("<u4").tobytes()
@@ -136,7 +136,8 @@ def _block(docs: list[Doc], own: range, first: int, begin: int, banners: set[str
     for bound in bounds.tolist():
         is_text[max(0, bound - GRAM + 1) : bound] = False
     return Block(
-        docs, own, first, begin, of_texts, stream, row, end, overlap, grams(stream), is_text, bounds
+        docs, interior, first, begin, of_texts, stream, row, end, overlap, grams(stream), is_text,
+        bounds,
     )  # fmt: skip
 
 

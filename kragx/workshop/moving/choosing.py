@@ -190,21 +190,15 @@ def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
 
 def _whole_or_parts(place: Place) -> PlaceChoice:
     """Where a gold text is, at a place that is its own."""
-    high = len(place.equal)
-    if wholes := [c for c in place.chunks if place.inside(c) == (place.begin, place.end)]:
-        # The chunk that holds least besides comes first.
-        wholes.sort(key=lambda chunk: (chunk.size, chunk.number))
-        pieces = [Piece(place, wholes, 0, high, 1.0)]
-    else:
-        pieces = _pieces(place)
-        doubtful = [piece for piece in pieces if _may_be_beside(piece)]
-        if any(piece.share >= SLIVER * high for piece in doubtful):
-            return _unsure([place], phrase("of what was edited at its end nobody knows the chunk"))
-        pieces = [piece for piece in pieces if piece not in doubtful]
+    pieces = _pieces(place)
+    doubtful = [piece for piece in pieces if _may_be_beside(piece)]
+    if any(piece.share >= SLIVER * len(place.equal) for piece in doubtful):
+        return _unsure([place], phrase("of what was edited at its end nobody knows the chunk"))
+    pieces = [piece for piece in pieces if piece not in doubtful]
     if len(pieces) > 1:
         return _choice_of(pieces, place.equal)
     (piece,) = pieces
-    piece.low, piece.high, piece.share = 0, high, 1.0
+    piece.low, piece.high, piece.share = 0, len(place.equal), 1.0
     is_larger = piece.chunks[0].size > LARGER * max(place.probe.size, 1)
     return PlaceChoice("merged" if is_larger else "moved", pieces, place.equal)
 
@@ -218,15 +212,19 @@ def _choice_of(pieces: list[Piece], equal: Bools) -> PlaceChoice:
 
 def _pieces(place: Place) -> list[Piece]:
     """The parts of a gold text, each in the chunk that has most of what is left."""
-    inside = [(chunk, *place.inside(chunk)) for chunk in place.chunks]
     pieces: list[Piece] = []
     begin = place.begin
-    # Chunks lie beside one another: at each letter there is one, if only in the text of its source.
-    while holding := [part for part in inside if part[1] <= begin < part[2]]:
-        best, _, end = max(holding, key=lambda part: (part[2], -part[0].number))
-        others = [chunk for chunk, _, last in holding if chunk is not best and last >= end]
+    # Chunks lie beside one another: at each letter of the corpus there is one.
+    while begin < place.end:
+        holding = [chunk for chunk in place.chunks if chunk.place <= begin < chunk.end]
+        end = min(place.end, max(chunk.end for chunk in holding))
+        # Any of them serves; the one that holds least besides comes first.
+        best = sorted(
+            (chunk for chunk in holding if chunk.end >= end),
+            key=lambda chunk: (chunk.size, chunk.number),
+        )
         low, high = place.letters(begin, end)
-        pieces.append(Piece(place, [best, *others], low, high, max(high - low, 1)))
+        pieces.append(Piece(place, best, low, high, max(high - low, 1)))
         begin = end
     # Of a letter or two that were edited nobody knows on which side of a chunk's end they are.
     n_few = max(2, 0.02 * len(place.equal))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,6 +96,11 @@ class Moved:
     reason: str = ""
     text: str | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is left to a person."""
+        return self.verdict in ("unsure", "lost")
+
 
 @dataclass(frozen=True)
 class Move(Result):
@@ -133,7 +138,7 @@ class Move(Result):
     @property
     def open(self) -> tuple[Moved, ...]:
         """What is left to a person."""
-        return tuple(item for item in self.items if item.verdict in ("unsure", "lost"))
+        return tuple(item for item in self.items if item.is_open)
 
     def describe(self) -> Iterator[Part]:
         """How many items are where, and the first few of those that a person should look at."""
@@ -185,15 +190,15 @@ class Move(Result):
         """What became of what must not be found; nothing where there is none."""
         if not self.forbidden:
             return
-        gone = [item for item in self.forbidden if item.verdict in ("unsure", "lost")]
+        unplaced = [item for item in self.forbidden if item.is_open]
         text = phrase(
             "what must not be found: {n:,} documents moved along, {n_gone:,} not",
-            n=len(self.forbidden) - len(gone),
-            n_gone=len(gone),
+            n=len(self.forbidden) - len(unplaced),
+            n_gone=len(unplaced),
         )
         yield Heading(text)
-        yield from self._rows(gone)
-        if gone:
+        yield from self._rows(unplaced)
+        if unplaced:
             yield warning(
                 phrase(
                     "These stay in the set with their texts: by text they can still be found, by "
@@ -298,6 +303,10 @@ def move(gold: object, old: object, new: object) -> Move:
         queries.append(moved)
         n_joined += n
     items = [*map(_moved, golds, options)]
+    relevant: defaultdict[str, list[bool]] = defaultdict(list)
+    for moved_item in items:
+        if moved_item.grade > 0:
+            relevant[moved_item.query].append(moved_item.is_open)
     return Move(
         counts=Counter(item.verdict for item in items),
         n_items=len(items),
@@ -305,7 +314,7 @@ def move(gold: object, old: object, new: object) -> Move:
         n_joined=n_joined,
         n_left_out=sum(option.left_out for option in options[: len(golds)]),
         n_chunks=corpus_search.n_chunks,
-        bare=tuple(_bare(dataset, by_item)),
+        bare=tuple(query for query, are_open in relevant.items() if all(are_open)),
         items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
         forbidden=tuple(
@@ -323,22 +332,11 @@ def _missing_text_error(
     lacking = Lacking(as_corpus(old))
     for item in golds:
         if item.doc.text is None and item.doc.id in without:
-            where = f"query {item.query.id!r}, gold {item.number + 1}"
-            lacking.gold.setdefault(item.doc.id, where)
+            label = f"query {item.query.id!r}, gold {item.number + 1}"
+            lacking.gold.setdefault(item.doc.id, label)
     problem = lacking.error("").problem
     remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
     return DataError(problem, field="gold", remedy=remedy)
-
-
-def _bare(
-    dataset: GoldDataset, options: Mapping[tuple[str, int], Sequence[MoveOption]]
-) -> Iterator[str]:
-    """The queries that had relevant gold, and of which nobody knows where any is."""
-    for query in dataset:
-        relevant = [n for n, gold in enumerate(query.gold) if gold.grade > 0]
-        item_options = [option for n in relevant for option in options[query.id, n]]
-        if item_options and all(option.is_open for option in item_options):
-            yield query.id
 
 
 def _moved(item: _Named, option: MoveOption) -> Moved:

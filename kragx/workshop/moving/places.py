@@ -50,8 +50,8 @@ class Chunk(NamedTuple):
 
     def characters(self, *places: int) -> list[int]:
         """Its characters where some letters stand, by their places in the corpus."""
-        at = letters([self.text]).place
-        return [int(at[min(place - self.place, len(at) - 1)]) for place in places]
+        positions = letters([self.text]).place
+        return [int(positions[min(place - self.place, len(positions) - 1)]) for place in places]
 
 
 class Place:
@@ -90,9 +90,11 @@ class Place:
     ) -> None:
         self.probe = probe
         low, high, codes = probe.low, probe.high, probe.codes
-        least, most = max(0, low - LEAST), min(len(codes), high + LEAST)
+        first_letter, last_letter = max(0, low - LEAST), min(len(codes), high + LEAST)
         self.is_held: bool = any(
-            run.first <= least and run.last >= most and probe.is_own(run.first, run.last)
+            run.first <= first_letter
+            and run.last >= last_letter
+            and probe.is_own(run.first, run.last)
             for run in runs
         )
         is_there = np.zeros(len(probe.unique), bool)
@@ -101,7 +103,7 @@ class Place:
                 first, last = np.searchsorted(probe.unique, [run.first, run.last - GRAM + 1])
                 is_there[first:last] = True
         is_before, is_after = probe.unique < low, probe.unique > high - GRAM
-        in_text, before, behind = (
+        in_text, n_before, n_behind = (
             probe.step * int(is_there[side].sum())
             for side in (~is_before & ~is_after, is_before, is_after)
         )
@@ -116,20 +118,20 @@ class Place:
         self.weight: int = probe.step * int(is_there.sum()) - AGAINST * n_against
         self.is_framed: bool = (
             self.weight >= FEWEST
-            and (not low or before >= FEWEST)
-            and (high == len(codes) or behind >= FEWEST)
+            and (not low or n_before >= FEWEST)
+            and (high == len(codes) or n_behind >= FEWEST)
         )
         self.is_known: bool = self.is_framed or (self.has_own and self.weight >= FEWEST)
-        at = _letters_at(runs, len(codes))
+        positions = _letters_at(runs, len(codes))
         first, last = block.rows(runs[0].place, runs[-1].end)
         bounds = int(block.row[first]), int(block.end[last - 1])
-        begin = _place_of(low, at, bounds, is_end=False)
-        end = max(begin, _place_of(high, at, bounds, is_end=True))
+        begin = _place_of(low, positions, bounds, is_end=False)
+        end = max(begin, _place_of(high, positions, bounds, is_end=True))
         self.begin: int = block.begin + begin
         self.end: int = block.begin + end
         self.beside: tuple[bool, bool] = (
-            bool(low and at[low - 1] >= 0),
-            bool(high < len(codes) and at[high] >= 0),
+            bool(low and positions[low - 1] >= 0),
+            bool(high < len(codes) and positions[high] >= 0),
         )
         parts = [(max(run.first, low), min(run.last, high), run.shift) for run in runs]
         self._runs = [
@@ -153,14 +155,14 @@ class Place:
         )
 
     @property
-    def at(self) -> Ints:
+    def positions(self) -> Ints:
         """Where in the corpus each letter of the gold text is; -1 for those that are edited."""
         return _letters_at(self._runs, self.probe.high - self.probe.low)
 
     @property
     def equal(self) -> Bools:
         """Which of its letters are there as they were."""
-        return np.asarray(self.at >= 0)
+        return np.asarray(self.positions >= 0)
 
     def inside(self, chunk: Chunk) -> tuple[int, int]:
         """What of it a chunk has, in the text of the corpus."""
@@ -169,8 +171,8 @@ class Place:
 
     def n_equal(self, chunk: Chunk) -> int:
         """How many of its letters a chunk has as they were."""
-        at = self.at
-        return int(((at >= chunk.place) & (at < chunk.end)).sum())
+        positions = self.positions
+        return int(((positions >= chunk.place) & (positions < chunk.end)).sum())
 
     def letters(self, *places: int) -> Iterator[int]:
         """Which letters of the gold text stand at places of the corpus.
@@ -178,10 +180,10 @@ class Place:
         Of edited letters those that were there, as far as they go.
         """
         letters = np.concatenate(([-1], np.flatnonzero(self.equal), [len(self.equal)]))
-        at = np.concatenate(([self.begin - 1], self.at[letters[1:-1]], [self.end]))
+        positions = np.concatenate(([self.begin - 1], self.positions[letters[1:-1]], [self.end]))
         for place in places:
-            before = int(np.searchsorted(at, place, side="right")) - 1
-            letter = int(letters[before] + place - at[before])
+            before = int(np.searchsorted(positions, place, side="right")) - 1
+            letter = int(letters[before] + place - positions[before])
             yield min(letter, int(letters[min(before + 1, len(letters) - 1)]))
 
     def narrow(self) -> None:
@@ -190,10 +192,10 @@ class Place:
 
 
 def _letters_at(runs: Sequence[LetterRun], n: int) -> Ints:
-    at = np.full(n, -1, np.int64)
+    positions = np.full(n, -1, np.int64)
     for run in runs:
-        at[run.first : run.last] = np.arange(run.place, run.end)
-    return at
+        positions[run.first : run.last] = np.arange(run.place, run.end)
+    return positions
 
 
 def _chunk(block: Block, row: int) -> Chunk:
@@ -219,29 +221,29 @@ def _ends(run: LetterRun, probe: GoldProbe, block: Block, is_old: Bools) -> Iter
         yield from [run.last] if is_old[run.end] else []
 
 
-def _place_of(letter: int, at: Ints, bounds: tuple[int, int], *, is_end: bool) -> int:
+def _place_of(letter: int, positions: Ints, bounds: tuple[int, int], *, is_end: bool) -> int:
     """Where in the text of the corpus a gold text begins or ends, at a letter of the probe.
 
     A word that was put in there belongs to what is before it, a sentence to neither side.
 
     Args:
         letter: the first one of the gold text, or that behind its last one.
-        at: where each letter of the probe is; -1 for those that are edited.
+        positions: where each letter of the probe is; -1 for those that are edited.
         bounds: the place cannot be outside these.
         is_end: whether the gold text ends there.
     """
-    equal = np.flatnonzero(at >= 0)
+    equal = np.flatnonzero(positions >= 0)
     position = int(np.searchsorted(equal, letter))
     # The letter behind the last one before it that is there, and the first one from it on.
     before = int(equal[position - 1]) + 1 if position else None
     after = int(equal[position]) if position < len(equal) else None
     if before is None:
         assert after is not None
-        return max(min(bounds[0], int(at[after])), int(at[after]) - after + letter)
-    begin = int(at[before - 1]) + 1
+        return max(min(bounds[0], int(positions[after])), int(positions[after]) - after + letter)
+    begin = int(positions[before - 1]) + 1
     if after is None:
         return min(max(bounds[1], begin), begin + letter - before)
-    end = int(at[after])
+    end = int(positions[after])
     if before == after and begin == end:
         return end
     if (end - after) - (begin - before) > PUT_IN:

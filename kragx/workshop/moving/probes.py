@@ -101,7 +101,7 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
     gram_counts = Known()
     for block in blocks(corpus, banners=gram_counts.banners):
         gram_counts.add(block.new_grams())
-        for row in block.own:
+        for row in block.interior:
             key = key_of(block.docs[row])
             for probe in probes_by_key.get(key, ()):
                 _read(probe, block, row, 0, None)

@@ -123,9 +123,9 @@ def _set_parts(option: MoveOption) -> None:
         elif not is_equal or is_split:
             named = {}
         share = {"share": round(piece.share, 4)} if is_split else {}
-        others = {other.id: None for other in piece.chunks if other.id != chunk.id}
+        alternatives = {c.id: None for c in piece.chunks if c.id != chunk.id}
         new = Doc(chunk.id, own_text, {**metadata, **named, **evidence, **share})
-        option.parts.append([new, *(Doc(name, own_text) for name in others)])
+        option.parts.append([new, *(Doc(name, own_text) for name in alternatives)])
         option.ends.append((begin, end, chunk))
     if not option.parts:
         option.give_up(phrase("its parts are many and small"))
@@ -184,9 +184,9 @@ def _evidence(piece: Piece, characters: Characters | None, base: int) -> dict[st
             # Characters to letters: marks and spaces between have none, so an end goes to the next
             # letter.
             low, high = np.clip(np.searchsorted(in_source, pair), piece.low, piece.high).tolist()
-            at = piece.place.at[low:high]
-            if len(at := at[(at >= chunk.place) & (at < chunk.end)]):
-                begin, end = chunk.characters(at[0], at[-1])
+            positions = piece.place.positions[low:high]
+            if len(positions := positions[(positions >= chunk.place) & (positions < chunk.end)]):
+                begin, end = chunk.characters(positions[0], positions[-1])
                 moved[name].append([base + begin, base + end + 1])
     return moved
 

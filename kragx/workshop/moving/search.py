@@ -70,12 +70,12 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
     n_places = np.zeros(len(probes), np.int64)
     margin = max(MARGIN, 2 * int(index.lengths.max(initial=0)))
     for block in blocks(corpus, margin=margin, banners=gram_counts.banners):
-        for row in block.own:
+        for row in block.interior:
             doc = block.docs[row]
             for number in by_key.get(key_of(doc), ()):
                 if content(doc.text or "") == probes[number].chunk:
                     result.same.add(number)
-        result.n_chunks += len(block.own)
+        result.n_chunks += len(block.interior)
         chunks: dict[int, Chunk] = {}
         is_old = _old(block, gram_counts)
         for number, bounds, shifts in _where(block, index, probes, n_places):
@@ -130,7 +130,9 @@ class Index:
         first = np.searchsorted(self._hashes, hashes[hits])
         times = np.searchsorted(self._hashes, hashes[hits], side="right") - first
         grams_hit = np.repeat(first, times) + ranges(times)
-        probe, letter = (of[grams_hit].astype(np.int64) for of in (self._probes, self._letters))
+        probe, letter = (
+            array[grams_hit].astype(np.int64) for array in (self._probes, self._letters)
+        )
         return probe, letter, np.repeat(hits, times)
 
 
@@ -166,7 +168,7 @@ def _where(
     source = np.searchsorted(block.bounds, place, side="right")
     shift = place - letter
     order = np.lexsort((shift, source, probe))
-    probe, source, shift, place = (of[order] for of in (probe, source, shift, place))
+    probe, source, shift, place = (array[order] for array in (probe, source, shift, place))
     # So many letters that were put into a gold text do not make two places of it.
     slack = np.maximum(64, index.gold_lengths[probe] // 2)
     is_other = (np.diff(probe, prepend=-1) != 0) | (np.diff(source, prepend=-1) != 0)
@@ -177,16 +179,16 @@ def _where(
     half = np.minimum(slack, away // 2)[first]
     other_half = np.where(is_other[first], slack[first], half)
     probe, slack, place = probe[first], slack[first], np.minimum.reduceat(place, first)
-    least = shift[first] - half
-    most = np.maximum.reduceat(shift, first) + np.append(other_half[1:], slack[-1:])
+    lowest = shift[first] - half
+    highest = np.maximum.reduceat(shift, first) + np.append(other_half[1:], slack[-1:])
     # One gram alone, four words, is often an accident. What begins in a margin is another block's.
-    own = block.own_letters
+    interior = block.interior_letters
     is_kept = times >= np.minimum(2, index.n_grams[probe])
-    is_kept &= (place >= own.start) & (place < own.stop)
+    is_kept &= (place >= interior.start) & (place < interior.stop)
     n_places += np.bincount(probe[is_kept], minlength=len(n_places))
     for row in np.flatnonzero(is_kept & (n_places[probe] <= _CROWD)).tolist():
         bounds = block.source(int(place[row]), int(place[row]))
-        yield int(probe[row]), bounds, (int(least[row]), int(most[row]))
+        yield int(probe[row]), bounds, (int(lowest[row]), int(highest[row]))
 
 
 def _old(block: Block, gram_counts: Known) -> Bools:

@@ -208,7 +208,7 @@ def test_a_stream_is_the_text(seed, how):
     found = "".join(
         chr(code)
         for block in blocks(docs, size=2_000, margin=1_000)
-        for code in block.stream[block.own_letters].tolist()
+        for code in block.stream[block.interior_letters].tolist()
     )
     assert found == "".join(chr(code) for code in letters(wholes).codes.tolist())
 
