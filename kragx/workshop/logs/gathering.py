@@ -74,8 +74,12 @@ def gathered(
         raise DataError(problem, field=option, remedy=nearest(path, record))
     cautions: list[str] = []
     if n_repeated := len(names) - len(set(names)):
-        text = "asks logged more than once, with the same id, time and question: {n}; all count"
-        cautions.append(phrase(text, n=n_repeated))
+        cautions.append(
+            phrase(
+                "asks logged more than once, with the same id, time and question: {n}; all count",
+                n=n_repeated,
+            )
+        )
     # A 0 is down in a log that never says -1, and none in one that does.
     zero = 0 if any(ask.thumb == -1 for ask in asks) else -1
     if zero and any(ask.thumb == 0 for ask in asks):

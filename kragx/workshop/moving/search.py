@@ -77,8 +77,9 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
                     result.same.add(number)
         result.n_chunks += len(block.interior)
         chunks: dict[int, Chunk] = {}
-        is_old = _old(block, gram_counts)
-        for number, bounds, shifts in _where(block, index, probes, n_places):
+        parts = [*_where(block, index, n_places)]
+        is_old = _old(block, gram_counts) if parts else block.is_text
+        for number, bounds, shifts in parts:
             probe = probes[number]
             gold = probe.low, probe.high
             runs = align(probe.codes, gold, block.stream, bounds, shifts, probe.is_own)
@@ -154,7 +155,7 @@ def _looked_up(hashes: Hashes, gram_counts: Known) -> Ints:
 
 
 def _where(
-    block: Block, index: Index, probes: Sequence[GoldProbe], n_places: Ints
+    block: Block, index: Index, n_places: Ints
 ) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
     """The probes that have grams in the own rows of a block which would begin about one letter.
 
