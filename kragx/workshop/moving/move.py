@@ -269,22 +269,15 @@ def move(gold: object, old: object, new: object) -> Move:
             gold set cannot be read.
     """
     dataset = read_dataset(gold)
-    golds = [
-        _Named(query, number, name, Doc(item.id, item.text, item.metadata), gold.grade)
-        for query in dataset
-        for number, gold in enumerate(query.gold)
-        for name, item in named_items(number, gold)
-        if item.id is not None or item.text is not None
-    ]
+    golds = [*_golds(dataset)]
     forbidden = [_Named(query, *item) for query in dataset for item in forbidden_docs(query)]
     # The gold of many queries is the same chunks.
     keys = [(doc.id, doc.text, str(doc.metadata)) for *_, doc, _ in (*golds, *forbidden)]
     distinct = {key: doc for key, (*_, doc, _) in zip(keys, (*golds, *forbidden))}
     probes, gram_counts = probes_of([*distinct.values()], documents(old))
     probe_of = dict(zip(distinct, probes))
-    if without := {
-        probe_of[key].doc.id for key in keys[: len(golds)] if not probe_of[key].is_there
-    }:
+    gold_probes = [probe_of[key] for key in keys[: len(golds)]]
+    if without := {probe.doc.id for probe in gold_probes if not probe.is_there}:
         raise _missing_text_error(golds, without, old)
     corpus_search = search(probes, gram_counts, documents(new))
     del gram_counts
@@ -323,6 +316,15 @@ def move(gold: object, old: object, new: object) -> Move:
             if item.field.endswith("]")
         ),
     )
+
+
+def _golds(dataset: GoldDataset) -> Iterator[_Named]:
+    for query in dataset:
+        for number, gold in enumerate(query.gold):
+            for name, item in named_items(number, gold):
+                if item.id is not None or item.text is not None:
+                    doc = Doc(item.id, item.text, item.metadata)
+                    yield _Named(query, number, name, doc, gold.grade)
 
 
 def _missing_text_error(

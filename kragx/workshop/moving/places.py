@@ -89,6 +89,12 @@ class Place:
         is_old: Bools,
     ) -> None:
         self.probe = probe
+        self._weigh(runs, block, is_old)
+        self._locate(runs, block, chunks)
+
+    def _weigh(self, runs: Sequence[LetterRun], block: Block, is_old: Bools) -> None:
+        """Say what speaks for it being the text's own place, and not that of one like it."""
+        probe = self.probe
         low, high, codes = probe.low, probe.high, probe.codes
         first_letter, last_letter = max(0, low - LEAST), min(len(codes), high + LEAST)
         self.is_held: bool = any(
@@ -122,6 +128,11 @@ class Place:
             and (high == len(codes) or n_behind >= FEWEST)
         )
         self.is_known: bool = self.is_framed or (self.has_own and self.weight >= FEWEST)
+
+    def _locate(self, runs: Sequence[LetterRun], block: Block, chunks: dict[int, Chunk]) -> None:
+        """Say where it begins and ends, and which chunks hold it."""
+        probe = self.probe
+        low, high, codes = probe.low, probe.high, probe.codes
         positions = _letters_at(runs, len(codes))
         first, last = block.rows(runs[0].place, runs[-1].end)
         bounds = int(block.row[first]), int(block.end[last - 1])

@@ -68,7 +68,8 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
         if probe.chunk is not None:
             by_key[key_of(probe.doc)].append(number)
     n_places = np.zeros(len(probes), np.int64)
-    margin = max(MARGIN, 2 * int(index.lengths.max(initial=0)))
+    # A place lies in one block as a whole, half as much put in and signs between its letters too.
+    margin = max(MARGIN, 3 * int(index.lengths.max(initial=0)))
     for block in blocks(corpus, margin=margin, banners=gram_counts.banners):
         for row in block.interior:
             doc = block.docs[row]
