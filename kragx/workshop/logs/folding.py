@@ -8,21 +8,18 @@ that rules read) and what was masked in it is part of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import blake2b
+from math import inf
+from operator import xor
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kragx.metrics.match_table import Ints
 from kragx.workshop.logs.wording import exact, gist, joined
 
-Keys = NDArray[np.uint64]
-
-_AROUND, _VALUES, _RANK = map(
-    np.uint64, (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xFF51AFD7ED558CCD)
-)
+_AROUND, _VALUES, _RANK = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xFF51AFD7ED558CCD
+_BITS = (1 << 64) - 1
 
 
 def key_of(text: str) -> int:
@@ -30,83 +27,105 @@ def key_of(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest())
 
 
-@dataclass(frozen=True, eq=False)
-class Folded:
-    """Questions and what was folded into each.
+@dataclass(slots=True, eq=False)
+class Ask:
+    """A question that somebody asked, without what was retrieved for it.
 
     Attributes:
-        groups: (f) the question that each wording is folded into.
-        keys: (g) tells each question from others, the same in every log and order: nothing that is
-            masked goes into it. Questions of one log that differ in that alone are counted through.
-        asks: (g) how often each was asked.
-        wordings: (g) the text that stands for it, the most frequent one.
-        n_exact: how many questions there would be without near duplicates.
+        number: which of the log it is.
+        text: the question, masked.
+        alone: the same, the masks counted from 1, as they are in every log.
+        values: a number for what is masked in it; 0 for nothing.
+        around: a number for what stands around it: history and kept fields; 0 for nothing.
+        around_masked: the same of what is masked, for ids.
+        time: when; None where the log does not say.
+        thumb: 1 up, -1 down, 0 none.
+        has_list: whether the log says what was retrieved.
+        slice: its value of the field of slices.
+        clicks: the ids that were opened.
+        before: the ask before it in its session; None where the log has a history.
     """
 
-    groups: Ints
-    keys: Keys
-    asks: Ints
-    wordings: Ints
-    n_exact: int
+    number: int
+    text: str
+    alone: str
+    values: int = 0
+    around: int = 0
+    around_masked: int = 0
+    time: float | None = None
+    thumb: int = 0
+    has_list: bool = False
+    slice: str = ""
+    clicks: tuple[str, ...] = ()
+    before: Ask | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Wordings:
-    """Wordings of questions, by what is masked and by what is not.
+@dataclass(eq=False)
+class FoldedQuestion:
+    """A question, and the asks that were folded into it.
 
     Attributes:
-        of_text: (f) the text of each wording.
-        around: (f) a number for what stands around it; 0 for nothing.
-        around_masked: (f) the same of what is masked, for ids.
-        asks: (f) how often each was asked.
-        values: (t) a number for what is masked in each text; 0 for nothing.
+        key: tells it from others, the same in every log and order: nothing that is masked goes into
+            it. Questions of one log that differ in that alone are counted through.
+        asks: in the order of the log.
+        inclusion: its chance to be drawn.
     """
 
-    of_text: Ints
-    around: Keys
-    around_masked: Keys
-    asks: Ints
-    values: Keys
+    key: int
+    asks: list[Ask]
+    inclusion: float = 1.0
+
+    @property
+    def id(self) -> str:
+        """Its id: the same in every log, and of nothing that is masked."""
+        return f"q-{self.key:016x}"
+
+    @property
+    def slice(self) -> str:
+        """Its value of the field of slices, which is part of what stands around it."""
+        return self.asks[0].slice
+
+    @property
+    def text(self) -> str:
+        """The wording that stands for it, the most frequent one."""
+        times = Counter((ask.alone, ask.text) for ask in self.asks)
+        return min(times, key=lambda texts: (-times[texts], texts))[1]
+
+    @property
+    def last(self) -> Ask:
+        """Its last ask that has a list; else the last one."""
+        return max(
+            self.asks,
+            key=lambda ask: (ask.has_list, inf if ask.time is None else ask.time, ask.number),
+        )
 
 
-def fold(texts: Sequence[str], wordings: Wordings) -> Folded:
-    """Fold wordings of questions.
+def fold(asks: Iterable[Ask]) -> tuple[list[FoldedQuestion], int]:
+    """Fold asks into questions.
 
-    Args:
-        texts: (t) texts, the masks of each counted from 1.
-        wordings: the wordings of these.
+    Returns:
+        The questions, in an order that is the same for any order of the log; and how many there
+        would be without near duplicates.
     """
-    of_text, asks = wordings.of_text, wordings.asks
-    beside = wordings.around * _AROUND ^ wordings.values[of_text] * _VALUES
-    gists = _keys([joined(gist(text)) for text in texts])[of_text]
-    distinct, firsts, groups = np.unique(gists ^ beside, return_index=True, return_inverse=True)
-    by_text = np.empty(len(texts), np.int64)
-    by_text[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-    order = np.lexsort((by_text[of_text], -asks, groups))
-    most = order[np.unique(groups[order], return_index=True)[1]]
-    return Folded(
-        groups,
-        _apart((gists ^ wordings.around_masked * _AROUND)[firsts], distinct),
-        np.bincount(groups, asks, len(distinct)).astype(np.int64),
-        of_text[most],
-        len(np.unique(_keys([*map(exact, texts)])[of_text] ^ beside)),
-    )
-
-
-def _keys(texts: Sequence[str]) -> Keys:
-    return np.fromiter(map(key_of, texts), np.uint64, len(texts))
-
-
-def _apart(keys: Keys, distinct: Keys) -> Keys:
-    """Keys, those that are equal counted through.
-
-    In an order that tells nothing of what is masked, and does not go by places in the log.
-    """
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
-    for rows in np.split(order, starts[1:]):
-        if len(rows) > 1:
-            salt = np.bitwise_xor.reduce(distinct[rows])
-            ranks = np.argsort([key_of(f"{salt} {key}") for key in distinct[rows].tolist()])
-            keys[rows[ranks]] ^= np.arange(len(rows), dtype=np.uint64) * _RANK
-    return keys
+    keys: dict[str, tuple[int, int]] = {}
+    groups: defaultdict[int, list[Ask]] = defaultdict(list)
+    same_key: defaultdict[int, list[int]] = defaultdict(list)
+    exact_keys: set[int] = set()
+    for ask in asks:
+        if ask.alone not in keys:
+            keys[ask.alone] = key_of(joined(gist(ask.alone))), key_of(exact(ask.alone))
+        gist_key, exact_key = keys[ask.alone]
+        beside = (ask.around * _AROUND ^ ask.values * _VALUES) & _BITS
+        exact_keys.add(exact_key ^ beside)
+        groups[gist_key ^ beside].append(ask)
+        if len(groups[gist_key ^ beside]) == 1:
+            key = gist_key ^ (ask.around_masked * _AROUND & _BITS)
+            same_key[key].append(gist_key ^ beside)
+    questions = {}
+    for key, members in same_key.items():
+        # In an order that tells nothing of what is masked, and does not go by places in the log.
+        salt = reduce(xor, members)
+        order = sorted(members, key=lambda member: key_of(f"{salt} {member}"))
+        for rank, member in enumerate(order):
+            questions[member] = FoldedQuestion(key ^ (rank * _RANK & _BITS), groups[member])
+    return [questions[member] for member in sorted(questions)], len(exact_keys)

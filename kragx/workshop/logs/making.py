@@ -21,9 +21,9 @@ from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, joined, percent, phrase, warning
-from kragx.metrics.match_table import Floats, Ints
-from kragx.workshop.logs.folding import Folded, Wordings, fold
-from kragx.workshop.logs.gathering import N_TURNS, Asks, fields_of, gathered
+from kragx.metrics.match_table import Floats
+from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold
+from kragx.workshop.logs.gathering import N_TURNS, fields_of, gathered
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -253,89 +253,87 @@ def gold_from_logs(
         skip_broken,
         replace(masker).text,  # it counts apart
     )
-    asks = gathered(logs.questions(), masker, keep, by)
-    if logs.has_ratings:
-        asks = replace(asks, thumbs=np.zeros_like(asks.thumbs))
-    if not len(asks):
+    asks, cautions = gathered(logs.questions(), masker, keep, by)
+    for ask in asks if logs.has_ratings else ():
+        ask.thumb = 0
+    if not asks:
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
-    folded, of_ask = _folded(asks)
-    source = _Source(logs, masker, asks, folded, of_ask, keep, gold_from)
-    rows = np.flatnonzero(source.has_gold)
-    if not len(rows):
+    questions, n_exact = fold(asks)
+    rows = [question for question in questions if _has_gold(question, gold_from)]
+    if not rows:
         raise _no_gold(asks, gold_from, str(logs.paths[0]))
+    n_asks_of_gold = sum(len(question.asks) for question in rows)
     design: dict[str, Any] = {}
     if n is not None and n < len(rows):
         scores = {
-            "complaints": _complaints(of_ask[asks.thumbs < 0], len(folded.keys)),
-            "disagreement": _disagreement(folded, results, asks.cautions),
-            "doubt": _doubt(folded, store, asks.cautions),
+            "complaints": [float(any(a.thumb < 0 for a in row.asks)) for row in questions],
+            "disagreement": _disagreement(questions, results, cautions),
+            "doubt": _doubt(questions, store, cautions),
         }
-        sizes = _sizes(folded.asks, scores, random_share, source.slices if by else None)[rows]
-        strata = source.slices[rows].tolist() if by else None
-        chosen, chances = drawn_in_proportion(sizes.tolist(), n, random.Random(seed), strata=strata)
-        source.inclusion[rows] = chances
-        rows = rows[chosen]
-        towards = [name for name, values in scores.items() if values.any()]
+        slices = sorted({question.slice for question in questions})
+        strata = [slices.index(row.slice) for row in rows] if by else None
+        sizes = dict(zip(questions, _sizes(questions, scores, random_share, by).tolist()))
+        drawn, chances = drawn_in_proportion(
+            [sizes[row] for row in rows], n, random.Random(seed), strata=strata
+        )
+        for row, chance in zip(rows, chances):
+            row.inclusion = chance
+        rows = [rows[number] for number in drawn]
+        towards = [name for name, values in scores.items() if any(values)]
         share = random_share if towards else 1.0
         design = {"n": n, "random": share, "towards": towards, "by": by, "seed": seed}
-    source.choose(rows)
-    known = asks.times[~np.isnan(asks.times)]
-    is_all = gold_from is None
+    times = [ask.time for ask in asks if ask.time is not None]
     return LoggedGold(
         n_asks=len(asks),
-        n_exact=folded.n_exact,
-        n_questions=len(folded.keys),
+        n_exact=n_exact,
+        n_questions=len(questions),
         n_drawn=len(rows),
-        n_asks_of_gold=None if is_all else int(folded.asks[source.has_gold].sum()),
-        first=_day(known.min()) if len(known) else None,
-        last=_day(known.max()) if len(known) else None,
-        n_up=int((asks.thumbs > 0).sum()),
-        n_down=int((asks.thumbs < 0).sum()),
+        n_asks_of_gold=None if gold_from is None else n_asks_of_gold,
+        first=_day(min(times)) if times else None,
+        last=_day(max(times)) if times else None,
+        n_up=sum(ask.thumb > 0 for ask in asks),
+        n_down=sum(ask.thumb < 0 for ask in asks),
         n_broken=len(logs.broken),
         n_silent=len(logs.silent),
         masked=masker.counts,
         design=design,
         gold_from=gold_from,
-        cautions=[*logs.cautions, *asks.cautions],
-        _source=source,
+        cautions=[*logs.cautions, *cautions],
+        _source=_Source(logs, masker, rows, keep, gold_from),
     )
 
 
-def _no_gold(asks: Asks, gold_from: GoldFrom | None, path: str) -> DataError:
+def _has_gold(question: FoldedQuestion, gold_from: GoldFrom | None) -> bool:
+    if gold_from == "clicks":
+        return any(ask.clicks for ask in question.asks)
+    return gold_from is None or any(ask.thumb > 0 and ask.has_list for ask in question.asks)
+
+
+def _no_gold(asks: Sequence[Ask], gold_from: GoldFrom | None, path: str) -> DataError:
     problem = phrase("no {gold_from} in the logs", gold_from=gold_from)
     remedy = phrase("name the field with --column")
-    if gold_from == "thumbs" and (asks.thumbs > 0).any():
+    if gold_from == "thumbs" and any(ask.thumb > 0 for ask in asks):
         problem = phrase("the asks that were rated up do not say what was retrieved")
         remedy = phrase("name the field with --column retrieved=...")
-    elif gold_from == "thumbs" and asks.thumbs.any():
+    elif gold_from == "thumbs" and any(ask.thumb for ask in asks):
         problem = phrase("no thumb in the logs is up")
         remedy = phrase("have a sample judged by people")
     return DataError(problem, path=path, field=gold_from or "", remedy=remedy)
 
 
-def _folded(asks: Asks) -> tuple[Folded, Ints]:
-    """The questions, and which of them each ask is."""
-    rows = np.stack([asks.of_text.astype(np.uint64), asks.around], axis=1)
-    _, firsts, forms, counts = np.unique(
-        rows, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
-    of_text, around, masked = asks.of_text, asks.around, asks.around_masked
-    distinct = Wordings(of_text[firsts], around[firsts], masked[firsts], counts, asks.values)
-    folded = fold(asks.alone, distinct)
-    return folded, folded.groups[forms.reshape(-1)]
-
-
-def query_id(key: int) -> str:
-    """The id of a question: the same in every log, and of nothing that is masked."""
-    return f"q-{key:016x}"
-
-
-def _sizes(asks: Ints, scores: Mapping[str, Floats], share: float, slices: Ints | None) -> Floats:
+def _sizes(
+    questions: Sequence[FoldedQuestion],
+    scores: Mapping[str, Sequence[float]],
+    share: float,
+    by: str | None,
+) -> Floats:
     """In proportion to what questions are drawn: all above 0."""
+    asks = np.array([len(question.asks) for question in questions], np.int64)
     even: Floats = asks / asks.sum()
-    if slices is not None:
+    if by is not None:
+        slices = np.unique([question.slice for question in questions], return_inverse=True)[1]
         of_slice = np.bincount(slices, asks)
-        even = (even + asks / of_slice[slices] / np.count_nonzero(of_slice)) / 2
+        even = (even + asks / of_slice[slices] / len(of_slice)) / 2
     towards = asks * np.sum([*scores.values()], axis=0)
     if not towards.any():
         return even
@@ -343,22 +341,19 @@ def _sizes(asks: Ints, scores: Mapping[str, Floats], share: float, slices: Ints 
     return sizes
 
 
-def _complaints(rows: Ints, n: int) -> Floats:
-    """1 where somebody complained."""
-    return (np.bincount(rows, minlength=n) > 0).astype(np.float64)
-
-
-def _disagreement(folded: Folded, results: Sequence[str | Path], cautions: list[str]) -> Floats:
+def _disagreement(
+    questions: Sequence[FoldedQuestion], results: Sequence[str | Path], cautions: list[str]
+) -> list[float]:
     """How much lists differ: 1 - Jaccard of their documents, the mean over pairs."""
     if len(results) == 1:
         raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     runs = [read_run(path).results for path in results]
-    values, n_known = np.zeros(len(folded.keys)), 0
-    for row, key in enumerate(folded.keys.tolist() if runs else ()):
+    values, n_known = [0.0] * len(questions), 0
+    for row, question in enumerate(questions if runs else ()):
         lists = [
-            {doc.identity for doc in run[query_id(key)].documents[:_DEPTH]}
+            {doc.identity for doc in run[question.id].documents[:_DEPTH]}
             for run in runs
-            if query_id(key) in run
+            if question.id in run
         ]
         n_known += len(lists) > 1
         pairs = [1 - len(a & b) / max(len(a | b), 1) for a, b in combinations(lists, 2) if a or b]
@@ -387,17 +382,19 @@ def _check_known(field: str, n: int, of: int, cautions: list[str]) -> None:
         )
 
 
-def _doubt(folded: Folded, store: str | Path | None, cautions: list[str]) -> Floats:
+def _doubt(
+    questions: Sequence[FoldedQuestion], store: str | Path | None, cautions: list[str]
+) -> list[float]:
     """The share of a question's grades that one step more, or less, would turn."""
     grades: dict[str, list[float]] = defaultdict(list)
     for pair in from_store(store, asks="relevance") if store is not None else ():
         if pair.grade is not None:
             grades[pair.query_id].append(pair.grade)
     shares = {name: sum(g in _UNSURE for g in given) / len(given) for name, given in grades.items()}
-    known = [shares.get(query_id(key)) for key in folded.keys.tolist()]
     if store is not None:
-        _check_known("--store", sum(share is not None for share in known), len(known), cautions)
-    return np.array([share or 0.0 for share in known])
+        n_known = sum(question.id in shares for question in questions)
+        _check_known("--store", n_known, len(questions), cautions)
+    return [shares.get(question.id, 0.0) for question in questions]
 
 
 def _day(time: float) -> str:
@@ -406,102 +403,86 @@ def _day(time: float) -> str:
 
 @dataclass(eq=False)
 class _Source:
-    """Logs that were read once, and what of them is a question."""
+    """Logs that were read once, and those of their questions that are drawn."""
 
     logs: Logs
     masker: Masker
-    asks: Asks
-    folded: Folded
-    of_ask: Ints
+    drawn: Sequence[FoldedQuestion]
     keep: Sequence[str]
     gold_from: GoldFrom | None
 
     def __post_init__(self) -> None:
-        n = len(self.folded.keys)
-        self.inclusion = np.ones(n)
         self.n_unmasked = 0
         self._counts = self.masker.counts.copy()
         self._lookout = replace(self.masker)  # it counts apart
-        self.slices: Ints = np.zeros(n, np.int64)
-        self.slices[self.of_ask] = self.asks.slices
-        self._clicks: dict[int, dict[str, None]] = defaultdict(dict)
-        for ask, ids in self.asks.clicks.items():
-            self._clicks[int(self.of_ask[ask])].update(dict.fromkeys(ids))
-        self.has_gold = np.ones(n, bool)
-        if self.gold_from is not None:
-            up = self.of_ask[(self.asks.thumbs > 0) & self.asks.has_list]
-            rows = up if self.gold_from == "thumbs" else np.array([*self._clicks], np.int64)
-            self.has_gold = np.isin(np.arange(n), rows)
-
-    def choose(self, rows: Ints) -> None:
-        """Take these questions."""
-        chosen = np.isin(np.arange(len(self.folded.keys)), rows)
-        # The last ask that has a list; else the last one.
-        order = np.lexsort((np.arange(len(self.asks)), self.asks.times, self.asks.has_list))
-        last = np.zeros(len(chosen), np.int64)
-        last[self.of_ask[order]] = order
-        self._asks = {int(last[row]): int(row) for row in np.flatnonzero(chosen).tolist()}
-        rated = np.flatnonzero((self.asks.thumbs != 0) & self.asks.has_list & chosen[self.of_ask])
-        self._rated = {*rated.tolist()} if self.gold_from == "thumbs" else set()
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions, in the order in which each was last asked."""
         self.n_unmasked = 0
         self.masker.counts.clear()  # the texts of answers may be read again
         self.masker.counts.update(self._counts)
-        rated: dict[int, dict[object, Gold]] = defaultdict(dict)
-        waiting: dict[int, LoggedQuestion] = {}
-        for ask, question in enumerate(self.logs.questions()):
-            row = self._asks.get(ask)
-            if ask in self._rated:
-                thumb = max(0, int(self.asks.thumbs[ask]))
-                for doc in question.retrieved or ():
-                    item = Gold(doc.id, None if doc.id else self._masked(doc).text, float(thumb))
-                    golds = rated[int(self.of_ask[ask])]
-                    if thumb or doc.identity not in golds:
-                        golds[doc.identity] = item
-            if row is not None and self.gold_from == "thumbs":
-                waiting[row] = question
-            elif row is not None:
-                ids = self._clicks.get(row, ()) if self.gold_from else ()
-                yield self._question(row, ask, question, [Gold(doc_id) for doc_id in ids])
-        asks = {row: ask for ask, row in self._asks.items()}
-        for row, question in waiting.items():
-            yield self._question(row, asks[row], question, [*rated[row].values()])
+        if self.gold_from == "thumbs":
+            yield from self._rated()
+            return
+        last = {question.last.number: question for question in self.drawn}
+        for number, logged in enumerate(self.logs.questions()):
+            if (question := last.get(number)) is not None:
+                clicks = {name: None for ask in question.asks for name in ask.clicks}
+                golds = [*map(Gold, clicks)] if self.gold_from else []
+                yield self._question(question, logged, golds)
+
+    def _rated(self) -> Iterator[tuple[Query, Retrieved | None]]:
+        """The questions with what was rated for them, which their last ask does not say alone."""
+        last = {question.last.number: question for question in self.drawn}
+        rated = {
+            ask.number: (max(0, ask.thumb), question)
+            for question in self.drawn
+            for ask in question.asks
+            if ask.thumb and ask.has_list
+        }
+        golds: dict[FoldedQuestion, dict[object, Gold]] = defaultdict(dict)
+        waiting: dict[FoldedQuestion, LoggedQuestion] = {}
+        for number, logged in enumerate(self.logs.questions()):
+            for doc in logged.retrieved or () if number in rated else ():
+                thumb, question = rated[number]
+                item = Gold(doc.id, None if doc.id else self._masked(doc).text, float(thumb))
+                if thumb or doc.identity not in golds[question]:
+                    golds[question][doc.identity] = item
+            if number in last:
+                waiting[last[number]] = logged
+        for question, logged in waiting.items():
+            yield self._question(question, logged, [*golds[question].values()])
 
     def _question(
-        self, row: int, ask: int, question: LoggedQuestion, gold: Sequence[Gold]
+        self, question: FoldedQuestion, logged: LoggedQuestion, gold: Sequence[Gold]
     ) -> tuple[Query, Retrieved | None]:
-        text = self.asks.texts[int(self.folded.wordings[row])]
-        fields = fields_of(question.record, self.keep)
+        fields = fields_of(logged.record, self.keep)
         self.n_unmasked += self._unmasked(fields) + sum(self._is_seen(item.id) for item in gold)
         metadata = self.masker.within(fields)
         query_type = metadata.pop("query_type", None)
-        if question.answer is not None:
-            metadata["logged_answer"] = self.masker.text(question.answer)
-        if not np.isnan(self.asks.times[ask]):
-            metadata["last_asked"] = _day(self.asks.times[ask])
+        if logged.answer is not None:
+            metadata["logged_answer"] = self.masker.text(logged.answer)
+        if logged.time is not None:
+            metadata["last_asked"] = _day(logged.time)
+        turns = [Turn(turn.role, self.masker.text(turn.content)) for turn in logged.history]
+        earlier: list[Turn] = []
+        ask = question.last
+        while len(earlier) < N_TURNS and ask.before is not None:
+            ask = ask.before
+            earlier.append(Turn("user", ask.text))
         query = Query(
-            query_id(int(self.folded.keys[row])),
-            text,
+            question.id,
+            question.text,
             tuple(gold),
             query_type=None if query_type is None else str(query_type),
             metadata=metadata,
-            history=self._history(ask, question),
-            weight=float(self.folded.asks[row]),
-            inclusion=float(self.inclusion[row]),
+            history=(*turns, *earlier[::-1]),
+            weight=float(len(question.asks)),
+            inclusion=question.inclusion,
         )
-        if question.retrieved is None:
+        if logged.retrieved is None:
             return query, None
-        return query, Retrieved(tuple(map(self._masked, question.retrieved)))
-
-    def _history(self, ask: int, question: LoggedQuestion) -> tuple[Turn, ...]:
-        turns = (Turn(turn.role, self.masker.text(turn.content)) for turn in question.history)
-        earlier: list[Turn] = []
-        while len(earlier) < N_TURNS and (before := self.asks.before.get(ask)) is not None:
-            earlier.append(Turn("user", self.asks.texts[int(self.asks.of_text[before])]))
-            ask = before
-        return (*turns, *earlier[::-1])
+        return query, Retrieved(tuple(map(self._masked, logged.retrieved)))
 
     def _masked(self, doc: Doc) -> Doc:
         self.n_unmasked += self._is_seen(doc.id) + self._unmasked(doc.metadata)

@@ -70,13 +70,11 @@ class Mask:
         """Whether a find is what the mask is for."""
         before = match.string[max(0, match.start() - _BEFORE) : match.start()]
         around = f"{before} {match.string[match.end() : match.end() + _AFTER]}"
-        if self.near is not None and not self.near.search(around):
+        wanted = (self.near, around), (self.context, before)
+        unwanted = (self.not_near, around), (self.not_after, before)
+        if any(words is not None and not words.search(text) for words, text in wanted):
             return False
-        if self.not_near is not None and self.not_near.search(around):
-            return False
-        if self.context is not None and not self.context.search(before):
-            return False
-        if self.not_after is not None and self.not_after.search(before):
+        if any(words is not None and words.search(text) for words, text in unwanted):
             return False
         return self.check is None or self.check(match[0], before)
 
@@ -174,65 +172,48 @@ def read_masks(path: Path | None = None) -> Masker:
         raw = yaml.load(text, Loader=Loader)
     except yaml.YAMLError as error:
         raise ConfigError(str(path), [yaml_problem(error)]) from None
-    problems: list[str] = []
     if not isinstance(raw, dict):
         raise ConfigError(str(path), ["a mapping of masks by name is expected"])
-    masks = [_mask(str(name), options, problems) for name, options in raw.items() if options]
+    masks, problems = [], []
+    for name, options in raw.items():
+        try:
+            masks += [_mask(str(name), options)] if options else []
+        except ValueError as error:
+            problems.append(f"{name}{error}")
     if problems:
         raise ConfigError(str(path), problems)
-    return Masker([mask for mask in masks if mask], is_own=text != default)
+    return Masker(masks, is_own=text != default)
 
 
-def _mask(name: str, options: Any, problems: list[str]) -> Mask | None:
+def _mask(name: str, options: Any) -> Mask:
+    """A mask by what a file says of it; a `ValueError` names the field and what is wrong."""
     if not isinstance(options, Mapping) or not isinstance(options.get("pattern"), str):
-        problems.append(f"{name}: a mask has a pattern; write {name}: {{pattern: ...}}")
-        return None
-    problems += [
-        f"{name}.{key}: unknown; {nearest(str(key), _KEYS)}" for key in options.keys() - _KEYS
-    ]
+        raise ValueError(f": a mask has a pattern; write {name}: {{pattern: ...}}")
+    if key := next((str(key) for key in options if key not in _KEYS), None):
+        raise ValueError(f".{key}: unknown; {nearest(key, _KEYS)}")
     check = options.get("check")
     if check is not None and check not in CHECKS:
-        problems.append(f"{name}.check: unknown check {check!r}; {nearest(str(check), CHECKS)}")
-        return None
+        raise ValueError(f".check: unknown check {check!r}; {nearest(str(check), CHECKS)}")
     try:
         compiled = re.compile(options["pattern"].replace("SEP", _SEP), re.IGNORECASE | re.VERBOSE)
     except re.error as error:
-        problems.append(f"{name}.pattern: no regular expression: {error}")
-        return None
+        raise ValueError(f".pattern: no regular expression: {error}") from None
     if any(not match[0] for match in compiled.finditer(_PROBE)):
-        problems.append(f"{name}.pattern: it finds nothing at all, too; write x+ for x*")
-        return None
-    wrong = [key for key in _LISTS if not _is_list(options.get(key))]
-    problems += [
-        f"{name}.{key}: a list of words is expected, not {shorten(options[key])}; write "
-        f"{key}: [{shorten(options[key])}]"
-        for key in wrong
-    ]
-    if wrong:
-        return None
-    return Mask(
-        str(options.get("as") or name),
-        compiled,
-        CHECKS.get(str(check)),
-        _words(options.get("context"), _BETWEEN),
-        _words(options.get("near"), ""),
-        _words(options.get("not_after"), _BETWEEN),
-        _words(options.get("not_near"), ""),
-    )
+        raise ValueError(".pattern: it finds nothing at all, too; write x+ for x*")
+    patterns = {key: _words(key, options.get(key) or []) for key in _LISTS}
+    return Mask(str(options.get("as") or name), compiled, CHECKS.get(str(check)), **patterns)
 
 
-def _is_list(words: object) -> bool:
-    if words is None:
-        return True
-    return isinstance(words, list) and all(isinstance(word, (str, int)) for word in words)
-
-
-def _words(words: Sequence[object] | None, end: str) -> re.Pattern[str] | None:
-    """Finds one of some words in a text, with what stands behind it."""
+def _words(key: str, words: object) -> re.Pattern[str] | None:
+    """Finds one of some words in a text; right before a find also with what stands between."""
+    if not isinstance(words, list) or not all(isinstance(word, (str, int)) for word in words):
+        value = shorten(words)
+        raise ValueError(f".{key}: a list of words is expected, not {value}; write [{value}]")
     if not words:
         return None
     named = "|".join(re.escape(str(word)) for word in words)
-    return re.compile(rf"(?<![a-z])(?:{named}){end}", re.IGNORECASE)
+    between = _BETWEEN if key in ("context", "not_after") else ""
+    return re.compile(rf"(?<![a-z])(?:{named}){between}", re.IGNORECASE)
 
 
 def _is_card(text: str, before: str) -> bool:

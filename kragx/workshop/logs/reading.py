@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,6 +70,11 @@ class Logs:
         encoding: of CSV; None for UTF-8, else cp949.
         skip_broken: leave out lines that cannot be read, and count them.
         mask: masks the values that are quoted where they cannot be read.
+        broken: what was left out of the files, as far as they were read.
+        silent: traces that say no question.
+        _unread: by field how many values are not understood, and the first of them.
+        _ratings: thumbs that are numbers of some other scale.
+        _met: the columns that some record has.
     """
 
     paths: Sequence[str | Path]
@@ -78,6 +82,11 @@ class Logs:
     encoding: str | None = None
     skip_broken: bool = False
     mask: Callable[[str], str] = str
+    broken: list[DataError] = field(default_factory=list, init=False)
+    silent: list[str] = field(default_factory=list, init=False)
+    _unread: dict[str, tuple[int, DataError]] = field(default_factory=dict, init=False)
+    _ratings: list[object] = field(default_factory=list, init=False)
+    _met: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         counts = Counter(Path(path).resolve() for path in self.paths)
@@ -89,26 +98,6 @@ class Logs:
             raise UsageError(phrase("unknown field"), field=option, remedy=nearest(name, FIELDS))
         if not self.columns.get("question", "question"):
             raise UsageError("--column question=: write question=column")
-
-    @cached_property
-    def broken(self) -> list[DataError]:
-        """What was left out of the files, as far as they were read."""
-        return []
-
-    @cached_property
-    def silent(self) -> list[str]:
-        """Traces that say no question."""
-        return []
-
-    @cached_property
-    def _unread(self) -> dict[str, tuple[int, DataError]]:
-        """By field how many values are not understood, and the first of them."""
-        return {}
-
-    @cached_property
-    def _ratings(self) -> list[object]:
-        """Thumbs that are numbers of some other scale."""
-        return []
 
     @property
     def has_ratings(self) -> bool:
@@ -136,11 +125,6 @@ class Logs:
                 )
             )
         return told
-
-    @cached_property
-    def _met(self) -> set[str]:
-        """The columns that some record has."""
-        return set()
 
     def questions(self) -> Iterator[LoggedQuestion]:
         """The questions, in the order of the files; those of traces come last.

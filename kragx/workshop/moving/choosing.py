@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.ground.printing import phrase
-from kragx.workshop.moving.letters import GRAM
-from kragx.workshop.moving.places import FEWEST, Place, Stretch
-from kragx.workshop.moving.probes import GoldProbe
-from kragx.workshop.moving.runs import LetterRun
-from kragx.workshop.moving.search import MoveSearch, Overlap
-
-Mask = NDArray[np.bool_]
+from kragx.workshop.moving.letters import GRAM, Bools
+from kragx.workshop.moving.places import Chunk, Place
+from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
 Verdict = Literal["same", "moved", "merged", "split", "lost", "unsure"]
 
@@ -40,17 +35,17 @@ _SAME = 0.97
 
 @dataclass
 class Piece:
-    """A part of a gold text, and the chunks that hold it, the first of them before the others.
+    """A part of a gold text.
 
     Attributes:
-        chunks: their numbers; any of them serves.
-        runs: where in the first its letters stand.
+        place: the place that it is a part of.
+        chunks: those that hold it; any of them serves, the first before the others.
         low, high: the part, in the letters of the gold text.
         share: of its letters.
     """
 
-    chunks: list[int]
-    runs: list[Stretch]
+    place: Place
+    chunks: list[Chunk]
     low: int
     high: int
     share: float
@@ -70,44 +65,34 @@ class PlaceChoice:
 
     verdict: Verdict
     pieces: list[Piece] = field(default_factory=list)
-    equal: Mask = field(default_factory=lambda: np.empty(0, bool))
+    equal: Bools = field(default_factory=lambda: np.empty(0, bool))
     reason: str = ""
-    candidates: list[tuple[int, float]] = field(default_factory=list)
+    candidates: list[tuple[Chunk, float]] = field(default_factory=list)
 
 
-def choose(  # noqa: PLR0911  # a line for each reason
-    number: int, probes: Sequence[GoldProbe], search: MoveSearch
-) -> PlaceChoice:
-    """What became of a gold text."""
-    probe, unique = probes[number], search.unique[number]
+def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceChoice:
+    """What became of a gold text.
+
+    Args:
+        probe: the text.
+        places: where it may be.
+        is_crowded: it stands in so many that not all were looked at.
+    """
     if probe.low == probe.high:
         return PlaceChoice("unsure", reason=phrase("its text has no letters"))
-    meetings = search.meetings[number]
-    if not any(meeting.runs for meeting in meetings):
-        if number in search.crowded:
-            return _unsure([], phrase("its text stands in very many chunks"))
-        if len(probe.codes) < GRAM:
-            return PlaceChoice("unsure", reason=phrase("its text is too short to be looked for"))
-        return PlaceChoice("lost", reason=phrase("no chunk has its text"))
+    if not places and len(probe.codes) < GRAM:
+        return PlaceChoice("unsure", reason=phrase("its text is too short to be looked for"))
     # Text that is common has few letters of its own.
-    n_in_text = max(0, probe.high - GRAM + 1 - probe.low) / search.step
-    is_in_text = (unique >= probe.low) & (unique <= probe.high - GRAM)
-    is_common = is_in_text.sum() < n_in_text / 2
-    holding: dict[int, bool] = {}
-    for meeting in sorted(meetings, key=lambda meeting: meeting.chunk):
-        holding[meeting.chunk] = meeting.is_gold or holding.get(meeting.chunk, False)
-    places = [
-        place
-        for group in _groups(probe, meetings)
-        if (place := Place(probe, group, holding, unique, search)).equal.any()
-    ]
-    places.sort(key=lambda place: (-place.weight, -place.share))
+    n_grams = max(0, probe.high - GRAM + 1 - probe.low) / probe.step
+    is_in_text = (probe.unique >= probe.low) & (probe.unique <= probe.high - GRAM)
+    is_common = bool(is_in_text.sum() < n_grams / 2)
+    places = sorted(places, key=lambda place: (-place.weight, -place.share))
     candidates = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
+    if is_crowded and (candidates or not places):
+        return _unsure(candidates, phrase("its text stands in very many chunks"))
     if not candidates:
         return _in_parts(places, is_common=is_common)
-    if number in search.crowded:
-        return _unsure(candidates, phrase("its text stands in very many chunks"))
-    selected, reason = _own(probe, candidates, len(unique), is_common)
+    selected, reason = _own(probe, candidates, is_common=is_common)
     if not selected:
         return _unsure(candidates, reason)
     choice = _whole_or_parts(selected[0])
@@ -120,23 +105,8 @@ def choose(  # noqa: PLR0911  # a line for each reason
     return choice
 
 
-def _groups(probe: GoldProbe, meetings: Sequence[Overlap]) -> Iterator[list[tuple[int, LetterRun]]]:
-    """Runs with their chunks, of those where the gold text would begin at one place."""
-    runs = sorted((run.shift, meeting.chunk, run) for meeting in meetings for run in meeting.runs)
-    slack = max(64, (probe.high - probe.low) // 2)
-    group: list[tuple[int, LetterRun]] = []
-    before = runs[0][0]
-    for begin, chunk, run in runs:
-        if begin - before > slack:
-            yield group
-            group = []
-        group.append((chunk, run))
-        before = begin
-    yield group
-
-
 def _own(  # noqa: PLR0911  # a line for each reason
-    probe: GoldProbe, candidates: list[Place], n_unique: int, is_common: bool
+    probe: GoldProbe, candidates: list[Place], *, is_common: bool
 ) -> tuple[list[Place], str]:
     """The place that is the gold text's own, or several that serve alike; else why not."""
     exact = [place for place in candidates if place.is_start and place.share >= _SAME]
@@ -152,7 +122,12 @@ def _own(  # noqa: PLR0911  # a line for each reason
             return [], phrase("its text is common, and no chunk of its source has it")
     best = max(candidates, key=lambda place: (place.is_known, place.weight))
     if not best.is_known:
-        if len(candidates) == 1 and n_unique < FEWEST and not is_common and best.weight >= 0:
+        if (
+            len(candidates) == 1
+            and len(probe.unique) < FEWEST
+            and not is_common
+            and best.weight >= 0
+        ):
             return candidates, ""
         if len(candidates) == 1:
             return [], phrase("a text like it stood elsewhere as well, and this may be that one")
@@ -185,10 +160,11 @@ def _is_beside_itself(probe: GoldProbe) -> bool:
 
 def _unsure(places: Sequence[Place], reason: str) -> PlaceChoice:
     """Not known: with the chunks where it may be, those with most of it first."""
-    shares: dict[int, float] = {}
+    shares: dict[Chunk, float] = {}
     for place in places:
-        for number, share in place.candidates():
-            shares[number] = max(shares.get(number, 0.0), share)
+        for chunk in place.chunks:
+            if n_equal := place.n_equal(chunk):
+                shares[chunk] = max(shares.get(chunk, 0.0), n_equal / len(place.equal))
     ranked = sorted(shares.items(), key=lambda entry: -entry[1])
     return PlaceChoice("unsure", reason=reason, candidates=ranked[:10])
 
@@ -207,41 +183,27 @@ def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
     is_known = np.any([place.equal for place in places], axis=0)
     if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < THERE:
         return _unsure(places, phrase("its parts stand in several places"))
-    pieces = []
     for place in places:
-        runs = [run for run in place.runs if run.is_in(place.probe)]
-        place.begin, place.end = max(place.begin, runs[0].place), min(place.end, runs[-1].end)
-        pieces += _pieces(place)
-    return _choice_of(pieces, covered > 0)
+        place.narrow()
+    return _choice_of([piece for place in places for piece in _pieces(place)], covered > 0)
 
 
 def _whole_or_parts(place: Place) -> PlaceChoice:
     """Where a gold text is, at a place that is its own."""
-    wholes = [
-        number
-        for number, chunk in place.chunks.items()
-        if place.inside(number) == (place.begin, place.end) and place.holding[number] and chunk.text
-    ]
-    high = len(place.equal)
-    if wholes:
-        # The chunk that holds least besides comes first.
-        wholes.sort(key=lambda number: (place.chunks[number].size, number))
-        pieces = [Piece(wholes, place.stretches(wholes[0], 0, high), 0, high, 1.0)]
-    else:
-        pieces = _pieces(place)
-        doubtful = [piece for piece in pieces if _may_be_beside(place, piece)]
-        if any(piece.share >= SLIVER * high for piece in doubtful):
-            return _unsure([place], phrase("of what was edited at its end nobody knows the chunk"))
-        pieces = [piece for piece in pieces if piece not in doubtful]
+    pieces = _pieces(place)
+    doubtful = [piece for piece in pieces if _may_be_beside(piece)]
+    if any(piece.share >= SLIVER * len(place.equal) for piece in doubtful):
+        return _unsure([place], phrase("of what was edited at its end nobody knows the chunk"))
+    pieces = [piece for piece in pieces if piece not in doubtful]
     if len(pieces) > 1:
         return _choice_of(pieces, place.equal)
     (piece,) = pieces
-    piece.low, piece.high, piece.share = 0, high, 1.0
-    larger = place.chunks[piece.chunks[0]].size > LARGER * max(place.probe.size, 1)
-    return PlaceChoice("merged" if larger else "moved", pieces, place.equal)
+    piece.low, piece.high, piece.share = 0, len(place.equal), 1.0
+    is_larger = piece.chunks[0].size > LARGER * max(place.probe.size, 1)
+    return PlaceChoice("merged" if is_larger else "moved", pieces, place.equal)
 
 
-def _choice_of(pieces: list[Piece], equal: Mask) -> PlaceChoice:
+def _choice_of(pieces: list[Piece], equal: Bools) -> PlaceChoice:
     total = sum(piece.share for piece in pieces)
     for piece in pieces:
         piece.share /= total
@@ -250,28 +212,19 @@ def _choice_of(pieces: list[Piece], equal: Mask) -> PlaceChoice:
 
 def _pieces(place: Place) -> list[Piece]:
     """The parts of a gold text, each in the chunk that has most of what is left."""
-    inside = {
-        number: place.inside(number)
-        for number, chunk in place.chunks.items()
-        if place.holding[number] and chunk.text
-    }
     pieces: list[Piece] = []
     begin = place.begin
+    # Chunks lie beside one another: at each letter of the corpus there is one.
     while begin < place.end:
-        holding = [number for number, (first, last) in inside.items() if first <= begin < last]
-        if not holding:  # in no chunk
-            begin = min(
-                (first for first, last in inside.values() if first > begin and last > first),
-                default=place.end,
-            )
-            continue
-        best = max(holding, key=lambda number: (inside[number][1], -number))
-        end = inside[best][1]
-        chunks = [number for number in holding if number != best and inside[number][1] >= end]
-        low, high = place.letter(begin), place.letter(end)
-        stretches = place.stretches(best, low, high)
-        share = max(high - low, 1)
-        pieces.append(Piece([best, *chunks], stretches, low, high, share))
+        holding = [chunk for chunk in place.chunks if chunk.place <= begin < chunk.end]
+        end = min(place.end, max(chunk.end for chunk in holding))
+        # Any of them serves; the one that holds least besides comes first.
+        best = sorted(
+            (chunk for chunk in holding if chunk.end >= end),
+            key=lambda chunk: (chunk.size, chunk.number),
+        )
+        low, high = place.letters(begin, end)
+        pieces.append(Piece(place, best, low, high, max(high - low, 1)))
         begin = end
     # Of a letter or two that were edited nobody knows on which side of a chunk's end they are.
     n_few = max(2, 0.02 * len(place.equal))
@@ -282,13 +235,13 @@ def _pieces(place: Place) -> list[Piece]:
     ] or pieces
 
 
-def _may_be_beside(place: Place, piece: Piece) -> bool:
+def _may_be_beside(piece: Piece) -> bool:
     """Whether a part, of which no letter is as it was, may as well be what stood beside the text.
 
     It is of the text where what stood beside it is there to its last letter.
     """
-    low, high = place.probe.low, place.probe.high
-    return not place.equal[piece.low : piece.high].any() and (
-        (piece.low == 0 and all(run.last != low for run in place.runs))
-        or (piece.high == high - low and all(run.first != high for run in place.runs))
+    equal, (is_before, is_behind) = piece.place.equal, piece.place.beside
+    is_first, is_last = piece.low == 0, piece.high == len(equal)
+    return not equal[piece.low : piece.high].any() and (
+        (is_first and not is_before) or (is_last and not is_behind)
     )

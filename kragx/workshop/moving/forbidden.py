@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kragx.data import Doc, Forbidden, Query
@@ -24,8 +24,8 @@ def forbidden_docs(query: Query) -> Iterator[tuple[int, str, Doc]]:
 
 
 def forbidden_moved(
-    query: Query, options: Sequence[tuple[int, str, MoveOption]]
-) -> tuple[Forbidden, ...] | None:
+    query: Query, options: Mapping[tuple[str, str], MoveOption]
+) -> tuple[Forbidden, ...]:
     """What is forbidden for a query after the move.
 
     A text that is split is forbidden in each of its parts, and one that several chunks hold in all
@@ -33,15 +33,13 @@ def forbidden_moved(
 
     Args:
         query: as it was.
-        options: what became of `forbidden_docs`, in that order.
+        options: what became of `forbidden_docs`, by query and field.
     """
-    if query.forbidden is None:
-        return None
-    of_item = {number: option for number, field, option in options if field.endswith("]")}
-    newer = {number: option for number, field, option in options if not field.endswith("]")}
     moved: dict[Forbidden, None] = {}
-    for number, item in enumerate(query.forbidden):
-        option, newer_id = of_item.get(number), _id(newer.get(number))
+    for number, item in enumerate(query.forbidden or ()):
+        field = f"forbidden[{number}]"
+        option = options.get((query.id, field))
+        newer_id = _id(options.get((query.id, f"{field}.superseded_by")))
         bare = replace(item, superseded_by=None)
         for new_item in [bare] if option is None else _items(bare, option):
             # A chunk that holds both is not superseded by itself.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kragx.data import Doc, GoldDataset, Query, read_dataset
 from kragx.data.corpus import Lacking, as_corpus, documents
@@ -28,11 +28,11 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.workshop.moving.choosing import PlaceChoice, Verdict, choose
+from kragx.workshop.moving.choosing import Verdict
 from kragx.workshop.moving.forbidden import forbidden_docs, forbidden_moved
 from kragx.workshop.moving.probes import probes_of
 from kragx.workshop.moving.rebuild import MoveOption, option_of, rebuilt
-from kragx.workshop.moving.search import Chunk, search
+from kragx.workshop.moving.search import search
 
 MEANING: Mapping[Verdict, str] = {
     "same": phrase("the chunk has the same id and the same text"),
@@ -45,8 +45,15 @@ MEANING: Mapping[Verdict, str] = {
 
 _SHOWN = 5
 
-_Named = tuple[Query, int, str, Doc]
-"""A query, the number of a gold item, the field of it or an alternative, what stands there."""
+
+class _Named(NamedTuple):
+    """What is looked for: a gold item, an alternative or what must not be found, and where."""
+
+    query: Query
+    number: int
+    field: str
+    doc: Doc
+    grade: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,11 @@ class Moved:
     reason: str = ""
     text: str | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is left to a person."""
+        return self.verdict in ("unsure", "lost")
+
 
 @dataclass(frozen=True)
 class Move(Result):
@@ -126,7 +138,7 @@ class Move(Result):
     @property
     def open(self) -> tuple[Moved, ...]:
         """What is left to a person."""
-        return tuple(item for item in self.items if item.verdict in ("unsure", "lost"))
+        return tuple(item for item in self.items if item.is_open)
 
     def describe(self) -> Iterator[Part]:
         """How many items are where, and the first few of those that a person should look at."""
@@ -178,15 +190,15 @@ class Move(Result):
         """What became of what must not be found; nothing where there is none."""
         if not self.forbidden:
             return
-        gone = [item for item in self.forbidden if item.verdict in ("unsure", "lost")]
+        unplaced = [item for item in self.forbidden if item.is_open]
         text = phrase(
             "what must not be found: {n:,} documents moved along, {n_gone:,} not",
-            n=len(self.forbidden) - len(gone),
-            n_gone=len(gone),
+            n=len(self.forbidden) - len(unplaced),
+            n_gone=len(unplaced),
         )
         yield Heading(text)
-        yield from self._rows(gone)
-        if gone:
+        yield from self._rows(unplaced)
+        if unplaced:
             yield warning(
                 phrase(
                     "These stay in the set with their texts: by text they can still be found, by "
@@ -221,11 +233,20 @@ class Move(Result):
         """
         make_folder(path.parent)
         write_gold(self.dataset, path)
-        queries = {query.id: query for query in self.dataset}
-        write_records(
-            (_undecided_line(item, queries[item.query]) for item in self.open), undecided_file(path)
-        )
+        write_records(map(self._undecided_line, self.open), undecided_file(path))
         return path, undecided_file(path)
+
+    def _undecided_line(self, item: Moved) -> dict[str, Any]:
+        gold = {"id": item.id, "text": item.text, "grade": item.grade}
+        return {
+            "query_id": item.query,
+            "query": self.dataset[item.query].text,
+            "field": item.field,
+            "verdict": item.verdict,
+            "reason": item.reason,
+            "gold": {name: value for name, value in gold.items() if value is not None},
+            "candidates": [{"id": place.id, "share": place.share} for place in item.places],
+        }
 
 
 def undecided_file(path: Path) -> Path:
@@ -248,142 +269,100 @@ def move(gold: object, old: object, new: object) -> Move:
             gold set cannot be read.
     """
     dataset = read_dataset(gold)
-    named = [
-        (query, number, name, Doc(item.id, item.text, item.metadata))
-        for query in dataset
-        for number, gold in enumerate(query.gold)
-        for name, item in named_items(number, gold)
-        if item.id is not None or item.text is not None
-    ]
-    n_gold = len(named)
-    named += [
-        (query, number, name, doc)
-        for query in dataset
-        for number, name, doc in forbidden_docs(query)
-    ]
+    golds = [*_golds(dataset)]
+    forbidden = [_Named(query, *item) for query in dataset for item in forbidden_docs(query)]
     # The gold of many queries is the same chunks.
-    keys = [(doc.id, doc.text, str(doc.metadata)) for *_, doc in named]
-    distinct = dict(zip(keys, (doc for *_, doc in named)))
-    number_of = {key: number for number, key in enumerate(distinct)}
-    numbers_to_move = [number_of[key] for key in keys]
-    probes, known_grams = probes_of([*distinct.values()], documents(old))
-    gone = {number for number, probe in enumerate(probes) if probe.text is None}
-    if without := {probes[n].doc.id for n in numbers_to_move[:n_gold] if n in gone}:
-        raise _missing_text_error(named[:n_gold], without, old)
-    search_result = search(probes, known_grams, documents(new))
-    del known_grams
-    choices = []
-    for number in range(len(probes)):
-        if number in gone:
-            reason = phrase("the corpus that it is of does not have it")
-            choices.append(PlaceChoice("lost", reason=reason))
-        elif number in search_result.same:
-            choices.append(PlaceChoice("same"))
-        else:
-            choices.append(choose(number, probes, search_result))
-        search_result.meetings[number] = []  # the choice has what is needed of them
+    keys = [(doc.id, doc.text, str(doc.metadata)) for *_, doc, _ in (*golds, *forbidden)]
+    distinct = {key: doc for key, (*_, doc, _) in zip(keys, (*golds, *forbidden))}
+    probes, gram_counts = probes_of([*distinct.values()], documents(old))
+    probe_of = dict(zip(distinct, probes))
+    gold_probes = [probe_of[key] for key in keys[: len(golds)]]
+    if without := {probe.doc.id for probe in gold_probes if not probe.is_there}:
+        raise _missing_text_error(golds, without, old)
+    corpus_search = search(probes, gram_counts, documents(new))
+    del gram_counts
+    choice_of = dict(zip(distinct, corpus_search.choices(probes)))
+    options = [option_of(probe_of[key], choice_of[key]) for key in keys]
     by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
-    options = [option_of(probes[n], choices[n], search_result.chunks) for n in numbers_to_move]
-    for (query, number, *_), option in zip(named[:n_gold], options):
-        by_item[query.id, number].append(option)
-    forbidden: defaultdict[str, list[tuple[int, str, MoveOption]]] = defaultdict(list)
-    for (query, number, name, _), option in zip(named[n_gold:], options[n_gold:]):
-        forbidden[query.id].append((number, name, option))
+    for item, option in zip(golds, options):
+        by_item[item.query.id, item.number].append(option)
+    by_name = {(i.query.id, i.field): option for i, option in zip(forbidden, options[len(golds) :])}
     queries, n_joined = [], 0
     for query in dataset:
         item_options = [by_item[query.id, number] for number in range(len(query.gold))]
         moved, n = rebuilt(query, item_options)
         if query.forbidden:
-            moved = replace(moved, forbidden=forbidden_moved(query, forbidden[query.id]))
+            moved = replace(moved, forbidden=forbidden_moved(query, by_name))
         queries.append(moved)
         n_joined += n
-    items = [
-        _moved(query, name, query.gold[number].grade, option, search_result.chunks)
-        for (query, number, name, _), option in zip(named[:n_gold], options)
-    ]
-    forbidden_items = [
-        _moved(query, name, 0.0, option, search_result.chunks)
-        for (query, _, name, _), option in zip(named[n_gold:], options[n_gold:])
-        if name.endswith("]")
-    ]
+    items = [*map(_moved, golds, options)]
+    relevant: defaultdict[str, list[bool]] = defaultdict(list)
+    for moved_item in items:
+        if moved_item.grade > 0:
+            relevant[moved_item.query].append(moved_item.is_open)
     return Move(
         counts=Counter(item.verdict for item in items),
         n_items=len(items),
         n_edited=sum(bool(item.edited) for item in items),
         n_joined=n_joined,
-        n_left_out=sum(option.left_out for option in options[:n_gold]),
-        n_chunks=search_result.n_chunks,
-        bare=tuple(_bare(dataset, by_item)),
+        n_left_out=sum(option.left_out for option in options[: len(golds)]),
+        n_chunks=corpus_search.n_chunks,
+        bare=tuple(query for query, are_open in relevant.items() if all(are_open)),
         items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
-        forbidden=tuple(forbidden_items),
+        forbidden=tuple(
+            _moved(item, option)
+            for item, option in zip(forbidden, options[len(golds) :])
+            if item.field.endswith("]")
+        ),
     )
 
 
+def _golds(dataset: GoldDataset) -> Iterator[_Named]:
+    for query in dataset:
+        for number, gold in enumerate(query.gold):
+            for name, item in named_items(number, gold):
+                if item.id is not None or item.text is not None:
+                    doc = Doc(item.id, item.text, item.metadata)
+                    yield _Named(query, number, name, doc, gold.grade)
+
+
 def _missing_text_error(
-    named: Iterable[_Named], without: Collection[str | None], old: object
+    golds: Iterable[_Named], without: Collection[str | None], old: object
 ) -> DataError:
     """The error for gold of which there is no text."""
     lacking = Lacking(as_corpus(old))
-    for query, number, _, doc in named:
-        if doc.text is None and doc.id in without:
-            lacking.gold.setdefault(doc.id, f"query {query.id!r}, gold {number + 1}")
+    for item in golds:
+        if item.doc.text is None and item.doc.id in without:
+            label = f"query {item.query.id!r}, gold {item.number + 1}"
+            lacking.gold.setdefault(item.doc.id, label)
     problem = lacking.error("").problem
     remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
     return DataError(problem, field="gold", remedy=remedy)
 
 
-def _bare(
-    dataset: GoldDataset, options: Mapping[tuple[str, int], Sequence[MoveOption]]
-) -> Iterator[str]:
-    """The queries that had relevant gold, and of which nobody knows where any is."""
-    for query in dataset:
-        relevant = [n for n, gold in enumerate(query.gold) if gold.grade > 0]
-        item_options = [option for n in relevant for option in options[query.id, n]]
-        if item_options and all(option.is_open for option in item_options):
-            yield query.id
-
-
-def _moved(
-    query: Query, name: str, grade: float, option: MoveOption, chunks: Mapping[int, Chunk]
-) -> Moved:
-    choice, doc = option.choice, option.probe.doc
+def _moved(item: _Named, option: MoveOption) -> Moved:
+    choice = option.choice
     if choice.verdict == "same":
-        places = [Placed(str(doc.id), 1.0)]
+        places = [Placed(str(item.doc.id), 1.0)]
     elif option.is_open:
         shares: dict[str, float] = {}
-        for number, share in choice.candidates:
-            shares.setdefault(chunks[number].id, round(share, 4))
-        places = [Placed(chunk, share) for chunk, share in shares.items()]
+        for chunk, share in choice.candidates:
+            shares.setdefault(chunk.id, round(share, 4))
+        places = [Placed(name, share) for name, share in shares.items()]
     else:
         places = []
         for piece in choice.pieces:
-            first, *rest = dict.fromkeys(chunks[number].id for number in piece.chunks)
+            first, *rest = dict.fromkeys(chunk.id for chunk in piece.chunks)
             places.append(Placed(first, round(piece.share, 4), tuple(rest)))
-    edited = None if option.edited is None else round(option.edited, 4)
     return Moved(
-        query.id,
-        name,
-        doc.id,
-        grade,
+        item.query.id,
+        item.field,
+        item.doc.id,
+        item.grade,
         choice.verdict,
         tuple(places),
-        edited,
+        None if option.edited is None else round(option.edited, 4),
         choice.reason,
         option.probe.text if option.is_open else None,
     )
-
-
-def _undecided_line(item: Moved, query: Query) -> dict[str, Any]:
-    """An item that is left to a person, as a line of a file."""
-    places = [{"id": place.id, "share": place.share} for place in item.places]
-    gold = {"id": item.id, "text": item.text, "grade": item.grade}
-    return {
-        "query_id": query.id,
-        "query": query.text,
-        "field": item.field,
-        "verdict": item.verdict,
-        "reason": item.reason,
-        "gold": {name: value for name, value in gold.items() if value is not None},
-        "candidates": places,
-    }

@@ -1,58 +1,73 @@
 """A place where a gold text may be: a stretch of the new corpus's text, whatever its chunks are.
 
-Where its first and its last letter stand follows from the runs in it and around it; which chunks
-hold it, from where they begin and end.
+Where its first and its last letter stand follows from the letters that are as they were, in it and
+around it; which chunks hold it, from where they begin and end.
 """
 
 from __future__ import annotations
 
-from bisect import bisect, bisect_left
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.tokens import Ints
-from kragx.workshop.moving.letters import GRAM, letters
-from kragx.workshop.moving.probes import GoldProbe
-from kragx.workshop.moving.runs import PUT_IN, LetterRun, chain_of, without_overlaps
-from kragx.workshop.moving.search import LEAST, Chunk, MoveSearch
+from kragx.workshop.folder.places import origin_of
+from kragx.workshop.moving.alignment import LEAST, PUT_IN, LetterRun
+from kragx.workshop.moving.blocks import Block
+from kragx.workshop.moving.letters import GRAM, Bools, letters
+from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
 AGAINST = 32
 """So many grams that stood once in the old corpus outweigh one end of a run at which the new one
 goes on as the old one did elsewhere. Where a word of a template is another one, 16 grams are."""
 
-FEWEST = 3
-"""Grams that stand once; fewer may do so by accident."""
-
 _LONG = 8  # letters of a run by whose ends other texts are told
 
 
-class Stretch(NamedTuple):
-    """Letters in a row that a gold text and a chunk share.
+class Chunk(NamedTuple):
+    """A chunk in which gold may stand.
 
     Attributes:
-        first, last: in the probe.
-        begin, end: their characters in the chunk.
+        number: which of the corpus it is.
+        id, text, size: its id and its text, and how many letters that has.
+        place: where it begins in the corpus, in letters.
+        source, start: of its text, where metadata say so.
     """
 
-    first: int
-    last: int
-    begin: int
-    end: int
+    number: int
+    id: str
+    text: str
+    size: int
+    place: int
+    source: str | None
+    start: int | None
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the corpus, in letters."""
+        return self.place + self.size
+
+    def characters(self, *places: int) -> list[int]:
+        """Its characters where some letters stand, by their places in the corpus."""
+        positions = letters([self.text]).place
+        return [int(positions[min(place - self.place, len(positions) - 1)]) for place in places]
 
 
 class Place:
     """A stretch of the new corpus that may be a gold text.
 
+    Args:
+        probe: the gold text.
+        runs: the letters that are as they were.
+        block: the part of the corpus.
+        chunks: those of its rows that some place is in, added to.
+        is_old: at which letters of it what is before and behind stood together in the old corpus.
+
     Attributes:
-        chunks: those that share letters with it, by their numbers.
-        runs: in the order of both texts.
-        equal: which of its letters are in a run.
-        share: how many.
+        chunks: those that hold some of it.
         begin, end: where it stands in the text of the corpus.
+        share: how many of its letters are there as they were.
         weight: how many grams are there that stood once in the old corpus, less `AGAINST` for each
             end of a run at which the text goes on as the old one did elsewhere.
         is_held: all of it is there in one piece with some letters on both of its sides, and grams
@@ -61,154 +76,189 @@ class Place:
         is_framed: what stood on both of its sides stands there.
         is_known: letters of the text itself that stood once are there, or it is framed. One side
             alone may be the next document, behind the end of another one.
+        is_start: it begins at the very character of its source that the gold text begins at.
+        beside: whether what stood right before it is there to its last letter, and right behind it.
     """
 
     def __init__(
         self,
         probe: GoldProbe,
-        meetings: Sequence[tuple[int, LetterRun]],
-        holding: Mapping[int, bool],
-        unique: Ints,
-        search: MoveSearch,
+        runs: Sequence[LetterRun],
+        block: Block,
+        chunks: dict[int, Chunk],
+        is_old: Bools,
     ) -> None:
         self.probe = probe
-        self.holding = holding
-        self.chunks: dict[int, Chunk] = {number: search.chunks[number] for number, _ in meetings}
+        self._weigh(runs, block, is_old)
+        self._locate(runs, block, chunks)
 
-        def is_own(run: LetterRun) -> bool:
-            # How many grams that stand once in the old corpus lie in the run; of a sample each
-            # stands for `step`.
-            n = np.searchsorted(unique, run.last - GRAM + 1) - np.searchsorted(unique, run.first)
-            return bool(search.step * n >= FEWEST)
-
-        of_chunk: defaultdict[int, set[LetterRun]] = defaultdict(set)
-        for number, run in meetings:
-            of_chunk[number].add(run)
-        runs = {run for stretches in of_chunk.values() for run in without_overlaps(stretches)}
-        self.runs: list[LetterRun] = chain_of(runs, probe, is_own)
-        low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
+    def _weigh(self, runs: Sequence[LetterRun], block: Block, is_old: Bools) -> None:
+        """Say what speaks for it being the text's own place, and not that of one like it."""
+        probe = self.probe
+        low, high, codes = probe.low, probe.high, probe.codes
+        first_letter, last_letter = max(0, low - LEAST), min(len(codes), high + LEAST)
         self.is_held: bool = any(
-            run.first <= low and run.last >= high and is_own(run) for run in self.runs
+            run.first <= first_letter
+            and run.last >= last_letter
+            and probe.is_own(run.first, run.last)
+            for run in runs
         )
-        whole, is_there = np.zeros(len(probe.codes), bool), np.zeros(len(unique), bool)
-        for run in self.runs:
-            whole[run.first : run.last] = True
+        is_there = np.zeros(len(probe.unique), bool)
+        for run in runs:
             if run.last - run.first >= GRAM:
-                begin, end = np.searchsorted(unique, [run.first, run.last - GRAM + 1])
-                is_there[begin:end] = True
-        self.equal: NDArray[np.bool_] = whole[probe.low : probe.high]
-        self.share: float = float(self.equal.mean())
-        is_before, is_after = unique < probe.low, unique > probe.high - GRAM
-        in_text = search.step * int(is_there[~is_before & ~is_after].sum())
+                first, last = np.searchsorted(probe.unique, [run.first, run.last - GRAM + 1])
+                is_there[first:last] = True
+        is_before, is_after = probe.unique < low, probe.unique > high - GRAM
+        in_text, n_before, n_behind = (
+            probe.step * int(is_there[side].sum())
+            for side in (~is_before & ~is_after, is_before, is_after)
+        )
         self.has_own: bool = in_text >= FEWEST
-        ends = [
-            letter
-            for run in self.runs
-            if run.last - run.first >= _LONG
-            for letter, is_other in ((run.first, run.before), (run.last, run.after))
+        n_against = sum(
             # Where the text has letters of its own, another document may be beside its own now.
-            if is_other and (probe.low < letter < probe.high or in_text < FEWEST)
-        ]
-        self.weight: int = search.step * int(is_there.sum()) - AGAINST * len(ends)
-        self.is_framed: bool = self.weight >= FEWEST and all(
-            not n_letters or search.step * is_there[side].sum() >= FEWEST
-            for n_letters, side in (
-                (probe.low, is_before),
-                (len(probe.codes) - probe.high, is_after),
-            )
+            low < letter < high or not self.has_own
+            for run in runs
+            if run.last - run.first >= _LONG
+            for letter in _ends(run, probe, block, is_old)
+        )
+        self.weight: int = probe.step * int(is_there.sum()) - AGAINST * n_against
+        self.is_framed: bool = (
+            self.weight >= FEWEST
+            and (not low or n_before >= FEWEST)
+            and (high == len(codes) or n_behind >= FEWEST)
         )
         self.is_known: bool = self.is_framed or (self.has_own and self.weight >= FEWEST)
-        self.begin: int = self._at(probe.low, is_end=False)
-        self.end: int = max(self.begin, self._at(probe.high, is_end=True))
-        first_number, last_number = min(self.chunks), max(self.chunks)
-        for number in holding:
-            if first_number < number < last_number:  # nothing but edited words
-                self.chunks[number] = search.chunks[number]
-        best = max(self.chunks, key=self._n_equal)
-        self.source: str | None = self.chunks[best].source
-        first = next((c for c in self.chunks.values() if c.place <= self.begin < c.end), None)
+
+    def _locate(self, runs: Sequence[LetterRun], block: Block, chunks: dict[int, Chunk]) -> None:
+        """Say where it begins and ends, and which chunks hold it."""
+        probe = self.probe
+        low, high, codes = probe.low, probe.high, probe.codes
+        positions = _letters_at(runs, len(codes))
+        first, last = block.rows(runs[0].place, runs[-1].end)
+        bounds = int(block.row[first]), int(block.end[last - 1])
+        begin = _place_of(low, positions, bounds, is_end=False)
+        end = max(begin, _place_of(high, positions, bounds, is_end=True))
+        self.begin: int = block.begin + begin
+        self.end: int = block.begin + end
+        self.beside: tuple[bool, bool] = (
+            bool(low and positions[low - 1] >= 0),
+            bool(high < len(codes) and positions[high] >= 0),
+        )
+        parts = [(max(run.first, low), min(run.last, high), run.shift) for run in runs]
+        self._runs = [
+            LetterRun(first - low, last - low, block.begin + shift + first)
+            for first, last, shift in parts
+            if first < last
+        ]
+        for row in range(*block.rows(begin, end)):
+            if row not in chunks:
+                chunks[row] = _chunk(block, row)
+        self.chunks: list[Chunk] = [chunks[row] for row in range(*block.rows(begin, end))]
+        self.share: float = float(self.equal.mean())
+        self.source: str | None = max(self.chunks, key=self.n_equal).source
+        chunk = next(chunk for chunk in self.chunks if chunk.end > self.begin)
         self.is_start: bool = (
             probe.start is not None
             and self.source == probe.source
             and bool(self.equal[0])
-            and first is not None
-            and first.start is not None
-            and abs(first.start + characters(first, self.begin)[0] - probe.start) <= 1
+            and chunk.start is not None
+            and abs(chunk.start + chunk.characters(self.begin)[0] - probe.start) <= 1
         )
 
-    def _at(self, letter: int, *, is_end: bool) -> int:
-        """Where in the text of the corpus a gold text begins or ends, at a letter of the probe.
+    @property
+    def positions(self) -> Ints:
+        """Where in the corpus each letter of the gold text is; -1 for those that are edited."""
+        return _letters_at(self._runs, self.probe.high - self.probe.low)
 
-        A word that was put in there belongs to what is before it, a sentence to neither side.
-        """
-        position = bisect_left(self.runs, letter, key=lambda run: run.first)
-        before = self.runs[position - 1] if position else None
-        after = self.runs[position] if position < len(self.runs) else None
-        if before is not None and letter < before.last:
-            return before.shift + letter
-        if before is None:
-            assert after is not None
-            first = min(chunk.place for chunk in self.chunks.values())
-            return max(min(first, after.place), after.shift + letter)
-        if after is None:
-            last = max(chunk.end for chunk in self.chunks.values())
-            return min(max(last, before.end), before.shift + letter)
-        if after.shift - before.shift > PUT_IN:
-            return (before if is_end else after).shift + letter
-        beside = after.first == letter
-        if beside or after.first - letter < letter - before.last > PUT_IN:
-            return max(before.end, after.shift + letter)
-        return min(after.place, before.shift + letter)
+    @property
+    def equal(self) -> Bools:
+        """Which of its letters are there as they were."""
+        return np.asarray(self.positions >= 0)
 
-    def letter(self, place: int) -> int:
-        """Which letter of the gold text a place of the corpus is."""
-        position = bisect(self.runs, place, key=lambda run: run.place)
-        if position == 0:
-            letter = place - self.runs[0].shift
-        else:
-            run = self.runs[position - 1]
-            letter = place - run.shift
-            if letter > run.last:  # edited: of the words before, as far as they go
-                after = self.runs[position].first if position < len(self.runs) else letter
-                letter = min(letter, after)
-        return min(max(letter, self.probe.low), self.probe.high) - self.probe.low
-
-    def _n_equal(self, number: int) -> int:
-        low, high = map(self.letter, self.inside(number))
-        return int(self.equal[low:high].sum())
-
-    def inside(self, number: int) -> tuple[int, int]:
+    def inside(self, chunk: Chunk) -> tuple[int, int]:
         """What of it a chunk has, in the text of the corpus."""
-        chunk = self.chunks[number]
         begin = max(self.begin, chunk.place)
         return begin, max(begin, min(self.end, chunk.end))
 
-    def candidates(self) -> Iterator[tuple[int, float]]:
-        """Its chunks, and the share of its letters that each has."""
-        for number in self.chunks:
-            if n_equal := self._n_equal(number):
-                yield number, n_equal / len(self.equal)
+    def n_equal(self, chunk: Chunk) -> int:
+        """How many of its letters a chunk has as they were."""
+        positions = self.positions
+        return int(((positions >= chunk.place) & (positions < chunk.end)).sum())
 
-    def stretches(self, number: int, low: int, high: int) -> list[Stretch]:
-        """Where in a chunk its letters stand; all of a part of which none is as it was."""
-        chunk, result = self.chunks[number], []
-        for run in self.runs:
-            first = max(run.place, chunk.place)
-            last = min(run.end, chunk.end)
-            if first < last and run.is_in(self.probe):
-                begin, end = characters(chunk, first, last - 1)
-                letter = first - run.shift
-                result.append(Stretch(letter, letter + last - first, begin, end + 1))
-        low, high = low + self.probe.low, high + self.probe.low
-        if not any(run.last > low and run.first < high for run in result):
-            first, last = self.inside(number)
-            begin, end = characters(chunk, first, max(first, last - 1))
-            result = sorted([*result, Stretch(low, max(high, low + 1), begin, end + 1)])
-        return result
+    def letters(self, *places: int) -> Iterator[int]:
+        """Which letters of the gold text stand at places of the corpus.
+
+        Of edited letters those that were there, as far as they go.
+        """
+        letters = np.concatenate(([-1], np.flatnonzero(self.equal), [len(self.equal)]))
+        positions = np.concatenate(([self.begin - 1], self.positions[letters[1:-1]], [self.end]))
+        for place in places:
+            before = int(np.searchsorted(positions, place, side="right")) - 1
+            letter = int(letters[before] + place - positions[before])
+            yield min(letter, int(letters[min(before + 1, len(letters) - 1)]))
+
+    def narrow(self) -> None:
+        """Leave out what is edited at its ends."""
+        self.begin, self.end = self._runs[0].place, self._runs[-1].end
 
 
-def characters(chunk: Chunk, *places: int) -> list[int]:
-    """The characters of a chunk where some letters stand, by their place in the corpus."""
-    of_chunk = letters([chunk.text or ""]).place
-    last = len(of_chunk) - 1
-    return [int(of_chunk[min(place - chunk.place, last)]) if last >= 0 else 0 for place in places]
+def _letters_at(runs: Sequence[LetterRun], n: int) -> Ints:
+    positions = np.full(n, -1, np.int64)
+    for run in runs:
+        positions[run.first : run.last] = np.arange(run.place, run.end)
+    return positions
+
+
+def _chunk(block: Block, row: int) -> Chunk:
+    doc, begin, end = block.docs[row], int(block.row[row]), int(block.end[row])
+    source, start = origin_of(doc)
+    return Chunk(
+        block.first + row,
+        str(doc.id),
+        doc.text or "",
+        end - begin,
+        block.begin + begin,
+        source,
+        start,
+    )
+
+
+def _ends(run: LetterRun, probe: GoldProbe, block: Block, is_old: Bools) -> Iterator[int]:
+    """The ends of a run at which the corpus goes on as the old one did elsewhere."""
+    stream, codes = block.stream, probe.codes
+    if run.first and run.place and stream[run.place - 1] != codes[run.first - 1]:
+        yield from [run.first] if is_old[run.place] else []
+    if run.last < len(codes) and run.end < len(stream) and stream[run.end] != codes[run.last]:
+        yield from [run.last] if is_old[run.end] else []
+
+
+def _place_of(letter: int, positions: Ints, bounds: tuple[int, int], *, is_end: bool) -> int:
+    """Where in the text of the corpus a gold text begins or ends, at a letter of the probe.
+
+    A word that was put in there belongs to what is before it, a sentence to neither side.
+
+    Args:
+        letter: the first one of the gold text, or that behind its last one.
+        positions: where each letter of the probe is; -1 for those that are edited.
+        bounds: the place cannot be outside these.
+        is_end: whether the gold text ends there.
+    """
+    equal = np.flatnonzero(positions >= 0)
+    position = int(np.searchsorted(equal, letter))
+    # The letter behind the last one before it that is there, and the first one from it on.
+    before = int(equal[position - 1]) + 1 if position else None
+    after = int(equal[position]) if position < len(equal) else None
+    if before is None:
+        assert after is not None
+        return max(min(bounds[0], int(positions[after])), int(positions[after]) - after + letter)
+    begin = int(positions[before - 1]) + 1
+    if after is None:
+        return min(max(bounds[1], begin), begin + letter - before)
+    end = int(positions[after])
+    if before == after and begin == end:
+        return end
+    if (end - after) - (begin - before) > PUT_IN:
+        return begin + letter - before if is_end else end - after + letter
+    if after == letter or after - letter < letter - before > PUT_IN:
+        return max(begin, end - after + letter)
+    return min(end, begin + letter - before)

@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from kragx.data import Doc, normalise
 from kragx.data.forbidden import stretch_of
+from kragx.data.tokens import Ints
 from kragx.workshop.folder.places import origin_of, place_of
 from kragx.workshop.moving.blocks import Block, blocks
-from kragx.workshop.moving.letters import Codes, Known, letters
+from kragx.workshop.moving.letters import GRAM, Codes, Known, letters, whole_grams
 
 AROUND = 128
 """Letters on either side of a gold text by which places of the same text are told apart."""
+
+FEWEST = 3
+"""Grams that stand once; fewer may do so by accident."""
 
 
 @dataclass(slots=True)
@@ -36,6 +40,8 @@ class GoldProbe:
         begin: where in its chunk its text begins, in characters.
         source, start: of its text, where metadata say so.
         chunk: the content of its chunk, to know it again; None where the old corpus has none.
+        unique: its letters from which on a gram stands once in the old corpus.
+        step: 1, or 8 where of the old corpus an eighth of the grams is known.
     """
 
     doc: Doc
@@ -49,6 +55,18 @@ class GoldProbe:
     source: str | None = None
     start: int | None = None
     chunk: bytes | None = None
+    unique: Ints = field(default_factory=lambda: np.empty(0, np.int32))
+    step: int = 1
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anybody knows its text."""
+        return self.text is not None
+
+    def is_own(self, first: int, last: int) -> bool:
+        """Whether letters, from one to another, are hardly those of another text."""
+        low, high = np.searchsorted(self.unique, [first, last - GRAM + 1])
+        return bool(self.step * (high - low) >= FEWEST)
 
 
 def key_of(doc: Doc) -> str:
@@ -83,7 +101,7 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
     gram_counts = Known()
     for block in blocks(corpus, banners=gram_counts.banners):
         gram_counts.add(block.new_grams())
-        for row in block.own:
+        for row in block.interior:
             key = key_of(block.docs[row])
             for probe in probes_by_key.get(key, ()):
                 _read(probe, block, row, 0, None)
@@ -93,6 +111,12 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
     for probe in probes:
         if probe.text is None and probe.doc.text is not None:
             _read_alone(probe, probe.doc.text)
+        hashes = whole_grams(probe.codes)
+        times = gram_counts.of(hashes)
+        # What reaches over the end of a chunk is in none, however common it is.
+        is_once = (times == 1) | ((times == 0) & (probe.chunk is None))
+        probe.unique = np.flatnonzero(is_once & gram_counts.sampled(hashes)).astype(np.int32)
+        probe.step = gram_counts.step
     return probes, gram_counts
 
 
@@ -116,14 +140,16 @@ def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None
     probe.size, probe.chunk = high - low, content(whole[first:last])
     probe.text, text = whole[first:last], probe.doc.text
     if text is not None:
-        begin = _find(codes[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
-        probe.text, probe.apart = text, begin is None
-        if begin is not None:
-            low, high = low + begin[0], low + begin[1]
+        part = _find(codes[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
+        probe.text, probe.apart = text, part is None
+        if part is not None:
+            low, high = low + part[0], low + part[1]
     if low < high:
         probe.begin = int(places[low])
     place = int(block.row[row])
-    before, after = block.around(place + low, place + high, AROUND)
+    begin, end = block.source(place + low, place + high)
+    before = block.stream[max(begin, place + low - AROUND) : place + low]
+    after = block.stream[place + high : min(end, place + high + AROUND)]
     probe.codes = np.concatenate((before, codes[low:high], after))
     probe.low, probe.high = len(before), len(before) + high - low
     # A document of which stretches are gold is their source, unless it names another.

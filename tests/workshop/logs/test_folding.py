@@ -7,11 +7,10 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.workshop.logs.folding import Wordings, fold, key_of
+from kragx.workshop.logs.folding import Ask, fold, key_of
 from kragx.workshop.logs.wording import exact, gist, joined
 
 ALIKE = (
@@ -111,40 +110,41 @@ SPELT = (
 )
 
 
-def _forms(of_text, around, asks, n_texts, values=None, masked=None):
-    return Wordings(
-        np.array(of_text, np.int64),
-        np.array(around, np.uint64),
-        np.array(around if masked is None else masked, np.uint64),
-        np.array(asks),
-        np.array(values or [0] * n_texts, np.uint64),
+def _fold(texts, times=None, values=None, around=None, masked=None):
+    """Fold texts that were asked so often, with what is masked in them and what stands around."""
+    n = len(texts)
+    around = around or [0] * n
+    rows = zip(texts, times or [1] * n, values or [0] * n, around, masked or around)
+    return fold(
+        Ask(0, text, text, value, beside, beside_masked)
+        for text, n_asks, value, beside, beside_masked in rows
+        for _ in range(n_asks)
     )
 
 
-def _fold(texts, asks=None, values=None):
-    n = len(texts)
-    return fold(texts, _forms(range(n), [0] * n, asks or [1] * n, n, values))
+def _keys(*args, **options):
+    return {question.key for question in _fold(*args, **options)[0]}
 
 
 @pytest.mark.parametrize("texts", ALIKE, ids=lambda texts: texts[0])
 def test_alike(texts):
     """Wordings of one question are one, with their sum, by the words of the most frequent."""
-    folded = _fold(texts, [*range(1, len(texts) + 1)])
-    assert folded.asks.tolist() == [sum(range(1, len(texts) + 1))]
-    assert folded.wordings.tolist() == [len(texts) - 1]
+    (question,), _ = _fold(texts, [*range(1, len(texts) + 1)])
+    assert len(question.asks) == sum(range(1, len(texts) + 1))
+    assert question.text == texts[-1]
 
 
 @pytest.mark.parametrize("pair", [*APART, *SIGNS], ids="={0[0]}".format)
 def test_apart(pair):
     """What differs in a number, a date, a negation or a sign, or who does what is two questions."""
-    folded = _fold(pair)
-    assert (len(folded.keys), folded.n_exact) == (2, 2)
+    questions, n_exact = _fold(pair)
+    assert (len(questions), n_exact) == (2, 2)
 
 
 def test_another_word():
     """A word a letter off another, that many have, is another word: no misspelling is guessed."""
     for a, b in SPELT:
-        assert len(_fold([a, b, f"{b}?", *(f"{b} {n}" for n in range(30))]).keys) == 32
+        assert len(_keys([a, b, f"{b}?", *(f"{b} {n}" for n in range(30))])) == 32
 
 
 _COUNTED = (
@@ -184,28 +184,27 @@ def test_500_pairs():
     days = ("오늘", "내일", "어제", "월요일", "화요일", "3월", "4월", "작년", "올해", "내년")
     pairs += [(f"{a} 매출", f"{b} 매출") for a in days for b in days if a != b]
     assert len(pairs) >= 500
-    assert sum(len(_fold(pair).keys) == 1 for pair in pairs) == 0
+    assert sum(len(_keys(pair)) == 1 for pair in pairs) == 0
 
 
 def test_around():
     """What stands around a question parts it: history, kept fields; exact ones are counted."""
-    forms = _forms([0, 1, 0], [0, 0, key_of("history")], [3, 2, 4], 2)
-    folded = fold(["환불 되나요", "환불 되나요?"], forms)
-    assert (sorted(folded.asks.tolist()), folded.n_exact) == ([4, 5], 2)
+    texts = ["환불 되나요", "환불 되나요?", "환불 되나요"]
+    questions, n_exact = _fold(texts, [3, 2, 4], around=[0, 0, key_of("history")])
+    assert (sorted(len(question.asks) for question in questions), n_exact) == ([4, 5], 2)
 
 
 def test_masked_values():
     """Two values are two questions, and neither enters a key; the first has that of none."""
     text = "whose is [phone 1]?"
-    (alone,) = _fold([text], values=[11]).keys
-    keys = _fold([text, text, text], values=[11, 12, 11]).keys
+    (alone,) = _keys([text], values=[11])
+    keys = _keys([text, text, text], values=[11, 12, 11])
     assert len(keys) == 2
     assert alone in keys
-    assert {*keys} == {*_fold([text, text], values=[12, 11]).keys}
-    assert {*keys} == {*_fold([text, text], values=[501, 77]).keys}
-    assert _fold([text], values=[99]).keys == [alone]
-    beside = [_forms([0], [value], [1], 1, masked=[5]) for value in (21, 22)]
-    assert fold([text], beside[0]).keys == fold([text], beside[1]).keys
+    assert keys == _keys([text, text], values=[12, 11])
+    assert keys == _keys([text, text], values=[501, 77])
+    assert _keys([text], values=[99]) == {alone}
+    assert _keys([text], around=[21], masked=[5]) == _keys([text], around=[22], masked=[5])
 
 
 _WORDS = st.sampled_from(
@@ -219,29 +218,25 @@ _WORDS = st.sampled_from(
 )
 def test_reference(rows):
     """As one by one: equal words that tell apart, beside equal surroundings; asks are kept."""
-    texts = [*dict.fromkeys(" ".join(words) for words, _ in rows)]
-    forms = Counter((" ".join(words), side) for words, side in rows)
-    if not forms:
-        return
-    of_text = [texts.index(text) for text, _ in forms]
-    around = [side * 12345 for _, side in forms]
-    folded = fold(texts, _forms(of_text, around, [*forms.values()], len(texts)))
-    groups, found = defaultdict(set), defaultdict(set)
-    for form, group in zip(forms, folded.groups.tolist()):
-        groups[joined(gist(form[0])), form[1]].add(form)
-        found[group].add(form)
-    assert sorted(map(sorted, found.values())) == sorted(map(sorted, groups.values()))
-    assert folded.asks.sum() == len(rows)
-    assert folded.n_exact == len({(exact(text), side) for text, side in forms})
-    for text, group in zip(forms, folded.groups.tolist()):
-        assert folded.asks[group] >= forms[text]
+    asks = [(" ".join(words), side) for words, side in rows]
+    questions, n_exact = _fold(
+        [text for text, _ in asks], around=[12345 * side for _, side in asks]
+    )
+    groups = defaultdict(Counter)
+    for text, side in asks:
+        groups[joined(gist(text)), side][text] += 1
+    folded = [Counter(ask.text for ask in question.asks) for question in questions]
+    assert sorted(map(sorted, folded)) == sorted(map(sorted, groups.values()))
+    assert sum(map(Counter.total, folded)) == len(rows)
+    assert n_exact == len({(exact(text), side) for text, side in asks})
+    for question, times in zip(questions, folded):
+        assert times[question.text] == max(times.values())
 
 
 _AT_SCALE = """
 import random, re, time
 from pathlib import Path
-import numpy as np
-from kragx.workshop.logs.folding import Wordings, fold
+from kragx.workshop.logs.folding import Ask, fold
 rng = random.Random(1)
 about, done = "환불 배송 교환 결제 계정 쿠폰".split(), "신청 조회 변경 취소 규정".split()
 nouns = [a + b for a in about for b in done]
@@ -251,12 +246,11 @@ texts = list(dict.fromkeys(
     for k in range(100_000)))
 began = time.process_time()
 n = len(texts)
-none = np.zeros(n, np.uint64)
-folded = fold(texts, Wordings(np.arange(n), none, none, np.ones(n, np.int64), none))
+questions, _ = fold([Ask(number, text, text) for number, text in enumerate(texts)])
 # Of this program alone: what getrusage says is that of whoever started it, too.
 status = Path("/proc/self/status").read_text()
 megabytes = int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) / 1024
-print(time.process_time() - began, megabytes, n, len(folded.keys))
+print(time.process_time() - began, megabytes, n, len(questions))
 """
 
 

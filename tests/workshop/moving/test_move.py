@@ -207,10 +207,8 @@ def test_a_stream_is_the_text(seed, how):
     docs = Corpus.cut(wholes, sized(*how), offsets=True).docs
     found = "".join(
         chr(code)
-        for block in blocks(docs, size=2_000)
-        for code in block.stream[
-            slice(*(block.row + block.overlap)[[block.own.start, block.own.stop]].tolist())
-        ].tolist()
+        for block in blocks(docs, size=2_000, margin=1_000)
+        for code in block.stream[block.interior_letters].tolist()
     )
     assert found == "".join(chr(code) for code in letters(wholes).codes.tolist())
 
