@@ -65,14 +65,7 @@ class Imported(Result):
         if self.author is not None:
             yield Line(phrase("rows that name nobody are judgements of {name}", name=self.author))
         if self.unchanged:
-            yield Line(
-                phrase(
-                    "1 row says what is known already"
-                    if self.unchanged == 1
-                    else "{n} rows say what is known already",
-                    n=self.unchanged,
-                )
-            )
+            yield Line(phrase("rows that say what is known already: {n}", n=self.unchanged))
         for words in self.remarks:
             yield Line(words)
 

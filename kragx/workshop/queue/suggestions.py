@@ -220,15 +220,12 @@ class Suggester:
         as long as one of the two texts holds the other.
         """
         document = self._docs.get(doc.id) if doc.id is not None else None
-        text = None if doc.text is None else normalise(doc.text)
-        if document is not None:
-            normalised = normalise(document.text or "")
-            if text is None or (
-                text and (text in normalised or (normalised and normalised in text))
-            ):
-                return doc.id
-        if text is None:
-            return None
+        if doc.text is None:
+            return None if document is None else doc.id
+        text = normalise(doc.text)
+        of_id = "" if document is None else normalise(document.text or "")
+        if text and of_id and (text in of_id or of_id in text):
+            return doc.id
         if not self._of_text:
             for doc_id, candidate in self._docs.items():
                 self._of_text.setdefault(normalise(candidate.text or ""), doc_id)
@@ -274,7 +271,7 @@ class Neighbours:
 
     def of(self, document: str) -> list[str]:
         """The chunk before and the chunk after, where there are any."""
-        return [neighbour for neighbour in self.around(document) if neighbour is not None]
+        return [*filter(None, self.around(document))]
 
     def around(self, document: str) -> tuple[str | None, str | None]:
         """The chunk before and the chunk after, each None where there is none."""
