@@ -150,11 +150,12 @@ class Suggester:
 
     def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
         """Store the answers to some questions."""
-        queries = (
-            Query(question.uid, question.text, history=as_turns(question.history, Mender()))
-            for question in questions
+        dataset = GoldDataset(
+            tuple(
+                Query(question.uid, question.text, history=as_turns(question.history, Mender()))
+                for question in questions
+            )
         )
-        dataset = GoldDataset(tuple(queries))
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
         lock = threading.Lock()
