@@ -108,6 +108,7 @@ def import_file(
         while not is_added:  # another import may have come in between
             n_imports = state.store.imported()
             state.refresh()
+            # Made anew each time, as it holds rows against what the workshop has by now.
             merge = Merge(state, rows, path, documents, grades, person)
             merge.take()
             is_added = state.add(merge.added, n_imports)

@@ -156,6 +156,7 @@ class _Maker:
                 self._document_uses.update(question.sources)
                 self._asked.add(question.text)
                 return question
+            # What cannot be filled with anything new will not be later, either.
             self._done.add(template.id)
         return None
 

@@ -121,6 +121,7 @@ class Suggester:
             questions = [self._state.questions[uid] for uid in news if uid in self._state.questions]
             questions = [question for question in questions if question.state == "open"]
             self._add([row for question in questions for row in self._at_hand(question)])
+        # Without the lock: retrievers may take minutes, and people judge meanwhile.
         for source in self._sources:
             todo = [question for question in questions if self._is_open(question, source)]
             if todo:
@@ -156,6 +157,7 @@ class Suggester:
                 for question in questions
             )
         )
+        # Whoever has told of an answer as it came is not asked for it again below.
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
         lock = threading.Lock()

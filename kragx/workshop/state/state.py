@@ -73,6 +73,7 @@ class State:
         with self.lock:
             if self._refreshed > started:
                 return
+            # The time before the read: what is written while it runs is not yet taken in.
             began = time.monotonic()
             self._read()
             self._refreshed = began
@@ -92,6 +93,7 @@ class State:
         records = list(records)
         with self.lock:
             is_added = self.store.add(records, imported)
+            # What is kept is what the database says, also where it knew the uid already.
             self._read({record.table for record in records})
             return is_added
 
