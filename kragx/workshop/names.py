@@ -14,50 +14,16 @@ from collections.abc import Iterable, Iterator
 
 from kragx.workshop.state.records import Person
 
-_LOOKS = {
-    "o": "0O\u043e\u041e\u03bf\u039f\u03c3",
-    "l": "1I|\u04c0\u04cf\u0406\u0399",
-    "a": "\u0430\u03b1",
-    "b": "\u044c\u042c",
-    "c": "\u0441\u03f2",
-    "d": "\u0501",
-    "e": "\u0435",
-    "h": "\u04bb",
-    "i": "\u0456\u03b9",
-    "j": "\u0458\u03f3",
-    "k": "\u043a\u03ba",
-    "n": "\u03b7\u043f",
-    "p": "\u0440\u03c1",
-    "q": "\u051b",
-    "r": "\u0433",
-    "s": "\u0455",
-    "u": "\u03c5",
-    "v": "\u03bd\u0475",
-    "w": "\u051d\u03c9",
-    "x": "\u0445\u03c7",
-    "y": "\u0443\u04af\u03b3",
-    "A": "\u0410\u0391",
-    "B": "\u0412\u0392",
-    "C": "\u0421\u03f9",
-    "E": "\u0415\u0395",
-    "G": "\u050c",
-    "H": "\u041d\u0397",
-    "J": "\u0408",
-    "K": "\u041a\u039a",
-    "M": "\u041c\u039c",
-    "N": "\u039d",
-    "P": "\u0420\u03a1",
-    "Q": "\u051a",
-    "S": "\u0405",
-    "T": "\u0422\u03a4",
-    "V": "\u0474",
-    "W": "\u051c",
-    "X": "\u0425\u03a7",
-    "Y": "\u0423\u04ae\u03a5",
-    "Z": "\u0396",
-    "3": "\u0417\u0437",
-}
-_LATIN = str.maketrans({letter: latin for latin, look in _LOOKS.items() for letter in look})
+_LATIN = str.maketrans(
+    "0O\u043e\u041e\u03bf\u039f\u03c31I|\u04c0\u04cf\u0406\u0399\u0430\u03b1\u044c\u042c"
+    "\u0441\u03f2\u0501\u0435\u04bb\u0456\u03b9\u0458\u03f3\u043a\u03ba\u03b7\u043f\u0440"
+    "\u03c1\u051b\u0433\u0455\u03c5\u03bd\u0475\u051d\u03c9\u0445\u03c7\u0443\u04af\u03b3"
+    "\u0410\u0391\u0412\u0392\u0421\u03f9\u0415\u0395\u050c\u041d\u0397\u0408\u041a\u039a"
+    "\u041c\u039c\u039d\u0420\u03a1\u051a\u0405\u0422\u03a4\u0474\u051c\u0425\u03a7\u0423"
+    "\u04ae\u03a5\u0396\u0417\u0437",
+    "ooooooolllllllaabbccdehiijjkknnppqrsuvvwwxxyyyAABBCCEEGHHJKKMMNPPQSTTVWXXYYYZ33",
+)
+"""What each letter may be taken for."""
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]")
 """Letters and marks that are not drawn (Default_Ignorable_Code_Point), beside those of Cf."""
 

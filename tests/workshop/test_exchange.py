@@ -463,21 +463,6 @@ def test_label_studio_holds_grades_evidence_and_notes(opened, tmp_path):
     assert annotation["lead_time"] == 3.5
 
 
-def test_argilla_holds_grades_evidence_and_notes(opened, tmp_path):
-    """Records in the form that `Record.from_dict` reads."""
-    whole = Person(name="새별")
-    mark = said("j1", 2, spans=((0, 5),), note="앞 문장", person=whole.uid)
-    state = opened(
-        "a", whole, WHEN, mark, said("j2", kind="unusable", document="d2", person=whole.uid)
-    )
-    file, _ = out(state, "argilla", tmp_path)
-    (record, _) = json.loads(file.read_text())
-    assert record.keys() == {"id", "fields", "metadata", "suggestions", "responses", "vectors"}
-    assert record["responses"]["grade"][0]["value"] == "2"
-    assert record["responses"]["evidence"][0]["value"][0]["end"] == 5
-    assert record["responses"]["note"][0]["value"] == "앞 문장"
-
-
 def test_releases_stay_with_their_files(opened, tmp_path):
     """JSON Lines say that releases are not in them, a sheet that suggestions are not."""
     state = opened(

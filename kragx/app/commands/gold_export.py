@@ -7,9 +7,9 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.app.commands.workshop_folder import workshop_of
+from kragx.app.commands.workshop_folder import opened
 
-Form = Literal["csv", "jsonl", "qrels", "quepid", "labelstudio", "argilla"]
+Form = Literal["csv", "jsonl", "qrels", "quepid", "labelstudio"]
 
 
 def export(
@@ -28,11 +28,8 @@ def export(
     """Write the questions and judgements of a workshop into a file."""
     from kragx.workshop.exchange import export_file, person_of
     from kragx.workshop.exchange.rows import ExportSource
-    from kragx.workshop.state.state import State
 
-    workshop = workshop_of(folder)
-    with workshop.store() as store:
-        state = State(store)
+    with opened(folder) as (workshop, state):
         uid = None if person is None else person_of(state, person)
         source = ExportSource(state, workshop.documents, workshop.settings.scale, uid)
         result = export_file(source, form, out)

@@ -7,7 +7,7 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.app.commands.workshop_folder import workshop_of
+from kragx.app.commands.workshop_folder import opened
 
 Form = Literal["csv", "jsonl", "moved"]
 
@@ -33,12 +33,10 @@ def import_(
     Rows that were changed become new judgements of the same person. Nothing is ever removed.
     """
     from kragx.workshop.exchange import import_file
-    from kragx.workshop.state.state import State
 
-    workshop = workshop_of(folder)
-    with workshop.store() as store:
+    with opened(folder) as (workshop, state):
         result = import_file(
-            State(store),
+            state,
             file,
             documents=workshop.documents,
             grades=workshop.settings.scale,

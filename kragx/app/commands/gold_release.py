@@ -7,7 +7,7 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.app.commands.workshop_folder import workshop_of
+from kragx.app.commands.workshop_folder import opened
 
 
 def release(
@@ -30,11 +30,8 @@ def release(
     """
     from kragx.workshop.pairs.duplicates import Copies
     from kragx.workshop.releases import release as write
-    from kragx.workshop.state.state import State
 
-    workshop = workshop_of(folder)
-    with workshop.store() as store:
-        state = State(store)
+    with opened(folder) as (workshop, state):
         owners = (person.uid for person in state.people.values() if person.role == "owner")
         outcome = write(
             workshop,

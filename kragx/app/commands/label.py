@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
@@ -145,7 +144,7 @@ def label(
     if not is_made:
         start(folder, sample=sample_file)
     opened = Workshop.open(folder)
-    _go_on(file, sample, opened)
+    _write(file, sample, opened, is_first=True)
     try:
         serve(opened, port, browser=browser)
     finally:
@@ -164,29 +163,12 @@ def _check_workshop(file: Path, folder: Path, *, is_made: bool, has_sample: bool
         raise UsageError(problem, field=str(folder), remedy="remove it to draw anew")
 
 
-def _go_on(file: Path, sample: Sample, workshop: "Workshop") -> None:
-    """Write what an interrupted session left, unless labels that its workshop lacks would go.
+def _write(file: Path, sample: Sample, workshop: "Workshop", *, is_first: bool = False) -> int:
+    """Write what the owner says by now; how many pairs of the sample have a label.
 
     Raises:
-        UsageError: the file has some.
+        UsageError: the file has labels that its workshop lacks, when it is opened.
     """
-    with TemporaryDirectory() as folder:
-        anew = Path(folder, file.name)
-        pairs = read_labels(anew).grades.keys() if _write(anew, sample, workshop) else set()
-    there = file.exists() and file.stat().st_size
-    if extra := sorted(read_labels(file).grades.keys() - pairs) if there else ():
-        query_id, document = extra[0]
-        raise UsageError(
-            f"holds {len(extra)} labels that its workshop lacks, the first of {query_id!r} and "
-            f"{document!r}",
-            field=str(file),
-            remedy="move them to a file of their own, as this one is written anew",
-        )
-    _write(file, sample, workshop)
-
-
-def _write(file: Path, sample: Sample, workshop: "Workshop") -> int:
-    """Write what the owner says by now; how many pairs of the sample have a label."""
     from kragx.workshop.exchange import export_file
     from kragx.workshop.exchange.rows import ExportSource
     from kragx.workshop.state.state import State
@@ -194,10 +176,20 @@ def _write(file: Path, sample: Sample, workshop: "Workshop") -> int:
     with workshop.store() as store:
         state = State(store)
         owner = state.owner().uid
+        rows = ((item.ids, state.newest(item.ids, owner)) for item in sample.items)
+        labelled = {ids for ids, row in rows if row is not None and row.grade is not None}
+        is_there = is_first and file.exists() and file.stat().st_size
+        if extra := sorted(read_labels(file).grades.keys() - labelled) if is_there else ():
+            query_id, document = extra[0]
+            raise UsageError(
+                f"holds {len(extra)} labels that its workshop lacks, the first of {query_id!r} and "
+                f"{document!r}",
+                field=str(file),
+                remedy="move them to a file of their own, as this one is written anew",
+            )
         source = ExportSource(state, workshop.documents, workshop.settings.scale, owner)
         export_file(source, "qrels", file)
-        judgements = (state.newest(item.ids, owner) for item in sample.items)
-        return sum(row is not None and row.grade is not None for row in judgements)
+    return len(labelled)
 
 
 def _asked(rubric: Rubric | None, store: str | None) -> Ask:

@@ -1,5 +1,7 @@
 """The folder of a workshop, as every command opens it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +9,7 @@ from kragx.app.environment import load_env
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
+    from kragx.workshop.state.state import State
 
 
 def workshop_of(folder: Path) -> "Workshop":
@@ -20,3 +23,13 @@ def workshop_of(folder: Path) -> "Workshop":
 
     load_env(folder)
     return Workshop.open(folder)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[tuple["Workshop", "State"]]:
+    """The workshop of a folder with what its database holds."""
+    from kragx.workshop.state.state import State
+
+    workshop = workshop_of(folder)
+    with workshop.store() as store:
+        yield workshop, State(store)

@@ -19,7 +19,6 @@ WRITERS: Mapping[str, Callable[[ExportSource, Path], Report]] = {
     "qrels": tools.write_qrels,
     "quepid": tools.write_quepid,
     "labelstudio": tools.write_label_studio,
-    "argilla": tools.write_argilla,
 }
 """By the name of a form what writes it."""
 
@@ -53,7 +52,7 @@ def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
 
     Args:
         source: the workshop.
-        form: ``csv``, ``jsonl``, ``qrels``, ``quepid``, ``labelstudio`` or ``argilla``.
+        form: ``csv``, ``jsonl``, ``qrels``, ``quepid`` or ``labelstudio``.
         path: the file, which is written anew.
 
     Raises:

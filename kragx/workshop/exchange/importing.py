@@ -65,14 +65,7 @@ class Imported(Result):
         if self.author is not None:
             yield Line(phrase("rows that name nobody are judgements of {name}", name=self.author))
         if self.unchanged:
-            yield Line(
-                phrase(
-                    "1 row says what is known already"
-                    if self.unchanged == 1
-                    else "{n} rows say what is known already",
-                    n=self.unchanged,
-                )
-            )
+            yield Line(phrase("rows that say what is known already: {n}", n=self.unchanged))
         for words in self.remarks:
             yield Line(words)
 
@@ -115,6 +108,7 @@ def import_file(
         while not is_added:  # another import may have come in between
             n_imports = state.store.imported()
             state.refresh()
+            # Made anew each time, as it holds rows against what the workshop has by now.
             merge = Merge(state, rows, path, documents, grades, person)
             merge.take()
             is_added = state.add(merge.added, n_imports)

@@ -158,7 +158,7 @@ class Merge:
                 raise _mistake("person", problem, remedy)
         person = Person(name=author, role="annotator" if self._person else "file")
         self._people[person.uid] = person
-        self.added.insert(0, person)
+        self.added.insert(0, person)  # before the judgements that name them
         return person.uid
 
     # -- suggestions and judgements ----------------------------------------------------------------
@@ -192,6 +192,7 @@ class Merge:
         if record.uid in self._uids:
             remedy = "remove one; of an added row leave uid empty"
             raise _mistake("uid", f"{record.uid!r} stands twice", remedy)
+        # A row of another workshop may speak of documents that this corpus has no more.
         if not is_added:
             return record
         if record.document not in self._documents:

@@ -1,4 +1,4 @@
-"""What other tools read: TREC qrels, Quepid's ratings, tasks of Label Studio, records of Argilla.
+"""What other tools read: TREC qrels, Quepid's ratings, and tasks of Label Studio.
 
 Quepid imports a case's ratings as CSV with the columns ``query,docid,rating``; a
 question is known by its text, and of a text that begins like a formula a space before it tells
@@ -8,21 +8,16 @@ Label Studio (labelstud.io/guide/task_format, /tags/choices, /tags/labels, /tags
 of tasks, ``{"data": {...}, "annotations": [{"result": [...], "was_cancelled", "lead_time"}]}``; a
 result has ``from_name``, ``to_name``, ``type`` and ``value``. Stretches are counted in code points,
 as here. `LABELS` is the labelling interface that fits.
-
-Argilla 2 (`Record.from_dict` of the package argilla): a list of records,
-``{"id", "fields", "metadata", "suggestions", "responses": {question: [{"value", "user_id"}]},
-"vectors"}``.
 """
 
 import csv
-import uuid
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.ground.errors import DataError, shorten
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import phrase
 from kragx.workshop.exchange.rows import ExportSource, Report, grade_word, text_of
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.state.records import Judgement
@@ -114,43 +109,31 @@ def _safe(cell: str) -> str:
 # -- a pair to judge each --------------------------------------------------------------------------
 
 
-def _tasks(source: ExportSource, *left_out: str) -> tuple[list[tuple[Pair, Any]], list[str]]:
-    """The pairs with question and text, and what they leave out."""
-    tasks: list[tuple[Pair, Any]] = []
-    pairs = source.pairs()
-    for pair in pairs:
-        text = text_of(source.documents, pair[1])
-        if text is not None:
-            question = source.state.questions[pair[0]].text
-            tasks.append((pair, {"question": question, "document": text}))
-    if n_without := len(pairs) - len(tasks):
-        words = phrase("{n} pairs whose document the corpus does not have", n=n_without)
-        return tasks, [*left_out, words]
-    return tasks, [*left_out]
-
-
-def _write(items: list[dict[str, Any]], path: Path) -> None:
-    with open_text(path) as file:
-        file.write(to_json(items, indent=1) + "\n")
-
-
 def write_label_studio(source: ExportSource, path: Path) -> Report:
     """Write a task for each pair, and beside it the labelling interface as ``FILE.xml``."""
-    pairs, left_out = _tasks(source, _NOT_A_TASK)
     tasks: list[dict[str, Any]] = []
-    for pair, data in pairs:
+    n_without = 0
+    for pair in source.pairs():
+        text = text_of(source.documents, pair[1])
+        if text is None:
+            n_without += 1
+            continue
         judgements = source.judgements(pair)
         if source.person is None:
             judgements += source.state.decisions.get(pair, [])[-1:]
-        ids = {"question_uid": pair[0], "document_id": pair[1]}
-        annotations = [_annotation(source, row, data["document"]) for row in judgements]
-        tasks.append({"data": data | ids, "annotations": annotations})
-    _write(tasks, path)
+        data = {"question": source.state.questions[pair[0]].text, "document": text}
+        data |= {"question_uid": pair[0], "document_id": pair[1]}
+        annotations = [_annotation(source, judgement, text) for judgement in judgements]
+        tasks.append({"data": data, "annotations": annotations})
+    with open_text(path) as file:
+        file.write(to_json(tasks, indent=1) + "\n")
     words = (*map(str, source.grades), "unusable", "later")
     choices = "\n".join(f'    <Choice value="{word}"/>' for word in words)
     with open_text(path.with_name(path.name + ".xml")) as file:
         file.write(LABELS.format(choices=choices))
     n_annotations = sum(len(task["annotations"]) for task in tasks)
+    absent = phrase("{n} pairs whose document the corpus does not have", n=n_without)
+    left_out = [_NOT_A_TASK, *([absent] if n_without else [])]
     return {phrase("tasks"): len(tasks), phrase("annotations"): n_annotations}, left_out
 
 
@@ -173,42 +156,3 @@ def _annotation(source: ExportSource, judgement: Judgement, text: str) -> dict[s
         "created_at": judgement.at,
         "person": source.name(judgement.person),
     }
-
-
-def write_argilla(source: ExportSource, path: Path) -> Report:
-    """Write a record for each pair; the questions are grade, evidence (spans) and note."""
-    left_out = joined(", ", [_NOT_A_TASK, phrase("times, and decisions")])
-    pairs, notes = _tasks(source, left_out)
-    records: list[dict[str, Any]] = []
-    for pair, fields in pairs:
-        responses: dict[str, list[dict[str, Any]]] = {}
-        for row in source.judgements(pair):
-            spans = [{"start": start, "end": end, "label": "evidence"} for start, end in row.spans]
-            for name, value in (
-                ("grade", grade_word(row)),
-                ("evidence", spans),
-                ("note", row.note),
-            ):
-                if value:
-                    response = {"value": value, "user_id": _user(row.person), "status": "submitted"}
-                    responses.setdefault(name, []).append(response)
-        records.append(
-            {
-                "id": to_json(pair),
-                "fields": fields,
-                "metadata": {"question_uid": pair[0], "document_id": pair[1]},
-                "suggestions": {},
-                "responses": responses,
-                "vectors": {},
-            }
-        )
-    _write(records, path)
-    n_responses = sum(len(record["responses"].get("grade", ())) for record in records)
-    return {phrase("records"): len(records), phrase("responses"): n_responses}, notes
-
-
-def _user(uid: str) -> str:
-    try:
-        return str(uuid.UUID(uid))
-    except ValueError:
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"kragx:{uid}"))

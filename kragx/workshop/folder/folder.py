@@ -15,7 +15,6 @@ import yaml
 from kragx.agreement.sample import read_sample
 from kragx.data import GoldDataset, as_corpus, read_dataset
 from kragx.data.databases import Address
-from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
 from kragx.data.gold import Query
 from kragx.data.yaml_text import Loader, yaml_problem
@@ -242,7 +241,8 @@ def start(
         "scale": dict(_SCALE[language]) if drawn is None else scale_of(drawn, language),
         "forbidden": plain(gold_set.forbidden) or None if gold_set is not None else None,
     }
-    text = _written({key: value for key, value in raw.items() if value is not None})
+    raw = {key: value for key, value in raw.items() if value is not None}
+    text = _HEAD + yaml.safe_dump(raw, allow_unicode=True, sort_keys=False, width=1000)
     # Whatever is wrong is found before anything is written.
     workshop = Workshop(folder, settings_of(text, FILE, folder.resolve()))
     address = workshop.address
@@ -273,8 +273,9 @@ def start(
             raise UsageError("holds a workshop already", field=str(address), remedy=remedy)
         store.add([*people, *records, *(row for row in suggested if row.document in documents)])
     _ = workshop.secret
+    guidelines = files("kragx.workshop") / "guidelines" / f"{language}.md"
     for file, own_text in (
-        (GUIDELINES, _sample(language)),
+        (GUIDELINES, guidelines.read_text("utf-8")),
         (".gitignore", _IGNORED),
         (FILE, text),  # the last one: without it, there is no workshop
     ):
@@ -292,11 +293,15 @@ def start(
 
 
 def _check_once(gold: Iterable[Query], questions: Iterable[Query]) -> None:
-    known = {query.id for query in gold}
-    for query in questions:
-        if query.id in known:
-            problem = f"the question {query.id!r} stands in the gold set too"
-            raise DataError(problem, field="--questions", remedy="leave one of them out")
+    ids = {query.id for query in gold}
+    if twice := next((query.id for query in questions if query.id in ids), None):
+        problem = f"the question {twice!r} stands in the gold set too"
+        raise DataError(problem, field="--questions", remedy="leave one of them out")
+
+
+def _language_of(documents: Documents) -> Language:
+    text = next(iter(documents.values())).text or ""
+    return "ko" if built_in("relevance", text).language == "ko" else "en"
 
 
 def _check_config(path: Path) -> None:
@@ -308,15 +313,6 @@ def _check_config(path: Path) -> None:
     if not isinstance(raw, dict) or not raw.get("retrievers"):
         remedy = "name a config of kragx run, or none"
         raise UsageError("names no retrievers", path=str(path), remedy=remedy)
-
-
-def _language_of(documents: Mapping[str, Doc]) -> Language:
-    text = next(iter(documents.values())).text or ""
-    return "ko" if built_in("relevance", text).language == "ko" else "en"
-
-
-def _sample(language: Language) -> str:
-    return (files("kragx.workshop") / "guidelines" / f"{language}.md").read_text("utf-8")
 
 
 def _from_folder(path: str | Path, folder: Path) -> str:
@@ -339,7 +335,3 @@ _HEAD = """\
 #   forbidden: {stale: {metadata.valid_until: {before: {query: metadata.asked_at}}}}
 
 """
-
-
-def _written(raw: Mapping[str, Any]) -> str:
-    return _HEAD + yaml.safe_dump(dict(raw), allow_unicode=True, sort_keys=False, width=1000)

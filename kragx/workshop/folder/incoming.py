@@ -61,6 +61,7 @@ def incoming(
         rest: list[Gold] = []
         for gold in () if top is None else query.gold:
             judgement = _judgement(query, gold, person, documents, top)
+            # A second item of one document has no place in judgements, of which the newest counts.
             if judgement is None or judgement.document in {row.document for row in judged}:
                 rest.append(gold)
             else:

@@ -94,6 +94,7 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
             is_named = noun in (heading or "")
             is_common = n_having[noun] > max(2, COMMON * len(documents))
             is_weak = is_common or (count == 1 and not is_named)
+            # Nouns with equal weights by their letters, so that a seed gives the same questions.
             weights[noun] = (is_weak, -weight * (1 + is_named), noun)
         telling = sorted(nouns, key=lambda noun: weights[noun])[:MOST_NOUNS]
         named = {} if heading is None else {"heading": heading}

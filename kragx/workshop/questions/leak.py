@@ -48,13 +48,9 @@ def leak(question: str, sources: Iterable[str]) -> float | None:
     texts = [*sources]
     words_known = frozenset[str]().union(*map(content_words, texts))
     whole = "\n".join(normalise(text, casefold=True) for text in texts)
-    n_copied = sum(word in words_known or _stands_in(word, whole) for word in words)
-    return n_copied / len(words)
-
-
-def _stands_in(word: str, text: str) -> bool:
     # Kiwi may cut a word in one way in the question, and in another in the text.
-    return len(word) > 1 and HANGUL.search(word) is not None and word in text
+    in_another = {word for word in words if len(word) > 1 and HANGUL.search(word) and word in whole}
+    return len(words & words_known | in_another) / len(words)
 
 
 def mean_leak(leaks: Iterable[float | None]) -> float | None:

@@ -121,7 +121,14 @@ class _Maker:
         self._document_uses = uses_of(existing)
         self._done: set[str] = set()  # templates that make no more
         self._n_leaking = self._n_repeated = 0
-        self._fits = {template.id: self._fitting_passages(template) for template in templates}
+        self._fits = {
+            template.id: [
+                number
+                for number, filling in enumerate(filled)
+                if template.language in (None, filling.language) and template.names <= filling.names
+            ]
+            for template in templates
+        }
         self._filling = {name for name, numbers in self._fits.items() if numbers}
 
     @property
@@ -149,15 +156,9 @@ class _Maker:
                 self._document_uses.update(question.sources)
                 self._asked.add(question.text)
                 return question
+            # What cannot be filled with anything new will not be later, either.
             self._done.add(template.id)
         return None
-
-    def _fitting_passages(self, template: Template) -> list[int]:
-        return [
-            number
-            for number, filling in enumerate(self._filled)
-            if template.language in (None, filling.language) and template.names <= filling.names
-        ]
 
     def _made_of(self, template: Template) -> NewQuestion | None:
         is_filled = False

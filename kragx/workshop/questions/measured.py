@@ -1,6 +1,5 @@
 """The word leak of a gold set: how far its questions are copied from what answers them."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -41,13 +40,10 @@ class WordLeak(Result):
                 others=len(self.queries) - n_known,
             )
         )
-        groups = defaultdict[str, list[float | None]](list)
-        for query_id, difficulty in self.difficulties.items():
-            groups[difficulty].append(self.queries[query_id])
-        rows = [
-            [difficulty, str(len(leaks)), percent(mean_leak(leaks), 0)]
-            for difficulty, leaks in groups.items()
-        ]
+        rows = []
+        for level in dict.fromkeys(self.difficulties.values()):
+            leaks = [self.queries[uid] for uid, name in self.difficulties.items() if name == level]
+            rows.append([level, str(len(leaks)), percent(mean_leak(leaks), 0)])
         if rows:
             yield Table((phrase("difficulty"), phrase("questions"), phrase("word leak")), rows)
 

@@ -107,6 +107,7 @@ class CorpusPassages:
 
     @cached_property
     def _order(self) -> list[int]:
+        # By chance first: the sort is stable, so documents that were used alike stay so.
         order = Random(self.seed).sample(range(len(self)), len(self))
         return sorted(order, key=lambda number: self.uses.get(self._parts[number].id, 0))
 

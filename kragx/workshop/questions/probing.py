@@ -261,6 +261,7 @@ class _Maker:
         place = known_place(doc)
         unit = (doc.id or "") if place is None else place[0]
         marks = {f"source {unit}", f"text {normalise(doc.text or '', casefold=True)}"}
+        # Shuffled, so that of those who have asked equally often not always the first one asks.
         askers = self._askers(doc)
         self._rng.shuffle(askers)
         asker = min(askers, key=lambda key: self._asks[key])

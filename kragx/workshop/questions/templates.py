@@ -114,29 +114,24 @@ def read_templates(source: object) -> tuple[Template, ...]:
                 "unknown field", field=name, remedy=nearest(name, ("templates", "language"))
             )
         shared = {"language": source["language"]} if source.get("language") else {}
-        templates = tuple(
-            _template(number, entry, shared) for number, entry in enumerate(source["templates"])
-        )
+        templates: list[Template] = []
+        for number, entry in enumerate(source["templates"]):
+            with inside(f"templates[{number}]"):
+                if not isinstance(entry, Mapping):
+                    raise UsageError("a mapping with id, query_type, difficulty and text is needed")
+                templates.append(from_options(Template, {**shared, **entry}))
         check_ids(templates)
-    return templates
-
-
-def _template(number: int, entry: object, shared: Mapping[str, Any]) -> Template:
-    with inside(f"templates[{number}]"):
-        if not isinstance(entry, Mapping):
-            raise UsageError("a mapping with id, query_type, difficulty and text is needed")
-        return from_options(Template, {**shared, **entry})
+    return tuple(templates)
 
 
 def check_ids(templates: Sequence[Template]) -> None:
     """Raise a `UsageError` unless there are templates, each with an id of its own."""
     if not templates:
         raise UsageError("there is none; write at least one", field="templates")
-    ids: set[str] = set()
-    for number, template in enumerate(templates):
-        if template.id in ids:
-            raise UsageError(f"{template.id!r} stands twice", field=f"templates[{number}].id")
-        ids.add(template.id)
+    ids = [template.id for template in templates]
+    for number, name in enumerate(ids):
+        if name in ids[:number]:
+            raise UsageError(f"{name!r} stands twice", field=f"templates[{number}].id")
 
 
 @lru_cache

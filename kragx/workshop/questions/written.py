@@ -101,25 +101,23 @@ class WrittenQuestions(QuestionSet):
     def describe(self) -> Iterator[Part]:
         """What there is, what fell by which filter, what is not known, and what it cost."""
         yield from super().describe()
-        kinds = {
-            phrase("questions to have no answer"): sum(
-                question.answerable is False for question in self.questions
-            ),
-            phrase("of several documents"): sum(
-                len(question.sources) > 1 for question in self.questions
-            ),
-        }
-        if several := {kind: n for kind, n in kinds.items() if n}:
-            yield Line(counted(several))
+        unanswerable = sum(question.answerable is False for question in self.questions)
+        several = sum(len(question.sources) > 1 for question in self.questions)
+        yield from _counts(
+            {
+                phrase("questions to have no answer"): unanswerable,
+                phrase("of several documents"): several,
+            }
+        )
         if self.dropped:
             rows = [[why, MEANS[why], str(n)] for why, n in self.fell.items()]
             yield Table((phrase("filter"), phrase("question"), phrase("fell")), rows, words=2)
-        failures = {
-            phrase("passages with nothing to ask"): self.n_without,
-            phrase("questions that the model refuses to write or to check"): self.n_refused,
-        }
-        if n_of_failure := {kind: n for kind, n in failures.items() if n}:
-            yield Line(counted(n_of_failure))
+        yield from _counts(
+            {
+                phrase("passages with nothing to ask"): self.n_without,
+                phrase("questions that the model refuses to write or to check"): self.n_refused,
+            }
+        )
         total = self.writing + self.checking
         if self.n_unknown:
             yield warning(phrase("not known, as a call failed: {n} questions", n=self.n_unknown))
@@ -139,3 +137,9 @@ class WrittenQuestions(QuestionSet):
                 cost=cost,
             )
         )
+
+
+def _counts(counts: Mapping[str, int]) -> Iterator[Part]:
+    """A line of what there is any of."""
+    if some := {what: n for what, n in counts.items() if n}:
+        yield Line(counted(some))

@@ -94,6 +94,7 @@ class Sums:
             ("retrievers", len(self.retrievers) < 2),
             ("answers", counts["wait"]),
             ("questions", not counts["compared"]),
+            # Before it is too early to say anything: no grade can help retrievers that are one.
             ("equal", len(groups) == 1),
             ("questions", counts["compared"] < QUESTIONS),
             ("pairs", counts["graded"] < PAIRS),

@@ -167,6 +167,8 @@ class Queue:
                 self._now = now + LEASE - _IDLE
                 pair = self._choose(request)
                 self._now = now
+            # Of what a page fetches ahead only the next pair is kept from others: whoever leaves
+            # without a word should not hold many.
             self._lease(person, [*besides, *filter(None, [pair])][:_HELD])
             if pair is None:
                 return NothingToJudge(self._why(request))
@@ -266,6 +268,7 @@ class Queue:
         turns = [self._doubted, self._by_worth, self._second, self._late]
         if request.question is None:
             judged = self.state.history.get(request.person, ())
+            # What a page has asked for ahead counts as judged: its answers come in the same order.
             n_turns = len(judged) + len(request.besides)
             if n_turns % _SECOND_TURN == _SECOND_TURN - 1:
                 turns.insert(1, self._second)
@@ -289,6 +292,7 @@ class Queue:
         current, run = self._current(request)
         stays = False
         if top > 0:
+            # Several are as good, so that two people at once are not sent to one question.
             alike = [uid for uid, worth in best.items() if worth >= _ENOUGH * top]
             stays = run < _STAY and best.get(current, 0.0) > 0
         else:

@@ -121,6 +121,7 @@ class Suggester:
             questions = [self._state.questions[uid] for uid in news if uid in self._state.questions]
             questions = [question for question in questions if question.state == "open"]
             self._add([row for question in questions for row in self._at_hand(question)])
+        # Without the lock: retrievers may take minutes, and people judge meanwhile.
         for source in self._sources:
             todo = [question for question in questions if self._is_open(question, source)]
             if todo:
@@ -150,11 +151,13 @@ class Suggester:
 
     def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
         """Store the answers to some questions."""
-        queries = (
-            Query(question.uid, question.text, history=as_turns(question.history, Mender()))
-            for question in questions
+        dataset = GoldDataset(
+            tuple(
+                Query(question.uid, question.text, history=as_turns(question.history, Mender()))
+                for question in questions
+            )
         )
-        dataset = GoldDataset(tuple(queries))
+        # Whoever has told of an answer as it came is not asked for it again below.
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
         lock = threading.Lock()
@@ -220,15 +223,12 @@ class Suggester:
         as long as one of the two texts holds the other.
         """
         document = self._docs.get(doc.id) if doc.id is not None else None
-        text = None if doc.text is None else normalise(doc.text)
-        if document is not None:
-            normalised = normalise(document.text or "")
-            if text is None or (
-                text and (text in normalised or (normalised and normalised in text))
-            ):
-                return doc.id
-        if text is None:
-            return None
+        if doc.text is None:
+            return None if document is None else doc.id
+        text = normalise(doc.text)
+        of_id = "" if document is None else normalise(document.text or "")
+        if text and of_id and (text in of_id or of_id in text):
+            return doc.id
         if not self._of_text:
             for doc_id, candidate in self._docs.items():
                 self._of_text.setdefault(normalise(candidate.text or ""), doc_id)
@@ -274,7 +274,7 @@ class Neighbours:
 
     def of(self, document: str) -> list[str]:
         """The chunk before and the chunk after, where there are any."""
-        return [neighbour for neighbour in self.around(document) if neighbour is not None]
+        return [*filter(None, self.around(document))]
 
     def around(self, document: str) -> tuple[str | None, str | None]:
         """The chunk before and the chunk after, each None where there is none."""

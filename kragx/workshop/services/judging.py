@@ -165,7 +165,7 @@ class Judging:
             judgement, is_odd = form.judgement(context, person), form.kind == "odd"
             purpose = "odd" if is_odd else context.queue.purpose(form.question, form.document)
             context.store(replace(judgement, purpose=purpose))
-        context.suggester.wake()
+        context.suggester.wake()  # what lies beside a relevant document is suggested next
         return {"stored": True, "next": self.next(person)}
 
     @post("undo")

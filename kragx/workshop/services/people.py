@@ -25,6 +25,7 @@ class PersonForm(RequestForm):
 
 @lru_cache(maxsize=10_000)  # each request asks for everybody's
 def _token(uid: str, secret: bytes) -> str:
+    # Made from the uid: nothing that opens a link is stored, and a new secret ends all of them.
     digest = hmac.digest(secret, b"kragx workshop link " + uid.encode(), "sha256")
     return urlsafe_b64encode(digest).rstrip(b"=").decode()
 

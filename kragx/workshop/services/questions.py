@@ -136,6 +136,7 @@ class Questions:
             if before is not None:
                 _check_author(person, before)
                 self._context.open_question(before.uid)
+            # The page may send a new question twice, as it cannot know whether the first one came.
             for other in self._state.open_questions():
                 if other.text == form.text and (before is None or other.uid != before.uid):
                     if form.uid is None and other.person == person.uid:

@@ -73,6 +73,7 @@ class State:
         with self.lock:
             if self._refreshed > started:
                 return
+            # The time before the read: what is written while it runs is not yet taken in.
             began = time.monotonic()
             self._read()
             self._refreshed = began
@@ -92,6 +93,7 @@ class State:
         records = list(records)
         with self.lock:
             is_added = self.store.add(records, imported)
+            # What is kept is what the database says, also where it knew the uid already.
             self._read({record.table for record in records})
             return is_added
 
@@ -156,48 +158,39 @@ class State:
             case SuggestedDocument():
                 self.candidates[record.question].setdefault(record.document, []).append(record)
                 self.touched.append(record.question)
-            case Judgement(is_mark=True):
-                self._take_mark(record)
             case Judgement():
-                self._by_uid[record.uid] = record
-                self.touched.append(record.question)
-                self.judged[record.question][record.document] = None
-                pair = (record.question, record.document)
-                if record.is_decision:
-                    judgements = self.decisions[pair]
-                else:
-                    judgements = self.judgements[pair].setdefault(record.person, [])
-                if record.kind != "undone":
-                    judgements.append(record)
-                    self.history[record.person].append(record)
-                    if record.kind != "later":
-                        self.settled[record.person][pair] += 1
-                elif judgements:
-                    self._forget(judgements.pop())
+                self._take_judgement(record)
             case Release():
                 self.releases.append(record)
 
-    def _take_mark(self, record: Judgement) -> None:
+    def _take_judgement(self, record: Judgement) -> None:
+        question, document, person = record.question, record.document, record.person
+        pair = (question, document)
         self._by_uid[record.uid] = record
-        people = self.marks[record.question].setdefault(record.document, {})
-        marks = people.setdefault(record.person, [])
+        if record.is_mark:
+            rows = self.marks[question].setdefault(document, {}).setdefault(person, [])
+            history = self.marked
+        else:
+            self.touched.append(question)
+            self.judged[question][document] = None
+            rows, history = self.decisions[pair], self.history
+            if not record.is_decision:
+                rows = self.judgements[pair].setdefault(person, [])
         if record.kind != "undone":
-            marks.append(record)
-            self.marked[record.person].append(record)
-        elif marks:
-            _remove(self.marked[record.person], marks.pop())
+            rows.append(record)
+            history[person].append(record)
+            self._settle(record, 1)
+        elif rows:
+            undone = rows.pop()
+            # It is the last of its person's, or nearly so.
+            of_person = history[undone.person]
+            del of_person[max(n for n, row in enumerate(of_person) if row.uid == undone.uid)]
+            self._settle(undone, -1)
 
-    def _forget(self, undone: Judgement) -> None:
-        _remove(self.history[undone.person], undone)
-        if undone.kind != "later":
-            pair, settled_pairs = (undone.question, undone.document), self.settled[undone.person]
-            settled_pairs[pair] -= 1
-            if not settled_pairs[pair]:
-                del settled_pairs[pair]
-
-
-def _remove(history: list[Judgement], undone: Judgement) -> None:
-    for place in reversed(range(len(history))):  # it is the last, or nearly so
-        if history[place].uid == undone.uid:
-            del history[place]
-            break
+    def _settle(self, row: Judgement, times: int) -> None:
+        """Count the pairs that a person has judged, for good or not."""
+        if not row.is_mark and row.kind != "later":
+            pairs, pair = self.settled[row.person], (row.question, row.document)
+            pairs[pair] += times
+            if not pairs[pair]:
+                del pairs[pair]

@@ -47,7 +47,7 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
 def _endpoint(
     desk: Desk, call: ApiCall, method: Callable[..., Plain], say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
-    takes = get_type_hints(method)
+    takes = get_type_hints(method)  # once, not at each request
 
     def answer(person: Person, value: Any) -> Plain:
         arguments = {"person": person, "form": _form(takes.get("form", RequestForm), value)}
