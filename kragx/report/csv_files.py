@@ -50,6 +50,7 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
         for comparison in comparisons
         for name, means in comparison.overall.means.items()
     }
+    # Columns that no row has are left out, so that a plain result has a plain table.
     with_micro = {name for evaluation in evaluations for name in evaluation.micro}
     micro = [f"micro {name}" for name in metrics if name in with_micro]
     rows = (

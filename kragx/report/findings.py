@@ -97,6 +97,7 @@ class Findings:
 
 def by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
     """The evaluations of each matcher."""
+    # They stand by matcher, so those of one are neighbours.
     groups = groupby(evaluations, lambda evaluation: evaluation.match_name)
     return [list(group) for _, group in groups]
 

@@ -50,6 +50,7 @@ def summary_markdown(findings: Findings) -> str:
         verdicts.append(passed)
     parts: list[Part] = [Heading(joined(": ", ["kragx", joined("; ", verdicts)]))]
     parts += [gates_table(bad or gates)] if gates else []
+    # Folders are compared by their numbers, without evaluations.
     groups = findings.groups or [[]] * len(comparisons)
     # Which questions fail is the same under each matcher.
     parts += [

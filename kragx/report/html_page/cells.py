@@ -262,6 +262,7 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         if lists
         else {}
     )
+    # Of misses alone: to compare each list with each gold would take minutes.
     alike = most_alike(missed, texts)
     kin = {row: origins.kin(golds, ranked.docs) for row, (ranked, golds) in missed.items()}
     return {

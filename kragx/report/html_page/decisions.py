@@ -44,6 +44,7 @@ class Decisions:
     def _steps(self, reason: Reason, *, decides: bool) -> Iterator[list[Any]]:
         for part in reason.parts:
             rests_on_it = decides and part.decides
+            # Of nested combinations the page shows the members that gave a score.
             if part.parts:
                 yield from self._steps(part, decides=rests_on_it)
                 continue

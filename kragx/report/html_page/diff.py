@@ -60,6 +60,7 @@ def write_diff_html(
         "n_changed": len(changed),
         "questions": [_question(question, texts) for question in changed[:max_questions]],
     }
+    # Only now: the questions above have numbered them.
     values["texts"] = [text for block in texts.blocks() for text in block]
     with open_text(path) as file:
         name = f"{diff.old} → {diff.new}"

@@ -42,6 +42,7 @@ def ranks_in(evaluation: Evaluation, name: str | None = None) -> list[list[int |
     if searches is not None and name == STEPS:
         steps = SearchView(searches, evaluation.profile.rel).gold_step
         first = np.where(steps == NEVER, 0, steps)
+    # A rank of -1 tells the page that an item is judged, and no gold.
     ranks = np.where(outcome.relevant, first, -1).tolist()
     is_open = (outcome.unknown & outcome.relevant).tolist()
     known = [None if unknown else rank for rank, unknown in zip(ranks, is_open, strict=True)]

@@ -32,6 +32,7 @@ from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, Sources
 from kragx.report.html_page.payload import payload
 
+# In this order: each uses what those before it define.
 _SCRIPTS = (
     "words",
     "dom",

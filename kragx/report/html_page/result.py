@@ -33,6 +33,7 @@ def write_result_html(result: Result, path: str | Path, *, language: str | None 
                 f'<div lang="{name}"><h1>{title}</h1>'
                 f'<main tabindex="0" aria-label="{title}">{as_html(result.describe())}</main></div>'
             )
+        # A radio button and the style switch the language: the page has no script.
         checked = " checked" if name == begins else ""
         choices.append(
             f'<input class="language" type="radio" name="language" id="{name}"{checked}>'

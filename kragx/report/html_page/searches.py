@@ -57,6 +57,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
     rows: list[list[Any]] = []
     placed = placed_searches(answer, evaluation, row)
     for (search, in_table), lane in zip(placed, lanes_of(answer.searches)):
+        # The same document comes again in later searches: it is sent once.
         came = search.documents or ()
         own: list[int] = []
         for rank, doc in enumerate(came[:max_docs]):

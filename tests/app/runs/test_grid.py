@@ -209,7 +209,7 @@ def test_what_is_wrong_is_said_before_anything_is_asked(config, here, kragx, gri
 @pytest.mark.integration
 def test_matcher_settings_score_once_and_say_what_depends_on_them(here, jsonl, kragx, monkeypatch):
     """Thresholds decide what is scored once, with the numbers of a run of their own."""
-    from kragx.app import pipeline
+    from kragx.app import evaluating
 
     gold = [
         {"query_id": f"q{n}", "query": f"q {n}", "gold": [{"text": f"one two three four {n}"}]}
@@ -226,9 +226,9 @@ def test_matcher_settings_score_once_and_say_what_depends_on_them(here, jsonl, k
     jsonl(*rows, name="a.jsonl")
     jsonl(*[{**row, "retrieved": row["retrieved"][::-1]} for row in rows], name="b.jsonl")
     calls = []
-    evaluate_run = pipeline.evaluate_run
+    evaluate_run = evaluating.evaluate_run
     monkeypatch.setattr(
-        pipeline, "evaluate_run", lambda *args, **kw: calls.append(1) or evaluate_run(*args, **kw)
+        evaluating, "evaluate_run", lambda *args, **kw: calls.append(1) or evaluate_run(*args, **kw)
     )
 
     def run(match, output):
