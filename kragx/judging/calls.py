@@ -12,8 +12,9 @@ from kragx.ground.printing import phrase, say
 from kragx.ground.secrets import Secrets
 from kragx.judging.budget import at_most, usage_of_answer
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
+from kragx.judging.forms import expected_grade, read_answer
 from kragx.judging.limits import credible_pause, wait_before
-from kragx.judging.prompt import expected_grade, read_answer, request_for
+from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question, now
 from kragx.judging.queue import Progress, WorkQueue
 from kragx.judging.tally import Spent, remedy

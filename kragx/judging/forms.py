@@ -1,23 +1,25 @@
 """What an answer to each kind of question must look like, and what is read in it.
 
-What a rubric asks for decides it: `FORMS` has a form for each of `Asks`. Whoever asks, counts,
-submits or reads goes through `kragx.judging.prompt`, which looks the form up; no one else needs to
-know what kinds of questions there are.
+What a rubric asks for decides it: `FORMS` has a form for each of `Asks`, and nobody else needs to
+know what kinds of questions there are. No grade is ever read out of prose: an answer is a JSON
+object that fits the schema, or the judgement failed.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import normalise
 from kragx.ground.errors import shorten
-from kragx.judging.client import Failure, words_of
+from kragx.judging.client import Failure, Token, words_of
 from kragx.judging.question import Question
 from kragx.judging.rubric import Asks, words_around
 
 _LONGEST_FACT = 1000  # characters of a fact, or of the reason for one
 _LONGEST = 20_000  # characters of a reason, of which less is kept once secrets are masked
+_LEAST = 0.5  # of all probability; where less of it is on grades, they say too little
 _TYPES = {"string": str, "integer": int}
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -185,3 +187,87 @@ FORMS: Mapping[Asks, Form] = {
     "need": GRADED,
 }
 """The form of the answers to each kind of question."""
+
+
+# -- what answers say ------------------------------------------------------------------------------
+
+
+def read_answer(text: str, question: Question) -> AnswerReading | Failure:
+    """What an answer says that is the JSON object asked for, and nothing else."""
+    form = FORMS[question.rubric.asks]
+    answer = answer_object(text, form.schema(question)["required"])
+    return answer if isinstance(answer, Failure) else form.read(answer, question)
+
+
+def answer_object(text: str, names: Collection[str]) -> Mapping[str, Any] | Failure:
+    """The object with just these names that an answer is.
+
+    A byte order mark, and a code fence around the whole of it, are no part of the answer.
+    """
+    bare = text.strip().removeprefix("\ufeff").strip()
+    first, _, rest = bare.partition("\n")
+    if first.strip().lower() in ("```", "```json") and rest.endswith("```"):
+        bare = rest.removesuffix("```")
+    try:
+        answer = foreign_json(bare, strict=True)
+    except ValueError as error:
+        return Failure("invalid_json", f"not the JSON object asked for ({error}): {bare}")
+    if not isinstance(answer, dict) or set(answer) != set(names):
+        problem = f"not an object with {' and '.join(map(repr, names))} alone"
+        return Failure("invalid_json", f"{problem}: {bare}")
+    return answer
+
+
+def expected_grade(
+    reading: AnswerReading, tokens: Sequence[Token], question: Question
+) -> float | None:
+    """The mean of a rubric's grades by the model's probabilities at the place of the grade.
+
+    A judge that says 2 may have been as near to 3 as to 1. The token that is the grade is found by
+    trying: what stands for it must make the same answer with another grade of the rubric, so no
+    text is searched. After Y. Liu et al., G-Eval: NLG evaluation using GPT-4 with better human
+    alignment, 2023.
+
+    None without probabilities; where they are not of this answer, or less than half of them is on
+    grades; for a scale beyond 9, whose grades may be several tokens; and for lists.
+
+    Args:
+        reading: what the answer says.
+        tokens: that it is made of.
+        question: what was asked.
+    """
+    grades = sorted(question.rubric.grades)
+    # Some servers take a code fence off the text, and not off its tokens.
+    whole = b"".join(token.text for token in tokens)
+    is_one = tokens and reading.entries is None and grades[-1:] <= [9]
+    if not is_one or _grade_with((whole, b""), b"", reading, question) is None:
+        return None
+    end = len(whole)
+    for token in reversed(tokens):  # the grade is mostly the last of an answer
+        start = end - len(token.text)
+        place = whole[:start], whole[end:]
+        end = start
+        digits = str(reading.grade).encode()
+        if digits not in token.text:
+            continue
+        alternatives = [token.text.replace(digits, str(grade).encode()) for grade in grades]
+        if [_grade_with(place, spelling, reading, question) for spelling in alternatives] != grades:
+            continue
+        graded = [
+            (grade, chance)
+            for spelling, chance in token.chances.items()
+            if (grade := _grade_with(place, spelling, reading, question)) is not None
+        ]
+        total = sum(chance for _, chance in graded)
+        return sum(grade * chance for grade, chance in graded) / total if total >= _LEAST else None
+    return None
+
+
+def _grade_with(
+    place: tuple[bytes, bytes], token: bytes, reading: AnswerReading, question: Question
+) -> float | None:
+    """The grade of the answer with a token at this place, if only the grade is another one."""
+    answer = read_answer(token.join(place).decode("utf-8", "replace"), question)
+    if isinstance(answer, Failure) or answer.reason != reading.reason:
+        return None
+    return answer.grade

@@ -1,25 +1,20 @@
-"""From a question to its messages, and from the answer to what it says.
+"""From a question to its messages.
 
 Everything retrieved is data. It stands between fences that carry a token derived from the
 question's key, so that a text cannot know the fence that will close it; should the token, or
 anything that looks like a fence or like a chat template's control token, stand in a text all the
-same, it is broken up first. No grade is ever read out of prose: the answer is a JSON object that
-fits the schema, or the judgement failed.
+same, it is broken up first.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
-from kragx.data.formats.jsonl import foreign_json
-from kragx.judging.client import Failure, Message, Request, Token
-from kragx.judging.forms import FORMS, AnswerReading
-from kragx.judging.neutralise import neutralise
+from kragx.judging.client import Message, Request
+from kragx.judging.forms import FORMS
 from kragx.judging.question import Example, Question, digest_of_example
 from kragx.judging.rubric import key_of, words_around
 from kragx.judging.template import parts
-
-_LEAST = 0.5  # of all probability; where less of it is on grades, they say too little
 
 
 def request_for(question: Question, key: str, timeout: float) -> Request:
@@ -90,82 +85,75 @@ def fenced(name: str, text: str, token: str) -> str:
     return f"<<<{name} {token}>>>\n{neutralise(text, token)}\n<<<end {token}>>>"
 
 
-def read_answer(text: str, question: Question) -> AnswerReading | Failure:
-    """What an answer says that is the JSON object asked for, and nothing else."""
-    form = FORMS[question.rubric.asks]
-    answer = answer_object(text, form.schema(question)["required"])
-    return answer if isinstance(answer, Failure) else form.read(answer, question)
+# -- retrieved text without what could pass for a fence or steer a chat model --------------------
+
+# Servers put messages into a chat template and read the whole with the tokens of the template's
+# family, whoever wrote them: <|im_end|> in a document may end the user's message. So one sign of
+# each such token is replaced by one that looks alike: a bar by ¦, < by ‹, [ by 〔. This is a seat
+# belt: it knows the families of today, and no words in so many letters (### System:).
+
+_FENCE = re.compile(r"<{3,}|>{3,}")
+
+# What tokenizers take for one sign (NFKC) stands in one class. What repeats is bounded and never
+# given back, and each pattern begins with a class, so that no text takes long.
+_LT, _GT, _OPEN, _SHUT, _BAR = "<＜﹤", ">＞﹥", r"\[［", r"\]］", "|｜∣￨"
+_NAME, _GAP = r'[\w▁/"]', r"\s{0,4}+"
+# Without what stands for others, so that a text which was changed is not changed again.
+_ANY = rf"[^{_LT}{_GT}{_OPEN}{_SHUT}{_BAR}‹›〔〕¦]{{1,64}}+"
+
+# <|name and name|>, DeepSeek's full-width bars and ▁, [|name and name|] of Korean models.
+_BARS = re.compile(rf"[{_BAR}](?:(?<=[{_LT}{_OPEN}].)(?={_NAME})|(?<={_NAME}.)(?=[{_GT}{_SHUT}]))")
+# The same with spaces, where it is whole: F#, R and Elixir write |> between words; and with one
+# bar, as in <|turn> and <turn|>.
+_SPACED = re.compile(
+    rf"[{_LT}]{_GAP}(?:[{_BAR}]{_ANY}[{_BAR}]?|{_NAME}{{1,64}}+{_GAP}[{_BAR}]){_GAP}[{_GT}]"
+    rf"|[{_OPEN}]{_GAP}[{_BAR}]{_ANY}[{_BAR}]{_GAP}[{_SHUT}]"
+)
+_ANGLED = "|".join(
+    (
+        "s|bos|eos|pad|unk|cls|sep|mask|sop|eo[pthamd]",
+        "(?:bos|eos|eot|eop|pad|unk|cls|sep|mask)_token",
+        r"(?:start|end|begin|beginning)_?of_?\w{1,40}+",
+        r"extra_id_\d{1,9}+|(?:tokens_)?(?:unused|reserved|special)_?(?:token_?)?\d{1,9}+",
+        r"fim_\w{1,20}+|think|thinking|thought|image_soft_token|(?:seed|minimax):\w{1,40}+",
+        "tools?|tool_(?:call|response|result|output|declaration)s?|function_calls?",
+    )
+)
+_BRACKETED = "|".join(
+    (
+        "inst|system_prompt|available_tools|tool_(?:calls|results|content)|call_id|model_settings",
+        "think|[gs]mask|bos|eos|eot|img_break|img_end|begin_audio",
+        # In small letters these are what code indexes by: x[mask].
+        "(?-i:SYS|ARGS|MASK|CLS|SEP|PAD|UNK|IMG|AUDIO|PREFIX|MIDDLE|SUFFIX)",
+    )
+)
+_NAMED = re.compile(
+    rf"[{_LT}{_OPEN}{_SHUT}](?i:"
+    rf"(?<=[{_LT}])(?={_GAP}(?:/{_GAP})?(?:(?:{_ANGLED}){_GAP}[{_GT}]|(?:function|parameter){_GAP}=)"
+    rf"|[{_LT}]{_GAP}(?:/{_GAP})?sys{_GAP}[{_GT}])"
+    rf"|(?<=[{_OPEN}])(?={_GAP}(?:/{_GAP})?(?:{_BRACKETED}){_GAP}[{_SHUT}]|e~[{_OPEN}])"
+    rf"|(?<=[{_SHUT}])(?=~!?b[{_OPEN}{_SHUT}]))"  # MiniMax, as e~[
+)
+_ALIKE = str.maketrans("<＜﹤[［]］|｜∣￨", "‹‹‹〔〔〕〕¦¦¦¦")
+_BARRED = re.compile(rf"[{_BAR}]")
 
 
-def answer_object(text: str, names: Collection[str]) -> Mapping[str, Any] | Failure:
-    """The object with just these names that an answer is.
+def neutralise(text: str, token: str) -> str:
+    """`text` without anything that could pass for a fence or a control token.
 
-    A byte order mark, and a code fence around the whole of it, are no part of the answer.
+    Fence marks become ‹‹‹ and ›››, a sign or two of each control token ones that look alike, and
+    the fences' token is cut in two. Nothing else is touched, and a second time nothing at all.
     """
-    bare = text.strip().removeprefix("\ufeff").strip()
-    first, _, rest = bare.partition("\n")
-    if first.strip().lower() in ("```", "```json") and rest.endswith("```"):
-        bare = rest.removesuffix("```")
-    try:
-        answer = foreign_json(bare, strict=True)
-    except ValueError as error:
-        return Failure("invalid_json", f"not the JSON object asked for ({error}): {bare}")
-    if not isinstance(answer, dict) or set(answer) != set(names):
-        problem = f"not an object with {' and '.join(map(repr, names))} alone"
-        return Failure("invalid_json", f"{problem}: {bare}")
-    return answer
+    if "<<<" in text or ">>>" in text:
+        text = _FENCE.sub(lambda mark: ("‹" if mark[0][0] == "<" else "›") * len(mark[0]), text)
+    if _BARRED.search(text):
+        text = _SPACED.sub(_alike, _BARS.sub(_alike, text))
+    text = _NAMED.sub(_alike, text)
+    if token not in text.lower():
+        return text
+    half = len(token) // 2
+    return re.sub(re.escape(token), lambda t: f"{t[0][:half]}·{t[0][half:]}", text, flags=re.I)
 
 
-def expected_grade(
-    reading: AnswerReading, tokens: Sequence[Token], question: Question
-) -> float | None:
-    """The mean of a rubric's grades by the model's probabilities at the place of the grade.
-
-    A judge that says 2 may have been as near to 3 as to 1. The token that is the grade is found by
-    trying: what stands for it must make the same answer with another grade of the rubric, so no
-    text is searched. After Y. Liu et al., G-Eval: NLG evaluation using GPT-4 with better human
-    alignment, 2023.
-
-    None without probabilities; where they are not of this answer, or less than half of them is on
-    grades; for a scale beyond 9, whose grades may be several tokens; and for lists.
-
-    Args:
-        reading: what the answer says.
-        tokens: that it is made of.
-        question: what was asked.
-    """
-    grades = sorted(question.rubric.grades)
-    # Some servers take a code fence off the text, and not off its tokens.
-    whole = b"".join(token.text for token in tokens)
-    is_one = tokens and reading.entries is None and grades[-1:] <= [9]
-    if not is_one or _grade_with((whole, b""), b"", reading, question) is None:
-        return None
-    end = len(whole)
-    for token in reversed(tokens):  # the grade is mostly the last of an answer
-        start = end - len(token.text)
-        place = whole[:start], whole[end:]
-        end = start
-        digits = str(reading.grade).encode()
-        if digits not in token.text:
-            continue
-        alternatives = [token.text.replace(digits, str(grade).encode()) for grade in grades]
-        if [_grade_with(place, spelling, reading, question) for spelling in alternatives] != grades:
-            continue
-        graded = [
-            (grade, chance)
-            for spelling, chance in token.chances.items()
-            if (grade := _grade_with(place, spelling, reading, question)) is not None
-        ]
-        total = sum(chance for _, chance in graded)
-        return sum(grade * chance for grade, chance in graded) / total if total >= _LEAST else None
-    return None
-
-
-def _grade_with(
-    place: tuple[bytes, bytes], token: bytes, reading: AnswerReading, question: Question
-) -> float | None:
-    """The grade of the answer with a token at this place, if only the grade is another one."""
-    answer = read_answer(token.join(place).decode("utf-8", "replace"), question)
-    if isinstance(answer, Failure) or answer.reason != reading.reason:
-        return None
-    return answer.grade
+def _alike(match: re.Match[str]) -> str:
+    return match[0].translate(_ALIKE)

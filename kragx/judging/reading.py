@@ -1,7 +1,7 @@
 """What stands for a judge: a model's name, a client, a mapping of options, a panel of these."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -71,40 +71,40 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
     for name in options:
         if name not in JUDGE_FIELDS:
             raise UsageError(f"judge.{name}: unknown option; {nearest(name, JUDGE_FIELDS)}")
-    judge_options = {name: option for name, option in options.items() if name in _JUDGE}
+    common = {name: options[name] for name in _JUDGE if name in options}
     voting = {name: options[name] for name in _VOTING if name in options}
     if "panel" in options:
-        return _panel(options, judge_options, voting)
-    judge, repeats = Judge(_client(options), **judge_options), options.get("repeats", 1)
-    with inside("judge"), inside("repeats"):
-        repeats = plugins.whole(1)(repeats)
-    if repeats > 1:
+        _refuse(
+            options,
+            ("repeats", "repeat", "client", "args", *_CLIENT),
+            "belongs to a judge of the panel",
+            remedy="panel: [{{model: ..., {name}: ...}}, ...]",
+        )
+        entries = options["panel"]
+        if not isinstance(entries, (list, tuple)):
+            raise UsageError("judge.panel: a list of at least two judges is needed")
+        judges = [_member(place, entry, common) for place, entry in enumerate(entries)]
         with inside("judge"):
+            return Panel(judges, **voting)
+    judge = Judge(_client(options), **common)
+    with inside("judge"):
+        with inside("repeats"):
+            repeats = plugins.whole(1)(options.get("repeats", 1))
+        if repeats > 1:
             return repeated(judge, repeats, **voting)
-    for name in voting:
-        raise UsageError(f"judge.{name}: belongs to several votes: 'panel' or 'repeats'")
+    _refuse(voting, _VOTING, "belongs to several votes: 'panel' or 'repeats'")
     return judge
 
 
-def _panel(
-    options: Mapping[str, Any], judge_options: Mapping[str, Any], voting: Mapping[str, Any]
-) -> Panel:
-    """A panel of what a mapping lists, each with the mapping's own options besides its own."""
-    for name in ("repeats", "repeat", "client", "args", *_CLIENT):
+def _refuse(options: Mapping[str, Any], names: Iterable[str], why: str, remedy: str = "") -> None:
+    """Refuse the options of these names, which belong elsewhere."""
+    for name in names:
         if name in options:
-            raise UsageError(
-                f"judge.{name}: belongs to a judge of the panel",
-                remedy=f"panel: [{{model: ..., {name}: ...}}, ...]",
-            )
-    listed = options["panel"]
-    if not isinstance(listed, (list, tuple)):
-        raise UsageError("judge.panel: a list of at least two judges is needed")
-    judges = [_member(place, entry, judge_options) for place, entry in enumerate(listed)]
-    with inside("judge"):
-        return Panel(judges, **voting)
+            raise UsageError(f"judge.{name}: {why}", remedy=remedy.format(name=name))
 
 
 def _member(place: int, entry: object, common: Mapping[str, Any]) -> Judge:
+    """A judge of a panel, with the options of the panel's mapping besides its own."""
     with inside(f"judge.panel[{place}]"):
         if isinstance(entry, Panel):
             raise UsageError("judge: a panel within a panel", remedy="list its judges")
@@ -113,11 +113,8 @@ def _member(place: int, entry: object, common: Mapping[str, Any]) -> Judge:
         options = {"model" if isinstance(entry, str) else "client": entry}
         if isinstance(entry, Mapping):
             options = {str(name): option for name, option in entry.items()}
-        for name in options:
-            if name in _PANEL or (name in _JUDGE and name not in OF_ONE):
-                raise UsageError(
-                    f"judge.{name}: belongs to the panel, beside 'panel'; its judges share it"
-                )
+        shared = (*_PANEL, *(name for name in _JUDGE if name not in OF_ONE))
+        _refuse(options, shared, "belongs to the panel, beside 'panel'; its judges share it")
         return read_judge({**common, **options}).members[0]
 
 
@@ -128,22 +125,19 @@ def _model_of_environment(field: str) -> str:
     return model
 
 
-def _client(options: Mapping[str, Any]) -> Any:
+def _client(options: Mapping[str, Any]) -> Client:
     named = options.get("client", "openai")
     if named == "openai":
-        if "args" in options:
-            raise UsageError("judge.args: belongs to a client with an import path")
-        client_options = {name: options[name] for name in _CLIENT if name in options}
-        if "model" not in client_options:
-            client_options["model"] = _model_of_environment("judge.model")
-        return OpenAIClient(**client_options)
-    for name in _CLIENT:
-        if name in options:
-            raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
-    if not isinstance(named, str):
-        return named if isinstance(named, Client) else LangChainClient(named)
-    args = options.get("args") or {}
-    client = plugins.build(import_path("judges", named), args)
+        _refuse(options, ["args"], "belongs to a client with an import path")
+        given = {name: options[name] for name in _CLIENT if name in options}
+        if "model" not in given:
+            given["model"] = _model_of_environment("judge.model")
+        return OpenAIClient(**given)
+    _refuse(options, _CLIENT, f"what {named!r} takes belongs under 'args'")
+    client, args = named, None
+    if isinstance(named, str):
+        args = options.get("args") or {}
+        client = plugins.build(import_path("judges", named), args)
     return client if isinstance(client, Client) else LangChainClient(client, args=args)
 
 

@@ -13,7 +13,7 @@ import sys
 
 from kragx.app.commands.main import main
 from kragx.judging.batches import collecting, service
-from kragx.judging.store.batches import Register
+from kragx.judging.store.pending import Register
 
 OWNERS = {
     "BatchService": service.BatchService,

@@ -351,9 +351,9 @@ def test_batches_cost_what_batches_cost(at_once, store):
 
 def test_open_batches_count_at_their_most(at_once, store):
     """What a batch may take is kept free in all until the batch is done; runs ignore it."""
-    about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 3}}
+    about = {"client": {"model": "m"}, "rubrics": {}, "prompt_tokens": 7, "most": {"calls": 3}}
     with Store(store) as opened:
-        opened.batches.plan("1", about, dict.fromkeys("xyz", ("digest", 7)), again=False)
+        opened.batches.plan("1", about, "xyz", again=False)
     client = ScriptedClient(lambda _: 1)
     limit = {"calls": 5, "per": "total"}
     with pytest.raises(JudgingError, match="2 of 4 questions were not asked") as caught:

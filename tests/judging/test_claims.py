@@ -12,7 +12,7 @@ import pytest
 
 from kragx.judging import Failure, Store
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.store import claims
+from kragx.judging.store import pending
 from tests.judging.support import ask, judge_of
 from tests.waiting import PATIENCE
 
@@ -80,10 +80,10 @@ def test_claims(store):
 
 def test_claims_end_by_themselves(store, monkeypatch):
     """Without renewal another takes over, and sees that nobody has ended it."""
-    monkeypatch.setattr(claims, "LASTS", -1.0)
+    monkeypatch.setattr(pending, "LASTS", -1.0)
     with Store(store) as mine, Store(store) as other:
         mine.claim(["a"])
-        monkeypatch.setattr(claims, "LASTS", 30.0)
+        monkeypatch.setattr(pending, "LASTS", 30.0)
         assert other.claim(["a"]).inherited == {"a"}
         assert not mine.claim(["a"]).keys
 
@@ -135,7 +135,7 @@ def test_a_failure_is_shared(store):
 def test_what_a_dead_process_was_asking(store):
     """It is asked at once where one sees that the process is gone."""
     client = ScriptedClient(by_document)
-    owner = f"{claims._machine()}/{2**22 + 1}/x"  # no process has that number
+    owner = f"{pending._machine()}/{2**22 + 1}/x"  # no process has that number
     left_behind(store, keys_of(QUESTIONS, client, store), owner, 1000.0)
     assert grades(judge_of(client, store).judge(QUESTIONS)) == GRADES
 
@@ -153,15 +153,14 @@ def test_what_another_machine_was_asking(store):
 @pytest.mark.parametrize("again", [False, True])
 def test_a_batch_that_is_planned_meanwhile(any_store, again):
     """A batch leaves out what a run has claimed or graded, and the run what is in the batch."""
-    about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 35}}
+    about = {"client": {"model": "m"}, "rubrics": {}, "prompt_tokens": 7, "most": {"calls": 35}}
     planned = []
 
     def plan_at_the_fifth(request):
         if len(client.requests) == 5:
             keys = keys_of(QUESTIONS, client, any_store)
             with Store(any_store) as other:
-                questions = dict.fromkeys(keys, ("digest", 7))
-                planned.append(other.batches.plan("1", about, questions, again=again))
+                planned.append(other.batches.plan("1", about, keys, again=again))
         return by_document(request)
 
     client = ScriptedClient(plan_at_the_fifth)

@@ -223,12 +223,6 @@ def test_what_json_objects_need(asks, language, store):
         ({"headers": {"X-Title": "제목"}}, "judge.headers.X-Title: no text of printable ASCII"),
         ({"headers": {"X-Title": 1}}, "judge.headers.X-Title: no text of printable ASCII"),
         ({"headers": {"X Title": "a"}}, "judge.headers: 'X Title' is no name of a header"),
-        ({"api_version": "2024-10-21"}, "judge.base_url: None does not go with an api_version"),
-        (
-            {"api_version": "2024-10-21", "base_url": "https://a.example/openai/v1"},
-            "name the resource alone",
-        ),
-        ({"api_version": 2024}, "judge.api_version: 2024 is no text"),
         ({"seed": "x"}, "judge.seed: 'x' is not a whole number"),
         ({"max_output_tokens": 0}, "judge.max_output_tokens: 0 is not a whole number"),
         ({"extra_body": "x"}, "judge.extra_body: a mapping of names is expected, not str"),

@@ -12,8 +12,7 @@ from kragx.agreement import read_labels
 from kragx.errors import JudgingError
 from kragx.judging import OpenAIClient, Store
 from kragx.judging.client import Token
-from kragx.judging.forms import AnswerReading
-from kragx.judging.prompt import expected_grade
+from kragx.judging.forms import AnswerReading, expected_grade
 from kragx.judging.question import Question
 from kragx.judging.rubric import RUBRICS, Rubric
 from tests.judging.server import Handler, serving

@@ -18,8 +18,7 @@ from kragx.evaluation.pools import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.neutralise import neutralise
-from kragx.judging.prompt import messages
+from kragx.judging.prompt import messages, neutralise
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
@@ -735,12 +734,12 @@ def test_changed_export_is_refused(tmp_path, store):
 @pytest.mark.parametrize("change", [{"most": {"cost": "x"}}, {"most": []}, {}])
 def test_batches_of_others(change, store):
     """A batch whose row kragx did not write is bad data."""
-    about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 1}}
+    about = {"client": {"model": "m"}, "rubrics": {}, "prompt_tokens": 7, "most": {"calls": 1}}
     with Store(store) as opened:
-        opened.batches.plan("b", about, {"x": ("digest", 7)}, again=False)
+        opened.batches.plan("b", about, ["x"], again=False)
         assert [batch.most.calls for batch in opened.batches.batches()] == [1]
-        about = (about if change else {"client": {"model": "m"}, "rubrics": {}}) | change
-        opened.batches.plan("c", about, {"y": ("digest", 7)}, again=True)
+        about = (about if change else {"client": {"model": "m"}}) | change
+        opened.batches.plan("c", about, ["y"], again=True)
         with pytest.raises(DataError, match="a batch that kragx did not write"):
             opened.batches.batches()
 

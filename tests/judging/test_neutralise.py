@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.judging.neutralise import neutralise
+from kragx.judging.prompt import neutralise
 from tests.thoroughness import examples
 
 FENCE = "f3a9c1d27b604e85"

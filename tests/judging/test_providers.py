@@ -32,16 +32,9 @@ def bearer(name):
     return {"Authorization": f"Bearer {KEYS[name]}"}
 
 
-AZURE = "/openai/deployments/my-deployment/chat/completions?api-version=2024-10-21"
 PROVIDERS = {
     "OpenAI": Provider(headers=bearer("OPENAI_API_KEY"), refuses=(providers.no_max_tokens,)),
     "Azure, address v1": Provider("/openai/v1/chat/completions", bearer("AZURE_OPENAI_API_KEY")),
-    "Azure with an api-version": Provider(
-        AZURE,
-        {"api-key": KEYS["AZURE_OPENAI_API_KEY"]},
-        refuses=(providers.old_limit,),
-        says={"prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]},
-    ),
     "vLLM": Provider(says={"service_tier": None, "prompt_logprobs": None, "kv_transfer_params": 0}),
     "Ollama": Provider(says={"system_fingerprint": "fp_ollama"}),
     "llama.cpp's server": Provider(says={"timings": {"prompt_n": 7}, "__verbose": {}}),
@@ -62,7 +55,7 @@ PROVIDERS = {
         also=("/v1/models/gemini-2.5-flash:generateContent",),  # google-genai from 3 on
     ),
 }
-DIALECTS = {"Azure with an api-version": "max_tokens", "DeepSeek": "json_object"}
+DIALECTS = {"DeepSeek": "json_object"}
 SENT = {
     "Ollama": {"max_tokens": 2048},
     "a gateway, such as OpenRouter": {"provider": {"require_parameters": True}},

@@ -111,12 +111,12 @@ def test_no_server():
 
 def test_batches(any_store):
     """What an open batch asks no other takes, unless told to; states follow one another."""
-    about = {"client": {"model": "m"}, "rubrics": {}, "most": {}}
-    questions = dict.fromkeys(("a", "b"), ("digest", 7))
+    about = {"client": {"model": "m"}, "rubrics": {}, "prompt_tokens": 7, "most": {}}
+    keys = {"a", "b"}
     with Store(any_store) as one, Store(any_store) as other:
-        assert one.batches.plan("1", about, questions, again=False) == {"a", "b"}
-        assert other.batches.plan("2", about, {**questions, "c": ("d", 1)}, again=False) == {"c"}
-        assert other.batches.plan("3", about, questions, again=True) == {"a", "b"}
+        assert one.batches.plan("1", about, keys, again=False) == keys
+        assert other.batches.plan("2", about, keys | {"c"}, again=False) == {"c"}
+        assert other.batches.plan("3", about, keys, again=True) == keys
         pending = one.batches.pending("cx")
         assert {key: judgement.failure for key, judgement in pending.items()} == {"c": "pending"}
         assert pending["c"].detail.startswith("in 2, submitted ")
@@ -132,8 +132,8 @@ def test_batches(any_store):
             ("3", "given up", False),
         ]
         first, *_ = one.batches.batches()
-        assert one.batches.questions(first) == questions
-        assert other.batches.plan("4", about, {"c": ("d", 1)}, again=False) == {"c"}
+        assert one.batches.keys(first) == keys
+        assert other.batches.plan("4", about, ["c"], again=False) == {"c"}
 
 
 # -- without the right to write ------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from kragx.data.corpus import _entries as entries
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
-from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.folder.folder import start
 from kragx.workshop.queue.convergence import Outlook, Sums
 from kragx.workshop.queue.suggestions import SuggestionSource
 from kragx.workshop.services.conflicts import DecisionForm
@@ -97,33 +97,6 @@ def test_people_are_blind_to_each_other(desk, people):
     assert "eleven" not in text
     for word in ("'retriever'", "'rank'", "'score'", "'agreement'"):
         assert word not in text
-
-
-def test_a_workshop_of_before_there_were_marks(any_shop):
-    """Its database gets the columns that it lacks when it is opened; what was said stays."""
-    with opened(any_shop) as desk:
-        person = desk.people.owner()
-        desk.judging.judge(person, said(number=2))
-    workshop = Workshop.open(any_shop)
-    with workshop.store() as store:
-        place = "" if workshop.address.path else f"{workshop.settings.database_schema}."
-        version = (
-            "PRAGMA user_version = 1" if not place else f"UPDATE {place}versions SET version = 1"
-        )
-
-        def make_old(db):
-            db.exec_driver_sql(f"ALTER TABLE {place}judgements DROP COLUMN why")
-            db.exec_driver_sql(f"ALTER TABLE {place}questions DROP COLUMN forbidden")
-            db.exec_driver_sql(version)
-
-        store._database.do(make_old, write=True)
-    for _ in range(2):  # the second time it is as it should be
-        with opened(any_shop) as desk:
-            state = desk.context.state
-            assert state.newest(("q1", "refund"), person.uid).grade == 2
-            assert state.questions["q1"].forbidden is None
-            form = MarkForm(uid=new_uid(), question="q1", document="refund", why="stale")
-            assert desk.marks.mark(person, form)["mark"]["why"] == "stale"
 
 
 def test_a_mark_and_what_takes_it_back(desk, people):

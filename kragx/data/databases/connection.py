@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, create_engine, inspect, make_url, text
+from sqlalchemy import Connection, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
-from sqlalchemy.schema import CreateColumn
 
 from kragx.data.databases.address import Address, NoStoreError, seconds_left
 from kragx.data.databases.schema import Schema
@@ -63,28 +62,9 @@ def transaction(connection: Connection, *, write: bool = False) -> Iterator[Conn
 
 
 def _check(name: object, version: int, schema: Schema) -> None:
-    if version > schema.version:
-        raise DataError(
-            f"{name}: of version {version}; this kragx knows {schema.version}: use a newer kragx, "
-            "or another store"
-        )
-
-
-def _old_error(name: object, version: int) -> DataError:
-    remedy = "open it once with the right to write"
-    return DataError(f"{name}: of version {version}, and may only be read", remedy=remedy)
-
-
-def _add_columns(connection: Connection, schema: Schema, place: str | None = None) -> None:
-    """Add the columns that an earlier version had not; their defaults say nothing."""
-    inspector = inspect(connection)
-    for name, table in schema.tables.items():
-        known = {column["name"] for column in inspector.get_columns(name, schema=place)}
-        for column in table.columns:
-            if column.name not in known:
-                spec = CreateColumn(column).compile(dialect=connection.dialect)
-                full_name = name if place is None else f"{place}.{name}"
-                connection.exec_driver_sql(f"ALTER TABLE {full_name} ADD COLUMN {spec}")
+    if version != schema.version:
+        newer = ": use a newer kragx, or another store" if version > schema.version else ""
+        raise DataError(f"{name}: of version {version}; this kragx knows {schema.version}{newer}")
 
 
 # -- SQLite --------------------------------------------------------------------------------------
@@ -118,16 +98,10 @@ def _sqlite(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
             version, tables = _version(connection), _tables(connection)
             if (tables or read_only) and schema.first not in tables:
                 raise DataError(f"{path}: an SQLite file of something else; name another")
-            _check(path, version, schema)
-            is_old = bool(tables) and version < schema.version
-            if is_old and read_only:
-                raise _old_error(path, version)
+            if tables:
+                _check(path, version, schema)
         if not read_only:
             _log_ahead(connection)
-        if is_old:
-            with transaction(connection, write=True):
-                _add_columns(connection, schema)
-                connection.exec_driver_sql(f"PRAGMA user_version = {schema.version}")
         if not (tables or read_only):
             with transaction(connection, write=True):
                 if not _tables(connection):  # else another process was faster
@@ -200,14 +174,6 @@ def _postgresql(address: Address, schema: Schema, make: bool) -> tuple[Connectio
                 state = _state(connection, schema)
         version, read_only = state or (0, True)
         _check(address, version, schema)
-        if version < schema.version:
-            if read_only:
-                raise _old_error(address, version)
-            with connection.begin():
-                connection.execute(text(f"SELECT pg_advisory_xact_lock({schema.lock})"))
-                _add_columns(connection, schema, schema.name)
-                versions = f"{schema.name}.versions"
-                connection.exec_driver_sql(f"INSERT INTO {versions} VALUES ({schema.version})")
     except BaseException:
         connection.close()
         raise

@@ -27,8 +27,8 @@ from kragx.ground.plugins import (
     whole,
 )
 from kragx.ground.secrets import Secrets, secrets_in
-from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
+from kragx.judging.clients.responses import retry_after
 from kragx.judging.limits import wait_before
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import AliasPath, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from kragx.ground.errors import JudgingError
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _MARK = "kragx"
 """Where a batch's metadata say which of ours it is."""
-
-ENDED = ("completed", "expired", "cancelled")
-"""Statuses of batches whose answers are there, as many as there are."""
+_CLOCKS_DIFFER = 7200  # seconds, at most
+_Id = Annotated[str, Field(min_length=1)]
+_Record = TypeVar("_Record")
 
 _REMEDIES = {
     401: "is the key right?",
@@ -35,64 +35,50 @@ class GoneError(BatchRefusedError):
     """The provider has not got it, or not any more."""
 
 
-def _problem(error: object) -> str:
-    if not isinstance(error, dict):
-        return str(error)
-    line = f" (line {error['line']})" if error.get("line") else ""
-    return f"{error.get('code')}: {error.get('message')}{line}"
-
-
-def _counts(name: str) -> Any:
-    return Field(validation_alias=AliasPath("request_counts", name))
+@dataclass(frozen=True)
+class _Errors:
+    data: Sequence[Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A batch as the provider sees it, and as it describes it in JSON.
+    """A batch as the provider describes it; `status` is its word for how far it is."""
 
-    Attributes:
-        id: the provider's.
-        status: its word for how far it is.
-        uid: ours, if it is one of ours.
-        n_requests, n_completed, n_failed: as it counts.
-        answers, errors: the files of answers, and of errors.
-        created: when, in seconds since 1970.
-        problems: why it failed.
-    """
-
-    id: Annotated[str, Field(min_length=1)]
+    id: _Id
     status: str
-    uid: Annotated[str | None, Field(validation_alias=AliasPath("metadata", _MARK))] = None
-    n_requests: Annotated[int, _counts("total")] = 0
-    n_completed: Annotated[int, _counts("completed")] = 0
-    n_failed: Annotated[int, _counts("failed")] = 0
-    answers: Annotated[str | None, Field(validation_alias="output_file_id")] = None
-    errors: Annotated[str | None, Field(validation_alias="error_file_id")] = None
-    created: Annotated[int, Field(validation_alias="created_at")] = 0
-    problems: Annotated[
-        tuple[Annotated[str, BeforeValidator(_problem)], ...],
-        BeforeValidator(lambda data: data or ()),
-        Field(validation_alias=AliasPath("errors", "data")),
-    ] = ()
+    created_at: int = 0
+    metadata: Mapping[str, Any] | None = None
+    request_counts: Mapping[str, int] | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: _Errors | None = None
 
     @property
     def n_answered(self) -> int:
         """How many requests have come to an end."""
-        return self.n_completed + self.n_failed
+        counts = self.request_counts or {}
+        return counts.get("completed", 0) + counts.get("failed", 0)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why it failed."""
+        errors = (self.errors and self.errors.data) or ()
+        return [
+            f"{error.get('code')}: {error.get('message')}"
+            + (f" (line {error['line']})" if error.get("line") else "")
+            for error in errors
+        ]
 
 
 @dataclass(frozen=True)
 class _Page:
-    data: tuple[Remote, ...]
+    data: Sequence[Remote]
     has_more: bool = False
 
 
 @dataclass(frozen=True)
 class _File:
-    id: Annotated[str, Field(min_length=1)]
-
-
-_Said = TypeVar("_Said")
+    id: _Id
 
 
 class BatchService:
@@ -123,7 +109,7 @@ class BatchService:
         """Have the requests of a file run.
 
         Raises:
-            RefusedError: it is surely not run. After any other error it may be; see `find`.
+            BatchRefusedError: it is surely not run. After any other error it may be; see `find`.
         """
         options: Any = {"input_file_id": file, "endpoint": endpoint, "metadata": {_MARK: uid}}
         call = self._client.batches.with_raw_response.create(completion_window="24h", **options)
@@ -136,19 +122,15 @@ class BatchService:
             call = self._batches.list(limit=100, **after)
             page = await self._read("listing batches", call, _Page)
             for remote in page.data:
-                if remote.uid == uid:
+                if (remote.metadata or {}).get(_MARK) == uid:
                     return remote
-            # The newest come first; clocks may differ by an hour or so.
-            if not page.has_more or not page.data or page.data[-1].created < since - 7200:
+            last = page.data[-1] if page.has_more and page.data else None
+            if last is None or last.created_at < since - _CLOCKS_DIFFER:  # the newest come first
                 return None
-            after = {"after": page.data[-1].id}
+            after = {"after": last.id}
 
     async def look(self, batch: str) -> Remote:
-        """How far a batch is.
-
-        Raises:
-            GoneError: the provider knows none of that id.
-        """
+        """How far a batch is."""
         call = self._batches.retrieve(batch)
         return await self._read(f"looking at {batch}", call, Remote)
 
@@ -164,7 +146,7 @@ class BatchService:
         """
         return await self._bytes(f"downloading {file}", self._files.content(file))
 
-    async def _read(self, action: str, call: Awaitable[Any], kind: type[_Said]) -> _Said:
+    async def _read(self, action: str, call: Awaitable[Any], kind: type[_Record]) -> _Record:
         """What it says, masked before it is read, so that nothing of it shows a secret."""
         text = self._mask((await self._bytes(action, call)).decode("utf-8", "replace"))
         try:
@@ -180,16 +162,15 @@ class BatchService:
 
         try:
             content: bytes = (await call).http_response.content
-        except openai.APIStatusError as error:
-            status = error.status_code
-            kind: type[JudgingError] = GoneError if status == 404 else BatchRefusedError
-            if status in (408, 409) or status >= 500:  # it may have been done all the same
-                kind = JudgingError
-            problem = f"judge: {action} failed: {self._mask(str(error))}"
-            raise kind(problem, remedy=_REMEDIES.get(status, "")) from None
         except openai.APIError as error:
-            cause = error.__cause__ or error
-            problem = f"judge: {action} failed: {type(cause).__name__}: {self._mask(str(cause))}"
-            remedy = "nothing is lost: run the same command again"
-            raise JudgingError(problem, remedy=remedy) from None
+            status, cause = getattr(error, "status_code", None), error.__cause__ or error
+            kind, remedy = JudgingError, "nothing is lost: run the same command again"
+            words = f"{type(cause).__name__}: {cause}"
+            if status is not None:
+                words, remedy = str(error), _REMEDIES.get(status, "")
+                # With 408, 409 and 5xx it may have been done all the same.
+                if status < 500 and status not in (408, 409):
+                    kind = GoneError if status == 404 else BatchRefusedError
+            problem = f"judge: {action} failed: {self._mask(words)}"
+            raise kind(problem, remedy=remedy) from None
         return content

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,12 @@ from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, phrase, warning
 from kragx.judging.batches.service import BatchRefusedError, BatchService
 from kragx.judging.budget import Price, Used, about_spent, most_tokens
-from kragx.judging.client import Client, Request
+from kragx.judging.client import Client
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import canonical_json, digest
 from kragx.judging.store import NoStoreError, Store
-from kragx.judging.store.batches import Register, SubmittedBatch
+from kragx.judging.store.pending import Register, SubmittedBatch
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
@@ -53,10 +53,6 @@ class Parcel:
     pairs: set[tuple[str, str, str]] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
     stored: set[str] = field(default_factory=set)
-
-    def request(self, key: str) -> Request:
-        """With which a question is asked."""
-        return request_for(self.wanted[key][0], key, self.settings.timeout)
 
 
 class Outbox:
@@ -96,8 +92,17 @@ class Outbox:
         parcel.wanted |= {key: questions.wanted[key] for key in todo}
         parcel.pairs |= {pair for pair in questions.pairs() if pair[0] in parcel.wanted}
         for judgement in judgements:
-            pending = judgement.failure == "pending"
-            (parcel.pending if pending else parcel.stored).add(judgement.key)
+            keys = parcel.pending if judgement.failure == "pending" else parcel.stored
+            keys.add(judgement.key)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A question as it is submitted: a line of a file, the most that it takes, and about what."""
+
+    content: bytes
+    limit: Used
+    about: Spent
 
 
 @dataclass(frozen=True)
@@ -143,40 +148,37 @@ class Submitted(Result):
         for batch, n_questions in self.batches:
             yield Line(phrase("{value}: {n} questions", value=batch, n=n_questions), item="-")
         if self.n_questions:
-            cost = "" if self.price is None else f"{self.price.of(self.about):.4f}"
+            cost = self.price and f"{self.price.of(self.about):.4f} {settings.currency}"
             yield Line(
                 phrase(
                     "about {sent} tokens to send and {got} to get, cost {cost}",
                     sent=self.about.prompt_tokens,
                     got=self.about.completion_tokens,
-                    cost=f"{cost} {settings.currency}" if cost else phrase("unknown"),
+                    cost=cost or phrase("unknown"),
                 )
             )
         if self.n_taken:
-            yield Line(
-                phrase(
-                    "{n} questions left to others, who are asking them right now or have just done "
-                    "so; should they leave any, submit again",
-                    n=self.n_taken,
-                )
+            sentence = phrase(
+                "{n} questions left to others, who are asking them right now or have just done "
+                "so; should they leave any, submit again",
+                n=self.n_taken,
             )
+            yield Line(sentence)
         if self.n_left:
-            yield warning(
-                phrase(
-                    "{n} questions left out: the budget has no room for the most that they may "
-                    "take; collect, then submit again, or raise the budget",
-                    n=self.n_left,
-                )
+            sentence = phrase(
+                "{n} questions left out: the budget has no room for the most that they may "
+                "take; collect, then submit again, or raise the budget",
+                n=self.n_left,
             )
+            yield warning(sentence)
         if self.dry_run:
             yield Line(phrase("a dry run: nothing was sent"))
         elif self.n_questions or n_pending:
-            yield Line(
-                phrase(
-                    "answers come within 24 hours: kragx judge status says how far they are, kragx "
-                    "judge collect stores them, and then kragx run finds them"
-                )
+            sentence = phrase(
+                "answers come within 24 hours: kragx judge status says how far they are, kragx "
+                "judge collect stores them, and then kragx run finds them"
             )
+            yield Line(sentence)
 
 
 async def submit(
@@ -208,91 +210,82 @@ async def submit(
             remedy=f"add judge.prices.{settings.model}.batch, the share of the price that a batch "
             "costs (0.5 for half), or give the budget in calls or tokens",
         )
-    estimates = _within_budget(parcel, price)
+    lines = _within_budget(parcel, price)
     batches: list[tuple[str, int]] = []
-    if estimates and not dry_run:
+    if lines and not dry_run:
         client: Any = settings.client
-        service = BatchService(client.connected(), parcel.secrets)
-        try:
+        async with aclosing(BatchService(client.connected(), parcel.secrets)) as service:
             with Store(settings.store) as store:
                 texts = ((key, canonical) for key, (_, canonical) in parcel.wanted.items())
                 store.note(texts, parcel.pairs)
-                for lines in _files(parcel, estimates, most_requests, most_bytes):
-                    batch = await _send(parcel, lines, estimates, store.batches, service)
+                for of_file in _files(lines, most_requests, most_bytes):
+                    batch = await _send(parcel, of_file, store.batches, service)
                     batches += [batch] if batch else []
-        finally:
-            await service.aclose()
-    n_questions = len(estimates) if dry_run else sum(n for _, n in batches)
+    n_questions = len(lines) if dry_run else sum(n for _, n in batches)
     return Submitted(
         parcel,
         tuple(batches),
         n_questions,
-        n_left=len(parcel.wanted) - len(estimates),
-        n_taken=len(estimates) - n_questions,
-        about=sum((about for _, about in estimates.values()), Spent()),
+        n_left=len(parcel.wanted) - len(lines),
+        n_taken=len(lines) - n_questions,
+        about=sum((line.about for line in lines.values()), Spent()),
         price=price,
         dry_run=dry_run,
     )
 
 
-def _within_budget(parcel: Parcel, price: Price | None) -> dict[str, tuple[Used, Spent]]:
-    """The most that each question may take, and about what it does; as many as fit."""
-    settings = parcel.settings
-    limits = settings.limits
+def _within_budget(parcel: Parcel, price: Price | None) -> dict[str, _Line]:
+    """The lines of a parcel by key, as many as fit if each takes the most that it may."""
+    settings, limits = parcel.settings, parcel.settings.limits
+    client: Any = settings.client
     with suppress(NoStoreError), Store(settings.store, make=False) as store:
         limits.look(store)
     limits.submitted = Used()
-    estimates: dict[str, tuple[Used, Spent]] = {}
-    for key in parcel.wanted:
-        request = parcel.request(key)
-        most = Used.of(most_tokens(request, settings.output_limit), price)
-        if any(budget.lacking(limits.used_of(budget) + most) for budget in settings.budget.limits):
+    lines: dict[str, _Line] = {}
+    for key, (question, _) in parcel.wanted.items():
+        request = request_for(question, key, settings.timeout)
+        limit = Used.of(most_tokens(request, settings.output_limit), price)
+        if any(budget.lacking(limits.used_of(budget) + limit) for budget in settings.budget.limits):
             break
-        limits.submitted = limits.submitted + most
-        estimates[key] = most, about_spent(request)
-    return estimates
+        limits.submitted = limits.submitted + limit
+        body, url = client.body(request), client.batch_endpoint
+        record = {"custom_id": key, "method": "POST", "url": url, "body": body}
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        lines[key] = _Line(f"{text}\n".encode(), limit, about_spent(request))
+    return lines
 
 
 def _files(
-    parcel: Parcel, keys: Iterable[str], most_requests: int, most_bytes: int
-) -> Iterator[dict[str, bytes]]:
-    """The lines of requests by key, as many together as one file may hold."""
-    client: Any = parcel.settings.client
-    lines: dict[str, bytes] = {}
+    lines: Mapping[str, _Line], most_requests: int, most_bytes: int
+) -> Iterator[dict[str, _Line]]:
+    """As many lines together as one file may hold."""
+    of_file: dict[str, _Line] = {}
     size = 0
-    for key in keys:
-        body = client.body(parcel.request(key))
-        record = {"custom_id": key, "method": "POST", "url": client.batch_endpoint, "body": body}
-        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        if lines and (len(lines) == most_requests or size + len(line) > most_bytes):
-            yield lines
-            lines, size = {}, 0
-        lines[key] = line
-        size += len(line)
-    if lines:
-        yield lines
+    for key, line in lines.items():
+        size += len(line.content)
+        if of_file and (len(of_file) == most_requests or size > most_bytes):
+            yield of_file
+            of_file, size = {}, len(line.content)
+        of_file[key] = line
+    yield of_file
 
 
 async def _send(
-    parcel: Parcel,
-    lines: Mapping[str, bytes],
-    estimates: Mapping[str, tuple[Used, Spent]],
-    register: Register,
-    service: BatchService,
+    parcel: Parcel, lines: Mapping[str, _Line], register: Register, service: BatchService
 ) -> tuple[str, int] | None:
     """Have the lines of a file run, but for those that are in another batch meanwhile."""
     client: Any = parcel.settings.client
     uid = uuid.uuid4().hex
-    rubrics = {key: parcel.wanted[key][0].rubric for key in lines}
-    digests = {key: digest(rubric)["digest"] for key, rubric in rubrics.items()}
+    # Rubrics are few, and cannot be hashed.
+    rubrics = {id(rubric): rubric for key in lines for rubric in [parcel.wanted[key][0].rubric]}
     about = {
-        "client": parcel.secrets.masked(dict(client.settings)),
+        "client": parcel.secrets.masked({"model": parcel.settings.model, **client.settings}),
         "dialect": str(client.dialect),
-        "rubrics": {name: asdict(rubrics[key]) for key, name in digests.items()},
-        "most": asdict(sum((estimates[key][0] for key in lines), Used())),
+        "rubrics": {digest(rubric)["digest"]: asdict(rubric) for rubric in rubrics.values()},
+        "most": asdict(sum((line.limit for line in lines.values()), Used())),
+        "prompt_tokens": sum(line.about.prompt_tokens for line in lines.values()) // len(lines),
     }
-    questions = {key: (name, estimates[key][1].prompt_tokens) for key, name in digests.items()}
-    keys = register.plan(uid, about, questions, again=parcel.settings.ask_pending)
+    keys = register.plan(uid, about, lines, again=parcel.settings.ask_pending)
     if not keys:
         return None
     taken_over = JudgingError(
@@ -302,7 +295,7 @@ async def _send(
     )
     state = "planned"
     try:
-        content = b"".join(line for key, line in lines.items() if key in keys)
+        content = b"".join(line.content for key, line in lines.items() if key in keys)
         name = await service.upload(f"kragx-{uid}.jsonl", content)
         # From here on a batch may have been made, whatever becomes of this process.
         if not register.move(uid, "planned", "uploaded", file=name):
@@ -320,7 +313,7 @@ async def _send(
 
 
 async def find_again(
-    register: Register, batch: SubmittedBatch, service_of: Callable[[SubmittedBatch], BatchService]
+    register: Register, batch: SubmittedBatch, service: BatchService
 ) -> SubmittedBatch:
     """Find out whether a submit that was interrupted, if it was, has made its batch.
 
@@ -332,8 +325,8 @@ async def find_again(
     if batch.state == "planned":
         register.move(batch.uid, "planned", "given up", problems=["interrupted before it began"])
     elif batch.state == "uploaded":
-        created, since = (datetime.fromisoformat(time) for time in (batch.made, batch.since))
-        remote = await service_of(batch).find(batch.uid, created.timestamp())
+        planned, since = map(datetime.fromisoformat, (batch.planned_at, batch.since))
+        remote = await service.find(batch.uid, planned.timestamp())
         if remote is not None:
             register.move(batch.uid, "uploaded", "submitted", id=remote.id)
         elif (datetime.now(UTC) - since).total_seconds() > _SOON:

@@ -10,11 +10,11 @@ answers. What was found out holds for the whole run, and every judgement tells i
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from kragx.judging.client import Answer, Failure, Request
-from kragx.judging.prompt import answer_object
+from kragx.judging.forms import answer_object
 
 AnswerFormat = Literal["json_schema", "json_object", "tool"]
 LimitName = Literal["max_completion_tokens", "max_tokens"]
@@ -214,4 +214,4 @@ class Speaker:
         return Failure("invalid_json", problem, again=True, **served)
 
 
-_SERVED = [entry.name for entry in fields(Answer) if entry.name != "tokens"]
+_SERVED = ("text", "usage", "model", "fingerprint", "dialect")

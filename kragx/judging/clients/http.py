@@ -11,7 +11,7 @@ from typing import Any
 MOST_BYTES = 4 << 20
 """Of a body, packed and unpacked; a judge's grade with its reason has some hundreds."""
 
-_heard: ContextVar[list[Any] | None] = ContextVar("_heard", default=None)
+_responses: ContextVar[list[Any] | None] = ContextVar("_responses", default=None)
 
 
 class UnreadableError(Exception):
@@ -22,11 +22,11 @@ class UnreadableError(Exception):
 def listening() -> Iterator[list[Any]]:
     """Within, the responses that come to bounded clients are listed."""
     responses: list[Any] = []
-    token = _heard.set(responses)
+    token = _responses.set(responses)
     try:
         yield responses
     finally:
-        _heard.reset(token)
+        _responses.reset(token)
 
 
 @cache
@@ -84,7 +84,7 @@ async def _read(response: Any, limit: int) -> None:
             response._content = response.content.decode("utf-8-sig").encode()
         except UnicodeDecodeError as error:
             raise UnreadableError(f"a body that is not UTF-8 ({error})") from None
-    responses = _heard.get()
+    responses = _responses.get()
     if responses is not None:
         responses.append(response)
 

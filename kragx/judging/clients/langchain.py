@@ -5,7 +5,6 @@ import hashlib
 import json
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +14,8 @@ from kragx.ground.event_loop import run_on_loop
 from kragx.ground.plugins import plain_attributes, without_secrets
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request, Usage
-from kragx.judging.clients.completion import outcome, read_response
-from kragx.judging.clients.failures import UNREAD, failed
 from kragx.judging.clients.http import UnreadableError, bounded, listening
+from kragx.judging.clients.responses import UNREAD, failed, outcome, read_response, text_of
 from kragx.judging.question import essential
 
 _NAME = "judgement"
@@ -35,7 +33,7 @@ _NO_MATTER = {"max_retries", "timeout", "request_timeout", "verbose"}
 """Arguments on which no answer depends."""
 _ADDRESSES = ("base_url", "openai_api_base", "endpoint_url", "azure_endpoint")
 _ENDINGS = ("finish_reason", "stop_reason", "done_reason")
-_PACKAGES = ("langchain_openai", "langchain_anthropic", "langchain_ollama")
+_OPENAI, _ANTHROPIC, _OLLAMA = "langchain_openai", "langchain_anthropic", "langchain_ollama"
 _GEMINI = "langchain_google_genai"
 
 # What chat models raise when the service fails, by the module that it belongs to.
@@ -83,7 +81,7 @@ class LangChainClient:
     endpoint: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     args: Mapping[str, Any] | None = field(default=None, repr=False)
-    _open: dict[asyncio.AbstractEventLoop, "_Connected"] = field(
+    _open: "dict[asyncio.AbstractEventLoop, tuple[Any, _Close | None]]" = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -151,16 +149,16 @@ class LangChainClient:
         loop = asyncio.get_running_loop()
         if loop not in self._open:
             self._open[loop] = _connect(self.chat)
-        connected = self._open[loop]
-        if connected.close is None:
-            return await run_on_loop(lambda: self._ask(connected.chat, request))
-        return await self._ask(connected.chat, request)
+        chat, close = self._open[loop]
+        if close is None:
+            return await run_on_loop(lambda: self._ask(chat, request))
+        return await self._ask(chat, request)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        connected = self._open.pop(asyncio.get_running_loop(), None)
-        if connected is not None and connected.close is not None:
-            await connected.close()
+        _, close = self._open.pop(asyncio.get_running_loop(), (None, None))
+        if close is not None:
+            await close()
 
     async def _ask(self, chat: Any, request: Request) -> Answer | Failure:
         try:
@@ -192,17 +190,12 @@ class LangChainClient:
         if response.url.path.endswith("/chat/completions"):
             return read_response(*reply, has_tool=True)
         if not isinstance(output, Exception):
-            problem = _twice(response.content)
-            return Failure("invalid_json", problem) if problem else _read(output)
+            return _repeated_key(response.content) or _read(output)
         failure = read_response(*reply, error=output)
-        if (
-            isinstance(failure, Failure)
-            and failure.fatal
-            and _package_of(chat) == "langchain_ollama"
-        ):
-            detail = f"{failure.detail} (ollama pull {chat.model} fetches it)"
-            failure = replace(failure, detail=detail)
-        return failure
+        if isinstance(failure, Answer) or not failure.fatal:
+            return failure
+        hint = f" (ollama pull {chat.model} fetches it)" if _package_of(chat) == _OLLAMA else ""
+        return replace(failure, detail=failure.detail + hint)
 
 
 def _digest(value: object) -> str:
@@ -213,25 +206,23 @@ def _digest(value: object) -> str:
 # -- connections, retries, forms of answers and errors of single packages --------------------------
 
 
-@dataclass(frozen=True)
-class _Connected:
-    """A chat model that is asked, and what closes its connections, if they are its own."""
-
-    chat: Any
-    close: Callable[[], Awaitable[None]] | None = None
+_Close = Callable[[], Awaitable[None]]
 
 
-def _connect(chat: Any) -> _Connected:
+def _connect(chat: Any) -> tuple[Any, _Close | None]:
     """A copy with connections of its own and without retries, where that is known to be possible.
+
+    Beside it what closes the connections; None for a model that keeps those that it has.
 
     Packages share connections among all their models in a process, which may be in use in other
     event loops. A model that was given connections (``http_async_client``, a proxy) keeps them.
     """
-    match package := _package_of(chat):
+    package = _package_of(chat)
+    match package:
         case "langchain_ollama":
             copy = _made_again(chat, validate_model_on_init=False)
             bounded(copy._async_client._client)
-            return _Connected(copy, copy._async_client.close)
+            return copy, copy._async_client.close
         case "langchain_google_genai":
             copy = _made_again(chat, max_retries=1)  # they count the first attempt
             api = copy.client._api_client
@@ -241,11 +232,11 @@ def _connect(chat: Any) -> _Connected:
                 # Over aiohttp most versions ask again by themselves, and no body is bounded.
                 api._use_aiohttp = lambda: False
                 api._async_httpx_client = bounded(httpx.AsyncClient())
-            return _Connected(copy, copy.client.aio.aclose)
-    name = "_async_client" if package == "langchain_anthropic" else "root_async_client"
+            return copy, copy.client.aio.aclose
+    name = "_async_client" if package == _ANTHROPIC else "root_async_client"
     sdk: Any = getattr(chat, name, None)
     if not hasattr(sdk, "with_options"):
-        return _Connected(chat)
+        return chat, None
     http_client = None
     if getattr(chat, "http_async_client", None) is None:
         proxy = getattr(chat, "anthropic_proxy", None)
@@ -257,13 +248,13 @@ def _connect(chat: Any) -> _Connected:
     copy.__dict__[name] = sdk  # of Anthropic a cached property
     if name == "root_async_client":
         copy.async_client = sdk.chat.completions
-    return _Connected(copy, http_client.aclose if http_client else None)
+    return copy, http_client.aclose if http_client else None
 
 
 def _package_of(chat: Any) -> str:
     """The LangChain package that a model or what it derives from is of; empty for another."""
     packages = {kind.__module__.partition(".")[0] for kind in type(chat).__mro__}
-    return next((name for name in (*_PACKAGES, _GEMINI) if name in packages), "")
+    return next((name for name in (_OPENAI, _ANTHROPIC, _OLLAMA, _GEMINI) if name in packages), "")
 
 
 def _made_again(chat: Any, **changes: Any) -> Any:
@@ -278,9 +269,9 @@ def _usual_options(chat: Any) -> dict[str, Any]:
     named here has its own default.
     """
     package, profile = _package_of(chat), getattr(chat, "profile", None) or {}
-    if package == "langchain_anthropic" and profile.get("structured_output"):
+    if package == _ANTHROPIC and profile.get("structured_output"):
         return {"method": "json_schema"}
-    return {"strict": True} if package == "langchain_openai" else {}
+    return {"strict": True} if package == _OPENAI else {}
 
 
 def _expected() -> tuple[type[Exception], ...]:
@@ -292,48 +283,43 @@ def _expected() -> tuple[type[Exception], ...]:
 # -- what a model said -----------------------------------------------------------------------------
 
 
-def _twice(body: bytes) -> str | None:
+def _repeated_key(body: bytes) -> Failure | None:
     """What packages pass over: a key that stands twice in an object of a response."""
-    with suppress(ValueError):
-        try:
-            foreign_json(body.decode(), strict=True)
-        except DataError as error:
-            return str(error)
+    try:
+        foreign_json(body.decode(), strict=True)
+    except DataError as error:
+        return Failure("invalid_json", str(error))
+    except ValueError:
+        return None
     return None
 
 
 def _read(output: Any) -> Answer | Failure:
     raw, parsed = output["raw"], output["parsed"]
     about = getattr(raw, "response_metadata", None) or {}
-    calls = getattr(raw, "tool_calls", None)
+    usage = getattr(raw, "usage_metadata", None) or {}
+    calls, wrong = (getattr(raw, name, None) for name in ("tool_calls", "invalid_tool_calls"))
     # Of a text only what was said counts: langchain-core's parsers complete what is cut off.
-    text = json.dumps(calls[0]["args"], ensure_ascii=False) if calls else _text(raw)
-    if text is None and isinstance(parsed, Mapping):
+    text = text_of(getattr(raw, "content", None)) or None
+    if calls:
+        text = json.dumps(calls[0]["args"], ensure_ascii=False)
+    elif text is None and wrong:  # the call of a tool that is no JSON
+        text = str(wrong[0].get("args"))
+    elif text is None and isinstance(parsed, Mapping):
         text = json.dumps(dict(parsed), ensure_ascii=False)
     # Of OpenAI's responses, and of a prompt that Gemini does not answer.
     details = about.get("incomplete_details") or about.get("prompt_feedback") or {}
-    ending = next(filter(None, map(about.get, _ENDINGS)), None)
-    usage = getattr(raw, "usage_metadata", None) or {}
+    endings = (*map(about.get, _ENDINGS), details.get("reason"), details.get("block_reason"))
     return outcome(
         text,
-        ending or details.get("reason") or details.get("block_reason"),
+        next(filter(None, endings), None),
         (getattr(raw, "additional_kwargs", None) or {}).get("refusal"),
-        Usage(
+        usage=Usage(
             prompt=usage.get("input_tokens"),
             completion=usage.get("output_tokens"),
             cached=(usage.get("input_token_details") or {}).get("cache_read"),
             reasoning=(usage.get("output_token_details") or {}).get("reasoning"),
         ),
-        about.get("model_name") or about.get("model"),
-        about.get("system_fingerprint"),
+        model=about.get("model_name") or about.get("model"),
+        fingerprint=about.get("system_fingerprint"),
     )
-
-
-def _text(raw: Any) -> str | None:
-    """The text of an answer, or of the call of a tool that is no JSON."""
-    content = getattr(raw, "content", None)
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping))
-        content = "".join(part for part in parts if isinstance(part, str))
-    wrong = getattr(raw, "invalid_tool_calls", None)
-    return content or (str(wrong[0].get("args")) if wrong else None)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 from urllib.parse import urlsplit
 
 from kragx.ground.errors import UsageError, inside
@@ -29,10 +29,9 @@ from kragx.ground.plugins import (
 from kragx.ground.printing import phrase
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request
-from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
-from kragx.judging.clients.failures import failed
 from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
+from kragx.judging.clients.responses import failed, read_response
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -115,7 +114,7 @@ class OpenAIClient:
     """Asks for a chat completion with a strict JSON schema, or what of it the server takes.
 
     Attributes:
-        model: the model's name; of Azure with an `api_version`, the deployment's.
+        model: the model's name; of Azure the deployment's.
         base_url: of an OpenAI-compatible server; None for OPENAI_BASE_URL, else OpenAI's own. A
             user and password in it are sent as a Basic header, and shown and stored nowhere.
         api_key_env: the environment variable that holds the API key; no key is ever stored.
@@ -135,8 +134,6 @@ class OpenAIClient:
             key, but of secrets and of what says who asks (X-Title).
         logprobs: whether the probabilities of the grade's alternatives are asked for; what grade
             they expect is stored with the judgement.
-        api_version: of an Azure resource, whose address is the `base_url`; Azure's addresses that
-            end in ``/openai/v1`` need none.
 
     Raises:
         UsageError: an option is wrong.
@@ -158,7 +155,6 @@ class OpenAIClient:
     headers: Annotated[Mapping[str, str] | None, optional(_headers)] = field(
         default=None, repr=False
     )
-    api_version: Annotated[str | None, optional(_text)] = None
     logprobs: bool = False
     _open: dict[asyncio.AbstractEventLoop, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -172,13 +168,6 @@ class OpenAIClient:
             object.__setattr__(self, name, BareUrl(url) if isinstance(url, str) else url)
         with inside("judge"):
             check_options(self)
-            if self.api_version and "/openai" in (self.base_url or "/openai"):
-                raise UsageError(
-                    f"{self.base_url!r} does not go with an api_version",
-                    field="base_url",
-                    remedy="name the resource alone, https://NAME.openai.azure.com; an address "
-                    "that ends in /openai/v1 needs no api_version",
-                )
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -190,7 +179,6 @@ class OpenAIClient:
             "extra_body": without_variables(self.extra_body or {}),
             "answer_format": form,
             "headers": self._header_hashes(),
-            "api_version": self.api_version,
         }
         return {
             "provider": "openai",
@@ -265,10 +253,8 @@ class OpenAIClient:
 
     # -- what batches need -----------------------------------------------------------------------
 
-    @property
-    def batch_endpoint(self) -> str:
-        """What the requests of a batch are for."""
-        return "/chat/completions" if self.api_version else "/v1/chat/completions"
+    batch_endpoint: ClassVar[str] = "/v1/chat/completions"
+    """What the requests of a batch are for."""
 
     @property
     def dialect(self) -> Dialect:
@@ -321,22 +307,17 @@ class OpenAIClient:
         return client
 
     def _make_client(self, http_client: Any) -> AsyncOpenAI:
-        from openai import AsyncAzureOpenAI, AsyncOpenAI
+        from openai import AsyncOpenAI
 
         basic = self.base_url.basic if isinstance(self.base_url, BareUrl) else None
         login = {"Authorization": basic} if basic else {}
-        # How often to ask is the runner's business alone.
-        options: dict[str, Any] = {
-            "api_key": self._api_key(),
-            "max_retries": 0,
-            "http_client": http_client,
-            "default_headers": login | {n: str(t) for n, t in (self.headers or {}).items()},
-        }
-        if self.api_version:
-            return AsyncAzureOpenAI(
-                azure_endpoint=str(self.base_url), api_version=self.api_version, **options
-            )
-        return AsyncOpenAI(base_url=self.base_url, **options)
+        return AsyncOpenAI(
+            base_url=self.base_url,
+            api_key=self._api_key(),
+            max_retries=0,  # how often to ask is the runner's business alone
+            http_client=http_client,
+            default_headers=login | {n: str(t) for n, t in (self.headers or {}).items()},
+        )
 
     def _api_key(self) -> str:
         key = os.environ.get(self.api_key_env, "").strip()
@@ -347,7 +328,7 @@ class OpenAIClient:
         if key:
             return key
         is_named = self.api_key_env != _KEY
-        if self.base_url is None or self.api_version or is_named:
+        if self.base_url is None or is_named:
             raise UsageError(
                 phrase(
                     "judge: no API key; set the environment variable {variable}; or leave "

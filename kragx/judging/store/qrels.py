@@ -127,8 +127,8 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
     top = max((int(answer.grade or 0) for answer in answers.values()), default=0)
     graded: list[GradedQuestion] = []
     for by_judge in votes.values():
-        given = [by_judge[name] for name in judges or by_judge if name in by_judge]
-        attempts = [answers[record["key"]] for record in given]
+        cast_votes = [by_judge[name] for name in judges or by_judge if name in by_judge]
+        attempts = [answers[record["key"]] for record in cast_votes]
         marks: list[float] = [
             int(attempt.grade or 0)
             if attempt.expected is None or not expected
@@ -137,10 +137,12 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
         ]
         grade = marks[0] if marks else None
         if rule is not None and judges is not None:
-            grade = settled_grade(marks, len(judges) - len(given), rule, top)
+            grade = settled_grade(marks, len(judges) - len(cast_votes), rule, top)
         if grade is not None:
-            pairs = [(query, document) for record in given for query, document in record["pairs"]]
-            graded.append(GradedQuestion(given[0]["question"], [*dict.fromkeys(pairs)], grade))
+            pairs = [
+                (query, document) for record in cast_votes for query, document in record["pairs"]
+            ]
+            graded.append(GradedQuestion(cast_votes[0]["question"], [*dict.fromkeys(pairs)], grade))
     return graded
 
 

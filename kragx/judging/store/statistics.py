@@ -74,8 +74,7 @@ class Group:
         self.n_estimated += counting == "estimate"
         self.n_unknown += counting == "most"
         for kind in ("prompt", "completion", "cached", "reasoning"):
-            number = record.get(f"{kind}_tokens") if counting != "most" else None
-            self.tokens[kind] += number or 0
+            self.tokens[kind] += (counting != "most" and record.get(f"{kind}_tokens")) or 0
         self.dialects.update(filter(None, [record.get("dialect")]))
         served = " ".join(filter(None, (record.get("model"), record.get("fingerprint"))))
         self.served.update(filter(None, [served]))
@@ -99,22 +98,21 @@ class Group:
     def remarks(self) -> Iterator[Part]:
         """How it was asked, what is not known of its tokens, and what has changed behind a name."""
         name = f"{self.model}, {self.rubric}"
-        if self.n_estimated:
-            remark = phrase(
+        remarks = (
+            self.n_estimated
+            and phrase(
                 "the tokens of {n} of {of} attempts are estimates, as the server does not say",
                 n=self.n_estimated,
                 of=self.n_attempts,
-            )
-            yield Line(joined(": ", [name, remark]))
-        if self.n_unknown:
-            remark = phrase(
+            ),
+            self.n_unknown
+            and phrase(
                 "what {n} attempts without an answer took is unknown and not counted",
                 n=self.n_unknown,
-            )
-            yield Line(joined(": ", [name, remark]))
-        if self.dialects:
-            remark = phrase("asked as {dialects}", dialects=counted(self.dialects))
-            yield Line(joined(": ", [name, remark]))
+            ),
+            self.dialects and phrase("asked as {dialects}", dialects=counted(self.dialects)),
+        )
+        yield from (Line(joined(": ", [name, remark])) for remark in remarks if remark)
         if self.served_changed:
             remark = phrase("what serves it has changed: {served}", served=counted(self.served))
             yield warning(joined(": ", [name, remark]))
@@ -139,15 +137,18 @@ def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
     wordings: dict[tuple[str, ...], Wording] = {}
     for record in records:
         question = record["question"] or {}
-        client, wording = question.get("client", {}), wording_of(question)
+        client, wording, examples = (
+            question.get("client", {}),
+            wording_of(question),
+            examples_of(question),
+        )
         names = (("provider", "?"), ("base_url", ""), ("model", "?"))
         provider, url, model = (str(client.get(name) or default) for name, default in names)
-        examples = examples_of(question)
-        shown = "" if examples == NO_EXAMPLES else f" with examples {examples}"
-        key: tuple[str, ...] = (provider, url, model, *wording, shown)
+        key: tuple[str, ...] = (provider, url, model, *wording, examples)
         wordings[key] = wording
         groups.setdefault(key, Group(provider, url, model, "")).add(record)
     called = names_of(wordings.values())
     for key, group in groups.items():
-        group.rubric = f"{called[wordings[key]]}{key[-1]}"
+        suffix = "" if key[-1] == NO_EXAMPLES else f" with examples {key[-1]}"
+        group.rubric = f"{called[wordings[key]]}{suffix}"
     return Statistics(tuple(group for _, group in sorted(groups.items())))

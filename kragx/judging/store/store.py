@@ -18,8 +18,7 @@ from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.data.databases.database import Database
-    from kragx.judging.store.batches import Register
-    from kragx.judging.store.claims import Claimed, Claims
+    from kragx.judging.store.pending import Claimed, Claims, Register
 
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _QUESTION = ("key", "material")
@@ -149,9 +148,9 @@ class Store:
     @property
     def batches(self) -> "Register":
         """What is known of batches."""
-        from kragx.judging.store import batches
+        from kragx.judging.store import pending
 
-        return batches.Register(self._database, str(self.address))
+        return pending.Register(self._database, str(self.address))
 
     @property
     def read_only(self) -> bool:
@@ -220,10 +219,10 @@ class Store:
         """Claim keys that one is about to ask; what others have claimed stays theirs.
 
         A claim ends when its answer is added as the last, when the store is closed, or when
-        nobody has renewed it for long (`kragx.judging.store.claims`).
+        nobody has renewed it for long (`kragx.judging.store.pending`).
         """
         if self._claims is None:
-            from kragx.judging.store.claims import Claims
+            from kragx.judging.store.pending import Claims
 
             self._claims = Claims(self._database)
         return self._claims.claim(keys)

@@ -78,26 +78,26 @@ claims: Table = Table(
     Column("until", Double, nullable=False),  # seconds since 1970, by the database's clock
     sqlite_with_rowid=False,
 )
-"""Who is asking what right now; the one table of which rows go again."""
+"""Who is asking what right now; the only table of which rows go again."""
 
-batch_states: Table = Table(
-    "batch_states",
+batches: Table = Table(
+    "batches",
     _tables,
     id_column(),
-    *map(text_column, ("uid", "at", "state", "detail")),
+    text_column("uid", unique=True),
+    *map(text_column, ("planned_at", "state", "since", "about", "detail")),
 )
-"""How far each batch is; of each uid the last row counts."""
+"""How far each batch is; a row is changed as it goes on."""
 
 batch_questions: Table = Table(
     "batch_questions",
     _tables,
-    *map(text_column, ("uid", "key", "rubric")),
-    Column("tokens", WHOLE, nullable=False),
+    *map(text_column, ("uid", "key")),
     PrimaryKeyConstraint("key", "uid"),
     Index("batch_questions_by_uid", "uid"),
     sqlite_with_rowid=False,
 )
-"""What is asked in which batch, with the digest of its rubric and about how many tokens it has."""
+"""What is asked in which batch."""
 
 SCHEMA = Schema(
     "kragx",

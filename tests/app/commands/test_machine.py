@@ -100,7 +100,7 @@ def make():
 
 @pytest.mark.parametrize(
     "place",
-    ["judging.calls.judged", "judging.queue.WorkQueue.keep", "judging.prompt.answer_object"],
+    ["judging.calls.judged", "judging.queue.WorkQueue.keep", "judging.forms.answer_object"],
 )
 def test_a_mistake_in_a_worker_of_the_judge(kragx, jsonl, module, monkeypatch, place):
     """It ends the command with 70, and is no failed judgement."""

@@ -1,0 +1,310 @@
+"""Questions that somebody is asking right now, or has submitted: nobody pays for them again.
+
+Whoever is about to ask claims the key, and renews the claim until the answer is stored. A process
+that is killed renews nothing, and others take over after `LASTS` seconds; on the same machine they
+see at once that it is gone.
+
+A batch is planned before anything is sent, so that whoever comes after a killed submit knows what
+may have been made: ``planned`` (nothing can run yet), ``uploaded`` (it may run), ``submitted`` (it
+does); then one of ``collected``, ``failed`` and ``given up``, which let go of its questions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import uuid
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    delete,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from kragx.data.databases.database import Database, insert_rows, rows_of
+from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.json_values import HIDDEN
+from kragx.judging.budget import Used
+from kragx.judging.question import Judgement, now
+from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batches, claims
+
+LASTS = 30.0
+"""Seconds without renewal after which a claim is nobody's."""
+
+# Of the database, as the clocks of several machines differ.
+_CLOCKS = {
+    "sqlite": "(julianday('now') - 2440587.5) * 86400.0",
+    "postgresql": "extract(epoch from clock_timestamp())",
+}
+_CLAIMS = claims.c
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What came of claiming keys.
+
+    Attributes:
+        keys: those that are one's own now.
+        inherited: those of them that somebody has left without an end.
+    """
+
+    keys: frozenset[str]
+    inherited: frozenset[str]
+
+
+class Claims:
+    """The claims of one run, of which a process may have several.
+
+    Attributes:
+        ended: keys that need no claim any more; these go with the next ones that are claimed.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.ended: deque[str] = deque()  # which several threads may use at once
+        self._owner = f"{_machine()}/{os.getpid()}/{uuid.uuid4().hex}"
+
+    def claim(self, keys: Sequence[str]) -> Claimed:
+        """Claim what nobody else has claimed."""
+        ended = [self.ended.popleft() for _ in range(len(self.ended))]
+        return self._database.do(lambda db: self._claim(db, keys, ended), write=True)
+
+    def _claim(self, db: Connection, keys: Sequence[str], ended: Sequence[str]) -> Claimed:
+        is_own = _CLAIMS.owner == self._owner
+        if ended:
+            db.execute(delete(claims).where(is_own, _CLAIMS.key.in_(ended)))
+        now = _now(db)
+        foreign = select(_CLAIMS.key, _CLAIMS.owner, _CLAIMS.until > now).where(
+            _CLAIMS.key.in_(keys), ~is_own
+        )
+        rows = db.execute(foreign).all()
+        dead_owners = _gone({owner for _, owner, _ in rows})
+        free = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
+        if free:
+            is_left = or_(_CLAIMS.until <= now, _CLAIMS.owner.in_(dead_owners))
+            db.execute(delete(claims).where(_CLAIMS.key.in_(free), is_left))
+        # In one order, lest two that claim at once wait for each other.
+        rows_to_claim = [{"key": key, "owner": self._owner} for key in sorted(keys)]
+        insert_rows(db, claims, rows_to_claim, until=now + LASTS)
+        claimed = frozenset(db.scalars(select(_CLAIMS.key).where(_CLAIMS.key.in_(keys), is_own)))
+        return Claimed(claimed, claimed & free)
+
+    def renew(self) -> None:
+        """Say that one is still at it."""
+
+        def work(db: Connection) -> None:
+            until = _now(db) + LASTS
+            db.execute(update(claims).where(_CLAIMS.owner == self._owner).values(until=until))
+
+        self._database.do(work, write=True)
+
+    def close(self) -> None:
+        """Claim nothing more."""
+        query = delete(claims).where(_CLAIMS.owner == self._owner)
+        self._database.do(lambda db: db.execute(query), write=True, waits=())
+
+
+def _live(db: Connection) -> set[str]:
+    """The keys that somebody is about to ask, or is asking."""
+    now = _now(db)
+    rows = db.execute(select(_CLAIMS.key, _CLAIMS.owner).where(_CLAIMS.until > now)).all()
+    dead_owners = _gone({owner for _, owner in rows})
+    return {key for key, owner in rows if owner not in dead_owners}
+
+
+def _now(db: Connection) -> ColumnElement[float]:
+    return literal_column(_CLOCKS[db.dialect.name])
+
+
+def _machine() -> str:
+    """A name of where a process number means something."""
+    space = ""
+    with suppress(OSError):  # a container has numbers of its own
+        space = str(Path("/proc/self/ns/pid").stat().st_ino)
+    return f"{socket.gethostname()}:{space}"
+
+
+def _gone(owners: Iterable[str]) -> set[str]:
+    """Those of whom the process has ended, as far as can be seen from here."""
+    gone: set[str] = set()
+    for owner in owners:
+        machine, number, _ = owner.rsplit("/", 2)
+        if machine == _machine() and os.name == "posix":
+            try:
+                os.kill(int(number), 0)
+            except ProcessLookupError:
+                gone.add(owner)
+            except (OSError, ValueError):  # it is somebody else's, or no number
+                pass
+    return gone
+
+
+# -- batches ---------------------------------------------------------------------------------
+
+
+_OPEN = ("planned", "uploaded", "submitted")
+
+
+@dataclass(frozen=True)
+class SubmittedBatch:
+    """A batch as the store knows it.
+
+    Attributes:
+        uid: ours.
+        planned_at: when it was planned, in UTC (ISO 8601).
+        state: how far it is.
+        since: when it got there.
+        about: how it was asked for: client, dialect, rubrics by their digests, the most that all of
+            it can take, and about how many tokens a question has.
+        detail: what was last learned: the provider's id, its status, what went wrong.
+    """
+
+    uid: str
+    planned_at: str
+    state: str
+    since: str
+    about: Mapping[str, Any] = field(metadata=HIDDEN)
+    detail: Mapping[str, Any]
+
+    also_plain: ClassVar[tuple[str, ...]] = ("id", "model")
+
+    @property
+    def id(self) -> str:
+        """The provider's, or ours before there is one."""
+        return str(self.detail.get("id") or self.uid)
+
+    @property
+    def model(self) -> str:
+        """The model that it asks."""
+        return str(self.about["client"]["model"])
+
+    @property
+    def most(self) -> Used:
+        """What its answers may take at most."""
+        return Used(**self.about["most"])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its answers are still to come: it holds its questions."""
+        return self.state in _OPEN
+
+
+class Register:
+    """The batches of an opened store."""
+
+    def __init__(self, database: Database, path: str) -> None:
+        self._database, self._path = database, path
+
+    def batches(self) -> list[SubmittedBatch]:
+        """All of them, oldest first.
+
+        Raises:
+            DataError: a row is none that kragx wrote.
+        """
+        rows = self._database.rows(
+            "batches", ("uid", "planned_at", "state", "since", "about", "detail")
+        )
+        return [self._batch(*row) for row in rows]
+
+    def keys(self, batch: SubmittedBatch) -> set[str]:
+        """The keys of the questions of a batch."""
+        rows = self._database.rows("batch_questions", ["key"], "uid", [batch.uid])
+        return {key for (key,) in rows}
+
+    def pending(self, keys: Collection[str]) -> dict[str, Judgement]:
+        """What stands for the answers that open batches are to give to these questions."""
+        rows = self._database.do(lambda db: _in_open_batches(db, keys))
+        pending = {batch.uid: batch for batch in self.batches()} if rows else {}
+        return {
+            key: Judgement(
+                key,
+                failure="pending",
+                detail=f"in {pending[uid].id}, submitted {pending[uid].planned_at}",
+            )
+            for key, uid in rows
+        }
+
+    def plan(
+        self, uid: str, about: Mapping[str, Any], keys: Iterable[str], *, again: bool
+    ) -> set[str]:
+        """Take questions into a new batch; those that are in it then are returned.
+
+        Left out is what has a grade by now, what an open batch has, and what somebody is asking.
+
+        Args:
+            uid: the batch's.
+            about: how it is asked for.
+            keys: of the questions.
+            again: take also what an open batch has, or somebody is asking.
+        """
+        wanted = set(keys)
+
+        def work(db: Connection) -> set[str]:
+            if db.dialect.name == "postgresql":  # an SQLite file has one writer at a time
+                names = ", ".join(f"{SCHEMA.name}.{table.name}" for table in (batches, claims))
+                db.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
+            # A claim goes after its answer has come: this order misses neither.
+            busy = set() if again else _live(db) | dict(_in_open_batches(db, wanted)).keys()
+            graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
+            free = wanted - busy
+            free -= {key for (key,) in rows_of(db, graded, attempts.c.key, free)}
+            if free:
+                row = {"uid": uid, "state": "planned", "about": _json(about), "detail": "{}"}
+                insert_rows(db, batches, [{**row, "planned_at": now(), "since": now()}])
+                insert_rows(db, batch_questions, [{"uid": uid, "key": key} for key in free])
+            return free
+
+        return self._database.do(work, write=True)
+
+    def move(self, uid: str, before: str, after: str, **detail: Any) -> bool:
+        """Say how far a batch is; False, and nothing said, if it is not where it was any more."""
+
+        def work(db: Connection) -> bool:
+            is_it = batches.c.uid == uid
+            query = select(batches.c.state, batches.c.detail).where(is_it).with_for_update()
+            state, known = db.execute(query).one()
+            details = _json({**json.loads(known), **detail})
+            if state != before:  # asked again, as no answer had come, it may stand there
+                return (state, known) == (after, details)
+            values = {"state": after, "since": now(), "detail": details}
+            db.execute(update(batches).where(is_it).values(values))
+            return True
+
+        return self._database.do(work, write=True)
+
+    def _batch(
+        self, uid: str, planned_at: str, state: str, since: str, about: str, detail: str
+    ) -> SubmittedBatch:
+        try:
+            batch = SubmittedBatch(
+                uid, planned_at, state, since, dict(json.loads(about)), dict(json.loads(detail))
+            )
+            batch.model, batch.about["rubrics"], int(batch.about["prompt_tokens"])
+            Used() + batch.most
+        except (ValueError, TypeError, LookupError, UsageError):
+            problem = f"a batch that kragx did not write: {shorten(about)}"
+            raise DataError(problem, path=self._path) from None
+        return batch
+
+
+def _in_open_batches(db: Connection, keys: Iterable[str]) -> list[Any]:
+    """Those of these keys that are in open batches, each with the batch's uid."""
+    columns = batch_questions.c
+    query = select(columns.key, columns.uid).join(batches, batches.c.uid == columns.uid)
+    return [*rows_of(db, query.where(batches.c.state.in_(_OPEN)), columns.key, keys)]
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True)
