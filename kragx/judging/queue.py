@@ -134,7 +134,7 @@ class WorkQueue:
     def __init__(
         self, progress: Progress, keys: Sequence[str], advance: Callable[[], None]
     ) -> None:
-        self.closed = False
+        self.closed: bool = False
         self._progress, self._store, self._advance = progress, progress.store, advance
         self._keys = deque(keys)
         self._claimed: set[str] = set()  # of these, what is one's own to ask
@@ -262,7 +262,8 @@ class WorkQueue:
             # Whoever is cancelled here commits the same again at the end, which adds nothing.
             await self._store.aside(self._store.add, self._attempts[:], self._finished[:])
         except StoreFailedError as error:
-            self._error, self.closed = error, True  # what cannot be kept is not asked for
+            self._error = error
+            self.closed = True  # what cannot be kept is not asked for
         else:
             del self._attempts[:n_attempts], self._finished[:n_finished]
 
