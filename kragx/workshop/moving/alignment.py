@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -55,6 +55,7 @@ def align(
     corpus: Codes,
     bounds: tuple[int, int],
     shifts: tuple[int, int],
+    chunks: Iterable[tuple[int, int]],
     is_own: Callable[[int, int], bool],
 ) -> list[LetterRun]:
     """The runs of letters that a gold text and a part of the corpus share.
@@ -65,11 +66,13 @@ def align(
         corpus: the letters of the corpus.
         bounds: the part that is looked at.
         shifts: the least and the most letter of it where the text may begin.
+        chunks: where in the corpus those that have some of it begin and end.
         is_own: whether letters of the gold text, from one to another, are in it alone.
     """
+    equal = [*_equal_letters(codes, corpus, bounds, shifts)]
     runs = [
         LetterRun(first, last, run.shift + first)
-        for run in _equal_letters(codes, corpus, bounds, shifts)
+        for run in _joined([part for chunk in chunks for part in _of_chunk(equal, chunk)])
         for first, last in pairwise(
             [run.first, *(end for end in gold if run.first < end < run.last), run.last]
         )
@@ -103,6 +106,32 @@ def _equal_letters(
         for a, b in changes.reshape(-1, 2).tolist():
             if b - a >= LEAST:
                 yield LetterRun(a, b, a + diagonal)
+
+
+def _of_chunk(runs: Sequence[LetterRun], chunk: tuple[int, int]) -> Iterator[LetterRun]:
+    """What of runs is in a chunk, each without the letters that are in a longer one.
+
+    A chunk is of one document: where the next one begins as the gold text ends, the letters there
+    are those of what is behind it.
+    """
+    inside = [
+        LetterRun(begin - run.shift, end - run.shift, begin)
+        for run in runs
+        if (begin := max(run.place, chunk[0])) < (end := min(run.end, chunk[1]))
+    ]
+    longer: list[LetterRun] = []
+    for run in sorted(inside, key=lambda run: (run.first - run.last, run)):
+        begin, end, size = run.place, run.end, run.last - run.first
+        for other_run in longer:
+            if other_run.last - other_run.first == size:
+                continue
+            if other_run.place <= begin:
+                begin = max(begin, other_run.end)
+            else:
+                end = min(end, other_run.place)
+        if end - begin >= min(2, size):
+            longer.append(LetterRun(begin - run.shift, end - run.shift, begin))
+    yield from longer
 
 
 def _chain(
@@ -155,14 +184,15 @@ def _chain(
 
 
 def _joined(runs: Sequence[LetterRun]) -> list[LetterRun]:
-    """Runs in their order, those that follow on one another as one."""
+    """Runs in their order, those that follow on one another, or overlap, as one."""
     joined: list[LetterRun] = []
-    for run in sorted(runs):
-        if joined and (joined[-1].last, joined[-1].shift) == (run.first, run.shift):
-            joined[-1] = joined[-1]._replace(last=run.last)
-        else:
+    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
+        before = joined[-1] if joined else None
+        if before is None or run.shift != before.shift or run.first > before.last:
             joined.append(run)
-    return joined
+        elif run.last > before.last:
+            joined[-1] = before._replace(last=run.last)
+    return sorted(joined)
 
 
 def _short_runs(

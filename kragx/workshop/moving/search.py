@@ -83,7 +83,11 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
         for number, bounds, shifts in parts:
             probe = probes[number]
             gold = probe.low, probe.high
-            runs = align(probe.codes, gold, block.stream, bounds, shifts, probe.is_own)
+            rows = slice(*block.rows(max(0, shifts[0]), shifts[1] + len(probe.codes)))
+            chunks_there = [*zip(block.row[rows].tolist(), block.end[rows].tolist())]
+            runs = align(
+                probe.codes, gold, block.stream, bounds, shifts, chunks_there, probe.is_own
+            )
             if any(run.last > probe.low and run.first < probe.high for run in runs):
                 result.places[number].append(Place(probe, runs, block, chunks, is_old))
     crowded = (n_places > _CROWD) | ((index.n_grams == 0) & (index.lengths >= GRAM))
