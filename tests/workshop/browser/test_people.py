@@ -447,7 +447,7 @@ def test_narrow_windows_need_no_sideways_scrolling(visit, tmp_path, width):
 def test_ten_thousand_characters_and_five_hundred_questions(visit, tmp_path):
     """A long passage scrolls with the question in sight; a long list is drawn in parts."""
     questions = [f"{number}번 질문은 무엇을 묻나요?" for number in range(500)]
-    with serving(shop(tmp_path, questions, {"long": LONG, "short": "짧은 글"})) as served:
+    with serving(shop(tmp_path, questions, {"long": LONG})) as served:
         page = visit(served)
         page.mouse.wheel(0, 3000)
         until(page, "window.scrollY > 0")
