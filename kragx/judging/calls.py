@@ -16,7 +16,7 @@ from kragx.judging.forms import expected_grade, read_answer
 from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question, now
-from kragx.judging.queue import Progress, WorkQueue
+from kragx.judging.queue import RunProgress, WorkQueue
 from kragx.judging.tally import Spent, remedy
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
@@ -46,7 +46,7 @@ class Breaker:
     Where nothing more waits to be asked, only the first holds.
     """
 
-    def __init__(self, progress: Progress, queue: WorkQueue) -> None:
+    def __init__(self, progress: RunProgress, queue: WorkQueue) -> None:
         self._settings, self._queue = progress.settings, queue
         self._secrets = progress.questions.secrets
         self._begun = self._settings.clock()
@@ -136,7 +136,7 @@ class Caller:
         breaker: ends the run where nothing succeeds any more.
     """
 
-    def __init__(self, progress: Progress, queue: WorkQueue) -> None:
+    def __init__(self, progress: RunProgress, queue: WorkQueue) -> None:
         self.over_budget: bool = False
         self.calling: set[asyncio.Task[Any] | None] = set()
         self.breaker: Breaker = Breaker(progress, queue)

@@ -25,7 +25,7 @@ from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import FailureKind, in_use
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement, Question
-from kragx.judging.queue import PendingQuestions, Progress, WorkQueue
+from kragx.judging.queue import PendingQuestions, RunProgress, WorkQueue
 from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
@@ -200,7 +200,7 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
             if not (settings.ask_pending or store.read_only):
                 keys = [key for key in questions.wanted if key not in done]
                 done |= await store.aside(store.batches.pending, keys)
-            progress = Progress(settings, questions, store, stored, done, tally)
+            progress = RunProgress(settings, questions, store, stored, done, tally)
             todo = [key for key in questions.wanted if key not in done]
             if settings.dry_run:
                 _plan(settings, questions, todo, done, tally)
@@ -258,7 +258,7 @@ def _plan(
             tally.planned.add(about)
 
 
-async def _ask_all(progress: Progress, todo: Sequence[str]) -> None:
+async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
     settings, done = progress.settings, progress.done
     with progress_bar(
         phrase("judging with {model}", model=settings.model),

@@ -97,7 +97,7 @@ class PendingQuestions:
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """How far a run is.
 
     Attributes:
@@ -132,7 +132,7 @@ class WorkQueue:
     """
 
     def __init__(
-        self, progress: Progress, keys: Sequence[str], advance: Callable[[], None]
+        self, progress: RunProgress, keys: Sequence[str], advance: Callable[[], None]
     ) -> None:
         self.closed: bool = False
         self._progress, self._store, self._advance = progress, progress.store, advance
