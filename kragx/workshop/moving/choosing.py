@@ -238,10 +238,16 @@ def _pieces(place: Place) -> list[Piece]:
 def _may_be_beside(piece: Piece) -> bool:
     """Whether a part, of which no letter is as it was, may as well be what stood beside the text.
 
-    It is of the text where what stood beside it is there to its last letter.
+    It is of the text where what stood beside it is there to its last letter, unless more letters
+    than were edited stand there now, and in two chunks: some of them were put in behind it.
     """
-    equal, (is_before, is_behind) = piece.place.equal, piece.place.beside
-    is_first, is_last = piece.low == 0, piece.high == len(equal)
-    return not equal[piece.low : piece.high].any() and (
-        (is_first and not is_before) or (is_last and not is_behind)
-    )
+    place, n = piece.place, len(piece.place.equal)
+    if place.equal[piece.low : piece.high].any():
+        return False
+    first, last = np.flatnonzero(place.equal)[[0, -1]].tolist()
+    is_before, is_behind = place.beside
+    n_before = int(place.positions[first]) - place.begin
+    n_behind = place.end - int(place.positions[last]) - 1
+    is_before &= n_before <= first or piece.high == first
+    is_behind &= n_behind <= n - 1 - last or piece.low == last + 1
+    return (piece.low == 0 and not is_before) or (piece.high == n and not is_behind)

@@ -87,6 +87,19 @@ def test_no_chunk_of_another_document(language, where, offsets):
     assert counts["right"] >= 0.95 * n, counts
 
 
+def test_what_was_put_in_before_an_edited_beginning():
+    """Of letters between two documents, some edited and some put in, nobody knows whose they are.
+
+    "수리를" was put behind the first document, and the gold text's first words are others.
+    """
+    first = "사진이 모두 지워졌을 때에는 수리 전에 직접 복사본을 만들어 두는 것이 가장 확실합니다."
+    last = "외부에 알리지 마십시오. 할부로 산 물건은 칠 일 안에 무를 수 있습니다."
+    old = [Doc("a", first), Doc("b", "본 문서는 내부 검토용입니다."), Doc("c", last)]
+    new = [Doc("x", f"{first} 수리를"), Doc("y", f"본 취급해 내부 검토용입니다. {last}")]
+    (item,) = move([[{"id": "b"}]], old, new).items
+    assert (item.verdict, [place.id for place in item.places]) == ("unsure", ["y"])
+
+
 FOOTER = (
     "Prices and dates may change at any time, and the latest version always stands on our site. "
     "Call the desk on working days from nine to six, or leave a message at weekends and wait."
