@@ -9,7 +9,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from kragx.ground.errors import UsageError
 from kragx.judging.budget import (
@@ -28,7 +30,6 @@ from kragx.judging.tally import Spent
 _FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
 _CEILING = 60.0  # seconds that the random part of a wait grows to
 _OFTEN = 1.0  # seconds between two looks at what others have used
-_SOON = 0.005  # seconds between two looks for room, after refusals and at a budget's end
 
 
 def credible_pause(retry_after: float | None, longest: float) -> float:
@@ -52,6 +53,14 @@ def wait_before(number: int, floor: float) -> float:
         floor: seconds that the server asks for.
     """
     return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
+
+
+@dataclass(eq=False)
+class _Waiter:
+    """A call that waits for its turn: the most that it can use, and what is reserved for it."""
+
+    at_most: Spent
+    room: Future[Spent | None] = field(default_factory=Future)
 
 
 class Limits:
@@ -123,8 +132,8 @@ class Limits:
         self._reserved = Spent()  # for the calls that run
         # Where a call used more than a call can use, the next one can, too.
         self._excess = Spent()
-        self._tickets: deque[object] = deque()  # of those that wait, in their order
-        self._lock = threading.Lock()
+        self._waiting: deque[_Waiter] = deque()
+        self._lock = threading.RLock()
 
     @property
     def cost(self) -> float | None:
@@ -185,36 +194,59 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        most, ticket = most_tokens(request, self._output_limit), object()
-        # One after the other: whoever was refused and comes again stands behind the others.
-        self._tickets.append(ticket)
+        waiter = _Waiter(most_tokens(request, self._output_limit))
+        with self._lock:
+            if store is not None and time.monotonic() - self._read_at >= _OFTEN:
+                self.look(store)
+            # One after the other: whoever was refused and comes again stands behind the others.
+            self._waiting.append(waiter)
+            self._admit()
         try:
-            while True:
-                with self._lock:
-                    if store is not None and time.monotonic() - self._read_at >= _OFTEN:
-                        self.look(store)
-                    pause = max(self._paused_until, self._next) - self._clock()
-                    if pause <= 0 and self._tickets[0] is ticket and self._has_place:
-                        room = most + self._excess
-                        shortage = self._missing_room(room)
-                        if shortage is None:
-                            self._reserved.add(room)
-                            self._next = self._clock() + self._interval
-                            return room
-                        if not self._reserved.n_calls:
-                            self.shortage = shortage
-                            return None
-                # Places are made by other threads and loops, too; while one waits one holds none.
-                await (self._sleep(pause) if pause > 0 else asyncio.sleep(_SOON))
-        finally:
-            self._tickets.remove(ticket)
+            room = await asyncio.wrap_future(waiter.room)
+        except BaseException:
+            with self._lock:
+                if waiter in self._waiting:
+                    self._waiting.remove(waiter)
+                    self._admit()
+                elif not waiter.room.cancelled() and (given := waiter.room.result()) is not None:
+                    self.leave(given, None)
+            raise
+        if room is not None:
+            await self._start(room)
+        return room
 
-    @property
-    def _has_place(self) -> bool:
-        return self._reserved.n_calls < max(1, int(self.limit))
+    def _admit(self) -> None:
+        """Reserve room for those who wait, in their order, as long as there is any."""
+        while self._waiting and self._reserved.n_calls < max(1, int(self.limit)):
+            waiter = self._waiting[0]
+            room = waiter.at_most + self._excess
+            shortage = self._missing_room(room)
+            if shortage is not None and self._reserved.n_calls:
+                return
+            self._waiting.popleft()
+            with suppress(InvalidStateError):  # it is just cancelled
+                waiter.room.set_result(None if shortage else room)
+                self.shortage = shortage or self.shortage
+                if shortage is None:
+                    self._reserved.add(room)
+
+    async def _start(self, room: Spent) -> None:
+        """Wait until a call for which there is room may begin."""
+        try:
+            while (pause := self._paused_until - self._clock()) > 0:
+                await self._sleep(pause)
+            with self._lock:
+                now = self._clock()
+                start = max(now, self._next)
+                self._next = start + self._interval
+            if start > now:
+                await self._sleep(start - now)
+        except BaseException:
+            self.leave(room, None)
+            raise
 
     def leave(self, room: Spent, usage: Usage | None) -> Spent:
-        """Replace what was reserved by what was used, which is returned."""
+        """Replace what was reserved by what was used, which is returned; whoever waits looks."""
         spent = spent_of(usage)
         with self._lock:
             self._reserved.add(-room)
@@ -226,6 +258,7 @@ class Limits:
                 beyond_answer = spent.completion_tokens - room.completion_tokens
                 self._excess.prompt_tokens += max(0, beyond_prompt)
                 self._excess.completion_tokens += max(0, beyond_answer)
+            self._admit()
         return spent
 
     def answer(self) -> None:
