@@ -255,8 +255,8 @@ class TokenCorpus:
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
 # some ten megabytes.
-_MOST_TOKENS = 1 << 18
-_MOST_QUERIES = 1 << 12
+_TOKENS_AT_ONCE = 1 << 18
+_QUERIES_AT_ONCE = 1 << 12
 
 _SLOT_BITS = 20
 _OF_QUERY = np.uint64(0xD6E8FEB86659FD93)  # odd
@@ -290,7 +290,7 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pa
         corpus: where they stand.
     """
     n_tokens = docs.sums(corpus.lengths) + golds.sums(corpus.lengths)
-    at_once = parts(n_tokens + _MOST_TOKENS // _MOST_QUERIES, _MOST_TOKENS)
+    at_once = parts(n_tokens + _TOKENS_AT_ONCE // _QUERIES_AT_ONCE, _TOKENS_AT_ONCE)
     shared = [_shared(docs.part(part), golds.part(part), n, corpus) for part in at_once]
     doc, gold = of_pairs(docs.n_texts, golds.n_texts)
     sizes = np.maximum(corpus.lengths - n + 1, 0)  # of all that is known

@@ -65,7 +65,7 @@ def test_shared_ngrams_are_those_of_counters(
 
     However much is worked on at once, and also where most n-grams fall into the same slots.
     """
-    limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_QUERIES"), most)
+    limits = dict.fromkeys(("_TOKENS_AT_ONCE", "_QUERIES_AT_ONCE"), most)
     with (
         patch.multiple(module, **limits, _SLOT_BITS=bits),
         patch.object(lists.parts, "__defaults__", (most,)),
