@@ -239,7 +239,8 @@ def _evaluated(
     dataset: object, run: object, options: EvaluateOptions, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
-    check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
+    if not options.keys() <= EvaluateOptions.__annotations__.keys():
+        check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
     dataset, measures = gold_of(dataset), dict[str, Any](options)
     asking = {name: measures.pop(name) for name in _ASKING if name in measures}
     name, workers = measures.pop("name", None), measures.pop("workers", None)

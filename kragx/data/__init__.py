@@ -1,6 +1,5 @@
 """Documents, gold sets and runs, the files that hold them, and how texts become tokens."""
 
-from kragx.data.answers import rank_by_score as rank_by_score
 from kragx.data.corpus import (
     NO_CORPUS as NO_CORPUS,
     Corpus,
@@ -13,6 +12,7 @@ from kragx.data.documents import (
     Doc,
     as_docs as as_docs,
     clean_number as clean_number,
+    rank_by_score as rank_by_score,
     score_record as score_record,
     value_at as value_at,
 )

@@ -21,7 +21,7 @@ from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
 from kragx.data.known import known_texts
 from kragx.data.lists import Lists
-from kragx.data.runs import Retrieved, Status
+from kragx.data.runs import Retrieved, Status, status_of
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search
 from kragx.data.stages import Stage
@@ -113,7 +113,9 @@ class Batch:
     @property
     def unanswerable(self) -> NDArray[np.bool_]:
         """Of which questions the gold set says that nothing answers them."""
-        return np.array([flag is False for flag in self._column("answerable")], bool)
+        if "answerable" not in self.more:
+            return np.zeros(len(self), bool)
+        return np.array([flag is False for flag in self.more["answerable"]], bool)
 
     @property
     def forbidden(self) -> Sequence[tuple[Forbidden, ...] | None] | None:
@@ -220,8 +222,10 @@ class BatchBuilder:
 
     def add(self, line: int | None, query: Query, answer: Retrieved | None) -> None:
         """Add a question and what was retrieved for it."""
-        values = ((name, getattr(query, name), unsaid) for name, unsaid in _MORE.items())
-        more = {name: value for name, value, unsaid in values if value != unsaid}
+        more: dict[str, Any] = {}
+        for name, unsaid in _MORE.items():
+            if (value := getattr(query, name)) != unsaid:
+                more[name] = value
         docs = () if answer is None or answer.error is not None else answer.documents
         golds, of_docs = Columns.of(query.gold, "grade"), Columns.of(docs, "score")
         self._add(golds, of_docs, line, query.id, query.text, more, answer)
@@ -279,6 +283,7 @@ class BatchBuilder:
         rows, self._rows = self._rows, []
         answers = [row.answer for row in rows]
         answered = [(n, answer) for n, answer in enumerate(answers) if answer is not None]
+        are_searched = any(answer.searches or not answer.has_list for _, answer in answered)
         more = {
             name: [row.more.get(name, _MORE[name]) for row in rows]
             for name in set[str]().union(*(row.more for row in rows))
@@ -289,20 +294,14 @@ class BatchBuilder:
             questions=[row.question for row in rows],
             golds=Entries.of_lists([row.golds for row in rows]),
             docs=Entries.of_lists([row.docs for row in rows]),
-            statuses=[*map(_status, answers)],
+            statuses=[*map(status_of, answers)],
             seconds=[None if answer is None else answer.seconds for answer in answers],
             errors={n: answer.error for n, answer in answered if answer.error is not None},
             more=more,
-            forbidden_texts=_forbidden_texts(more.get(FORBIDDEN)),
-            searches=SearchLists.of(answers),
+            forbidden_texts=_forbidden_texts(more[FORBIDDEN]) if FORBIDDEN in more else None,
+            searches=SearchLists.of(answers) if are_searched else None,
             stages={n: answer.stages for n, answer in answered if answer.stages},
         )
-
-
-def _status(answer: Retrieved | None) -> Status:
-    if answer is None:
-        return "missing"
-    return "answered" if answer.error is None else "failed"
 
 
 _MOST_NEW = 1 << 23
@@ -320,10 +319,8 @@ def _agree(golds: Columns) -> bool:
     return are_apart and all(map(str.strip, golds.texts or ()))
 
 
-def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
+def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None]) -> Lists:
     """The texts of the items of each question, by their numbers among the known ones."""
-    if lists is None:
-        return None
     texts = [item.text for items in lists for item in items or ()]
     return numbered(texts, [len(items or ()) for items in lists])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from math import nan
 from operator import attrgetter, itemgetter, methodcaller
 from types import NoneType
@@ -182,11 +182,12 @@ class Entries:
 
         def column(name: str, unsaid: object = None) -> list[Any] | None:
             parts = [getattr(of_list, name) for of_list in lists]
-            if all(part is None for part in parts):
+            if parts.count(None) == len(parts):
                 return None
-            pairs = zip(parts, lists)
-            filled = ([unsaid] * own.n if part is None else part for part, own in pairs)
-            return [*chain.from_iterable(filled)]
+            entries: list[Any] = []
+            for part, of_list in zip(parts, lists):
+                entries += [unsaid] * of_list.n if part is None else part
+            return entries
 
         sizes = [of_list.n for of_list in lists]
         texts = column("texts", NO_TEXT)

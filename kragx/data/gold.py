@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, zip_longest
 from json.encoder import encode_basestring
 from math import isfinite
@@ -213,6 +213,8 @@ class GoldDataset(Shown):
 
         None where all are alike, so that every number is the one without weights.
         """
+        if all(query.weight == query.inclusion == 1 for query in self.queries):
+            return None
         return unequal(weights_of(self.queries), self.name)
 
     @cached_property
@@ -326,7 +328,8 @@ class GoldDataset(Shown):
             )
             for (query_id, items), text in zip_longest(by_id, texts)
         )
-        _check_unanswerable(rows, unanswerable)
+        if unanswerable:
+            _check_unanswerable(rows, unanswerable)
         return cls(rows, name=name, n_replaced_surrogates=mender.surrogates)
 
 
@@ -451,7 +454,7 @@ def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
             f"{place}: gold must be a list of documents, not {type(items).__name__}; "
             "put a single one into a list"
         )
-    groups = clean_each(items, lambda item: gold_items(item, mender), f"{place}, gold")
+    groups = clean_each(items, partial(gold_items, mender=mender), f"{place}, gold")
     return tuple(chain.from_iterable(groups))
 
 

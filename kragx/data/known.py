@@ -10,11 +10,8 @@ from itertools import islice
 from threading import local
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kragx.data.stretches import distinct
-
-Ints = NDArray[np.int64]
+from kragx.data.lists import Ints, distinct
 
 _MOST_CHARACTERS = 1 << 24
 _NOTHING = -1
@@ -103,7 +100,7 @@ class OfTexts:
         values = self._values[numbers]
         if (values < 0).any():
             new = distinct(numbers[values < 0])
-            self._values[new] = self._make([texts[number] for number in new.tolist()])
+            self._values[new] = self._make([*map(texts.__getitem__, new.tolist())])
             values = self._values[numbers]
         return values
 

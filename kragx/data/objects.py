@@ -14,8 +14,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from kragx.data.answers import rank_by_score
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, rank_by_score
 from kragx.data.formats.format import Format
 from kragx.data.formats.other_tools import DEEPEVAL, RAGAS
 from kragx.data.formats.tabular import is_frame, rows_of_frame

@@ -6,7 +6,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.tokens import Ints, TokenCorpus, Tokens
+from kragx.data.lists import Ints
+from kragx.data.tokens import TokenCorpus, Tokens
 
 SHORT = 5
 """Gold of at most so many tokens is looked for as a phrase."""

@@ -469,9 +469,11 @@ def _by_query(value: object) -> bool:
     """Whether a Python value lists documents by query, and is not rows of a file's fields."""
     if isinstance(value, Mapping):
         return not (tabular.is_splits(value) or FORMATS["llamaindex"].recognises(value))
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or is_located(value):
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         return False
     first = value[0] if value else ()
+    if isinstance(first, (str, Path)):
+        return not is_located(value)
     if answer_list(first) is not None:
         return True
     # A mapping is a row, or ``{document id: grade}``.

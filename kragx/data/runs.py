@@ -9,8 +9,7 @@ from itertools import chain, islice
 from statistics import median
 from typing import Any, Literal
 
-from kragx.data.answers import is_answer, ranked
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, is_answer, ranked
 from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
 from kragx.data.search_records import searches_of
 from kragx.data.searches import (
@@ -287,6 +286,11 @@ def run_names(name: str, n: int) -> list[str]:
     return [name, *(f"{name} (run {number})" for number in range(2, n + 1))]
 
 
+def status_of(answer: Retrieved | None) -> Status:
+    """Whether the retriever answered a question, if only with nothing."""
+    return "missing" if answer is None else "answered" if answer.error is None else "failed"
+
+
 def every_run(runs: Iterable[Run]) -> list[Run]:
     """Some runs, with the reruns of each behind it."""
     return [run for first in runs for run in first.every]
@@ -301,11 +305,18 @@ def _first(retrieved: Retrieved) -> str:
 
 
 def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
-    with inside(path=place):
-        searches = searches_of(answer, mender)
-        if searches is not None:
-            return answer_of(searches)
-    return Retrieved(_ranking(answer, mender, place))
+    if type(answer) is not list:  # as most are, which hold no searches
+        with inside(path=place):
+            if (searches := searches_of(answer, mender)) is not None:
+                return answer_of(searches)
+            if isinstance(answer, Mapping):
+                return Retrieved(ranked(answer, mender, ""))
+        if not is_answer(answer):
+            raise DataError(
+                f"{place}: retrieved must be a list of documents, not {type(answer).__name__}; "
+                "put a single one into a list"
+            )
+    return Retrieved(ranked(answer, mender, place))
 
 
 def answer_of(searches: Searches) -> Retrieved:
@@ -318,15 +329,3 @@ def answer_of(searches: Searches) -> Retrieved:
         searches=tuple(found),  # type: ignore[arg-type]  # in their own form they are no mappings
         has_list=docs is not None or searches.error is not None,
     )
-
-
-def _ranking(docs: object, mender: Mender, place: str) -> tuple[Doc, ...]:
-    if isinstance(docs, Mapping):
-        with inside(path=place):
-            return ranked(docs, mender, "")
-    if not is_answer(docs):
-        raise DataError(
-            f"{place}: retrieved must be a list of documents, not {type(docs).__name__}; "
-            "put a single one into a list"
-        )
-    return ranked(docs, mender, place)

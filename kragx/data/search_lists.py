@@ -51,10 +51,8 @@ class SearchLists:
     of_answers: Sequence[tuple[Search, ...]]
 
     @classmethod
-    def of(cls, answers: Sequence[Retrieved | None]) -> SearchLists | None:
-        """Those of answers that are objects; None where all have a list alone."""
-        if all(answer is None or (answer.has_list and not answer.searches) for answer in answers):
-            return None
+    def of(cls, answers: Sequence[Retrieved | None]) -> SearchLists:
+        """Those of answers that are objects."""
         of_answers = [() if answer is None else answer.searches for answer in answers]
         searches = [*chain.from_iterable(of_answers)]
         docs = [search.measured for search in searches]

@@ -16,7 +16,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from kragx.data.answers import ranked
 from kragx.data.documents import (
     Doc,
     as_doc,
@@ -27,6 +26,7 @@ from kragx.data.documents import (
     named,
     needed_id,
     present,
+    ranked,
     unknown_field,
 )
 from kragx.data.entries import Columns

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from typing import Any
 
 from kragx.data import Doc, Mender
-from kragx.data.answers import is_doc, ranked
-from kragx.data.documents import named
+from kragx.data.documents import is_doc, named, ranked
 from kragx.ground.errors import DataError
 
 

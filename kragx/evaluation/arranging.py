@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from kragx.data import Doc, Query, Retrieved, Status
+from kragx.data import Doc, Query, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
+from kragx.data.runs import status_of
 from kragx.ground.errors import DataError
 from kragx.matchers import MatchItem
 from kragx.matchers.items import repeated
@@ -68,11 +69,6 @@ def _with_lists(
         for search, docs in zip(answer.searches, of_searches)
     )
     return replace(answer, documents=final, searches=searches)
-
-
-def status_of(answer: Retrieved | None) -> Status:
-    """Whether the retriever answered a question, if only with nothing."""
-    return "missing" if answer is None else "answered" if answer.error is None else "failed"
 
 
 def match_item(

@@ -347,10 +347,12 @@ class Criteria:
         key = hash((sample.n, *sample.looked_at()))
         if key not in self._siblings:
             self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
-        misread = notes is not None and (
-            are_misread(notes) if self.recorded is None else self.recorded.misread
-        )
-        siblings = replace(self._siblings[key], misread=misread)
+        siblings = self._siblings[key]
+        if self.recorded is None:
+            misread = notes is not None and siblings.untold is not None and are_misread(notes)
+        else:
+            misread = notes is not None and self.recorded.misread
+        siblings = replace(siblings, misread=misread)
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
             if problem not in self._warned:
                 self._warned.add(problem)

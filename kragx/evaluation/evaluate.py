@@ -163,8 +163,9 @@ def _evaluated(
     source.name = name or source.name
     source.passed.golds = GoldSample() if compares_gold(matcher) else None
     criteria, forbids = criteria.for_run(source.name), criteria.forbids(source)
-    hears, hears_relevance = (of and of(source.name) for of in (on_match, on_relevance))
-    engine = engine_of(workers, criteria.matcher)
+    hears = on_match and on_match(source.name)
+    hears_relevance = on_relevance and on_relevance(source.name)
+    engine = None if workers is None else engine_of(workers, criteria.matcher)
     criteria = informed(criteria, source, keep=engine is None)
     forbidding = criteria.forbidding(source.rules, corpus) if forbids else None
     notes = matchers.Notes()
@@ -201,7 +202,7 @@ def _evaluated(
         searches=searches,
         dataset=source.gold,
         seconds=np.asarray(source.passed.seconds),
-    ).measured(with_leak(criteria.specs, forbidden))
+    ).measured(criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden))
 
 
 def _evidence_counts(evidence: GatheredEvidence, criteria: Criteria) -> dict[str, Any]:

@@ -34,9 +34,9 @@ from kragx.data import (
 )
 from kragx.data.batch import Batch, BufferedRows, Row, batches_of
 from kragx.data.foreign import DISTANCE
+from kragx.data.lists import distinct
 from kragx.data.objects import gold_of
 from kragx.data.scored import Scored
-from kragx.data.stretches import distinct
 from kragx.evaluation.arranging import arranged_batch, directions
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.searching import (
@@ -265,7 +265,8 @@ class Passed:
             if profile is not None:
                 if profile.order == "score":
                     self.orders.update(directions(batch))
-                batch = arranged_batch(batch, profile)
+                if profile.order == "score" or profile.duplicates == "error":
+                    batch = arranged_batch(batch, profile)
                 if profile.missing == "left_out" and "missing" in batch.statuses:
                     batch = Batch.of([row for row in batch.rows() if row[2] is not None])
             if self.searching is not None:
@@ -348,7 +349,9 @@ class Source:
             asks: as of `seen_in`.
         """
         if self.gold is not None:
-            return seen_in_runs(self.gold, [self.run])
+            answers = self.run.results.values()
+            is_plain = all(answer.has_list and not answer.searches for answer in answers)
+            return None if is_plain else seen_in_runs(self.gold, [self.run])
         if self.reading is None or self.reading.may_search is False:
             return None
         with suppress(DataError):

@@ -160,6 +160,8 @@ def store_name(value: Any) -> str:
 
 def is_retriever(value: object) -> bool:
     """Whether `value` is meant to be asked: a retriever, a function, a store or an index."""
+    if isinstance(value, (list, tuple, str)):
+        return False
     has = partial(hasattr, value)
     # The methods' names are those of fields elsewhere, and of methods of frames.
     methods = map(partial(getattr, value), filter(has, _METHODS))

@@ -12,6 +12,7 @@ from kragx.matchers.base import (
     Place as Place,
     Trace as Trace,
     adapted as adapted,
+    check_threshold as check_threshold,
 )
 from kragx.matchers.combine import CombinedMatcher as CombinedMatcher, Step as Step
 from kragx.matchers.embedding import EmbeddingMatcher
@@ -19,7 +20,6 @@ from kragx.matchers.ids import IdMatcher
 from kragx.matchers.items import MatchItem, Target
 from kragx.matchers.judge import JudgeMatcher as JudgeMatcher
 from kragx.matchers.notes import Finding, MatchWarning, Notes
-from kragx.matchers.options import check_threshold as check_threshold
 from kragx.matchers.recorded import RecordedMatcher as RecordedMatcher
 from kragx.matchers.registry import (
     METHODS,

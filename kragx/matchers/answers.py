@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
-from kragx.data.ngrams import of_pairs
+from kragx.data.tokens import of_pairs
 from kragx.metrics import Floats
 
 ANSWER = 12

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from kragx.data import Tokenizer, tokenizers
 from kragx.ground import plugins
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
+from kragx.ground.plugins import one_of, optional
 from kragx.matchers.items import MatchItem, batch_of, items_of, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints, Profile
@@ -28,6 +29,35 @@ if TYPE_CHECKING:
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
     from kragx.matchers.vocabulary import Vocabulary
+
+
+def check_threshold(value: object) -> float:
+    """A threshold as a float in (0, 1].
+
+    Raises:
+        UsageError: it is no number, or outside that range (a threshold of 0 matches everything).
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and 0 < float(value) <= 1:  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
+    raise UsageError(
+        f"{value!r} is out of range",
+        field="threshold",
+        remedy="give a number above 0 and at most 1",
+    )
+
+
+Threshold = Annotated[float, check_threshold]
+"""A number in (0, 1]."""
+
+TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
+"""A tokenizer, made from its name, mapping or import path."""
+
+Numbers = Annotated[Literal["alike"] | None, optional(one_of("alike"))]
+"""Whether amounts of money, times and the like are read alike (`kragx.data.amounts`)."""
+
+EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
+"""What the matcher `embedding` needs; of another module, its type is what it says."""
 
 
 @runtime_checkable

@@ -15,18 +15,16 @@ from kragx.data.amounts import RULES, in_figures
 from kragx.data.batch import Batch
 from kragx.data.entries import numbered
 from kragx.data.known import Forms, known_texts
-from kragx.data.lists import Lists
-from kragx.data.ngrams import of_pairs
-from kragx.data.stretches import distinct
+from kragx.data.lists import Lists, distinct
+from kragx.data.tokens import of_pairs
 from kragx.data.words import words
 from kragx.ground.errors import shorten
 from kragx.ground.messages import Phrase
 from kragx.ground.plugins import shown_name
 from kragx.ground.printing import joined, phrase
-from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.base import BaseMatcher, Numbers, Trace
 from kragx.matchers.items import Targets, items_of
 from kragx.matchers.notes import Finding, Notes
-from kragx.matchers.options import Numbers
 from kragx.metrics import Bools, Floats
 
 GOLD_LOST, DOCS_LOST = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from kragx.data.batch import Batch
-from kragx.data.ngrams import of_pairs
+from kragx.data.tokens import of_pairs
 from kragx.ground.errors import UsageError
 from kragx.ground.plugins import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Trace

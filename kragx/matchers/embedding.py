@@ -13,12 +13,12 @@ import numpy as np
 
 from kragx.data import normalise
 from kragx.data.lists import Lists
-from kragx.data.ngrams import of_pairs
+from kragx.data.tokens import of_pairs
 from kragx.ground import plugins
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.plugins import fitting, is_text, optional, whole
+from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
-from kragx.matchers.options import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
 from kragx.data.batch import Batch, batched
+from kragx.data.entries import NO_TEXT
 from kragx.data.phrases import places
 from kragx.ground.printing import phrase, visible
 from kragx.matchers.base import BaseMatcher
@@ -81,13 +82,17 @@ class GoldSample:
     def see_batch(self, batch: Batch) -> None:
         """Take the questions of a batch into account."""
         targets = Targets.of(batch.golds)
-        texts = targets.entries.texts
-        has_text = np.array([n >= 0 and bool(texts.known[n]) for n in texts.numbers.tolist()], bool)
-        golds = texts.those((batch.grades > 0)[targets.gold] & has_text)
-        ids = [batch.query_ids[row] for row in golds.n_texts.nonzero()[0].tolist()]
-        checksums = [zlib.crc32(query_id.encode("utf-8", "surrogatepass")) for query_id in ids]
-        texts_of = (tuple(dict.fromkeys(of_query)) for of_query in golds if of_query)
-        self.merge(type(self)([*map(_Question, checksums, ids, texts_of)], len(ids)))
+        texts, is_gold = targets.entries.texts, (batch.grades > 0)[targets.gold]
+        texts_of: dict[int, dict[str, None]] = {}
+        for row, number in zip(texts.of_text[is_gold].tolist(), texts.numbers[is_gold].tolist()):
+            if number != NO_TEXT and (text := texts.known[number]):
+                texts_of.setdefault(row, {})[text] = None
+        questions = []
+        for row, of_query in texts_of.items():
+            query_id = batch.query_ids[row]
+            checksum = zlib.crc32(query_id.encode("utf-8", "surrogatepass"))
+            questions.append(_Question(checksum, query_id, tuple(of_query)))
+        self.merge(type(self)(questions, len(questions)))
 
     def merge(self, later: Self) -> None:
         """Add other questions of the same gold set."""
@@ -217,18 +222,21 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     for row, question in enumerate(questions):
         for text in question.texts:
             of_text[text].add(row)
+    texts = sorted(of_text)
+    rows = [of_text[text] for text in texts]
+    pairs = _alike(texts, rows) if len(texts) > 1 else []
+    if not pairs:
+        nothing = np.zeros(len(questions))
+        return GoldSiblings(nothing, nothing if matcher.tells_siblings else None, {}, sample.n)
     if matcher.vocabulary is not None or matcher.needs_vocabulary:
         # What is known before anything is retrieved.
         gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
         gathering.add_golds(text for question in questions for text in question.texts)
         matcher = matcher.knowing(gathering.vocabulary)
-    texts = sorted(of_text)
-    rows = [of_text[text] for text in texts]
-    pairs = _alike(texts, rows) if len(texts) > 1 else []
 
     def scores_by(matcher: BaseMatcher) -> Floats:
         docs, golds = [texts[doc] for _, doc in pairs], [texts[gold] for gold, _ in pairs]
-        scores = matcher.pair_scores(docs, golds) if pairs else np.empty(0)
+        scores = matcher.pair_scores(docs, golds)
         assert scores is not None  # of those that `compares_gold`
         return scores
 
@@ -240,13 +248,11 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         return np.array(best)
 
     scores = scores_by(matcher)
-    example: dict[str, str] = {}
-    if pairs:
-        gold, doc = pairs[int(scores.argmax())]
-        row = min(rows[gold] - rows[doc])
-        other = questions[min(rows[doc] - {row})]
-        text, other_text = _pieces(texts[gold], texts[doc])
-        example = dict(zip(_EXAMPLE, (questions[row].id, text, other.id, other_text)))
+    gold, doc = pairs[int(scores.argmax())]
+    row = min(rows[gold] - rows[doc])
+    other = questions[min(rows[doc] - {row})]
+    text, other_text = _pieces(texts[gold], texts[doc])
+    example = dict(zip(_EXAMPLE, (questions[row].id, text, other.id, other_text)))
     untold = best(scores_by(matcher.siblings_together())) if matcher.tells_siblings else None
     return GoldSiblings(best(scores), untold, example, sample.n)
 

@@ -15,7 +15,7 @@ from kragx.data import look_alikes, told_apart, value_at
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.lists import Lists
-from kragx.data.ngrams import of_pairs
+from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
 from kragx.ground.plugins import fitting, is_text, optional
 from kragx.ground.printing import phrase

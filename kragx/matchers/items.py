@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count, repeat
+from itertools import chain, count
 from threading import local
 from typing import Any, Self
 
@@ -187,16 +187,17 @@ class Targets:
 
 
 def n_of_golds(golds: Entries) -> Ints:
-    """How many targets each gold item is: itself and its alternatives."""
-    n = len(golds.texts.numbers)
-    return 1 + np.fromiter(map(len, golds.alternatives or repeat((), n)), np.int64, n)
+    """How many targets each gold item is, of some that have alternatives: itself and these."""
+    return 1 + np.array([*map(len, golds.alternatives or ())], np.int64)
 
 
 def shapes(batch: Batch) -> tuple[Ints, Ints]:
     """How many documents each query of a batch has, and how many targets they may match."""
-    golds = batch.golds.texts
-    n_targets = np.bincount(golds.of_text, n_of_golds(batch.golds), len(golds)).astype(np.int64)
-    return batch.docs.texts.n_texts, n_targets
+    golds, n_docs = batch.golds.texts, batch.docs.texts.n_texts
+    if batch.golds.alternatives is None:
+        return n_docs, golds.n_texts
+    n_targets = np.bincount(golds.of_text, n_of_golds(batch.golds), len(golds))
+    return n_docs, n_targets.astype(np.int64)
 
 
 def every_pair(batch: Batch) -> Bools:

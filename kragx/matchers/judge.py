@@ -12,7 +12,7 @@ import numpy as np
 
 from kragx.data import normalise
 from kragx.data.batch import Batch
-from kragx.data.stretches import starts
+from kragx.data.lists import starts
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import optional, whole

@@ -9,8 +9,8 @@ import numpy as np
 
 from kragx.data import NO_CORPUS, Lacking, Retrieved
 from kragx.data.batch import Batch
-from kragx.data.ngrams import of_pairs, pairs_at
-from kragx.data.stretches import starts
+from kragx.data.lists import starts
+from kragx.data.tokens import of_pairs, pairs_at
 from kragx.ground.errors import DataError, UsageError
 from kragx.matchers.base import Matcher, OnMatch, Trace, adapted
 from kragx.matchers.items import (
@@ -89,19 +89,16 @@ def match_batches(
 
 def _table(batch: Batch, trace: Trace) -> MatchTable:
     """The match table of the queries of a batch."""
-    matcher, texts = trace.matcher, (batch.docs.texts, batch.golds.texts)
-    scores, *votes = (
-        _by_gold(scores, batch, matcher.threshold)
-        for scores in (trace.scores, *(trace.reach or ()))
-    )
-    low, high = votes or (scores, scores)
+    matcher, n_docs, n_golds = trace.matcher, batch.docs.texts.n_texts, batch.golds.texts.n_texts
+    scores = low = high = _by_gold(trace.scores, batch, matcher.threshold)
+    if trace.reach is not None:
+        low, high = (_by_gold(votes, batch, matcher.threshold) for votes in trace.reach)
     place = ((scores != 0) | (high != 0)).nonzero()[0]
-    doc, gold = pairs_at(place, *(side.n_texts for side in texts))
+    doc, gold = pairs_at(place, n_docs, n_golds)
     grade = batch.grades
-    doc_start, gold_start = (np.append(0, np.cumsum(side.n_texts)) for side in texts)
     return MatchTable(
-        doc_start=doc_start,
-        gold_start=gold_start,
+        doc_start=np.append(0, np.cumsum(n_docs)),
+        gold_start=np.append(0, np.cumsum(n_golds)),
         grade=grade,
         answered=batch.answered,
         repeated=repeated(batch.docs),

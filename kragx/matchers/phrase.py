@@ -12,16 +12,16 @@ import numpy as np
 
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
-from kragx.data.ngrams import ngram_overlaps, of_pairs
 from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
+from kragx.data.tokens import ngram_overlaps, of_pairs
 from kragx.ground.errors import UsageError
 from kragx.ground.plugins import one_of, whole
 from kragx.matchers.answers import ANSWER, wholes
+from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.broken import Gaps
 from kragx.matchers.notes import Notes
-from kragx.matchers.options import Numbers, Threshold, TokenizerOption
 from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import scores_of_counts
 from kragx.matchers.siblings import Siblings

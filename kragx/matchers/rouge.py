@@ -13,9 +13,9 @@ import numpy as np
 
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
-from kragx.data.ngrams import Pairs, ngram_overlaps, of_pairs
+from kragx.data.tokens import Pairs, ngram_overlaps, of_pairs
+from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
-from kragx.matchers.options import Numbers, Threshold, TokenizerOption
 from kragx.metrics import Floats, Ints, Profile
 
 Method = Literal["rouge1", "rouge2", "rougeL"]

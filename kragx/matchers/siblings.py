@@ -22,8 +22,8 @@ import numpy as np
 from kragx.data import TokenCorpus
 from kragx.data.korean import spaced_alike, stem
 from kragx.data.lists import Lists
-from kragx.data.ngrams import pairs_at
 from kragx.data.tokenizers import without_hanja
+from kragx.data.tokens import pairs_at
 from kragx.data.words import unspaced, words
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.vocabulary import Vocabulary

@@ -9,14 +9,12 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 
 from kragx.data import TokenCorpus
-from kragx.data.lists import Lists
-from kragx.data.ngrams import of_pairs
+from kragx.data.lists import Lists, distinct, starts
 from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
-from kragx.data.stretches import distinct, starts
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
-from kragx.data.tokens import Tokens
+from kragx.data.tokens import Tokens, of_pairs
 from kragx.ground.plugins import one_of, whole
-from kragx.matchers.options import Numbers, Threshold, TokenizerOption
+from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import phrases
 from kragx.matchers.rouge import Of, shared_part

@@ -8,7 +8,7 @@ import numpy as np
 from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.data.lists import Lists
-from kragx.data.ngrams import of_pairs
+from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
 from kragx.matchers.batches import BatchMatcher
 from kragx.matchers.items import Targets

@@ -22,7 +22,7 @@ from kragx.data.batch import Batch
 from kragx.data.entries import NO_TEXT, Entries
 from kragx.data.known import known_texts
 from kragx.data.korean import stem
-from kragx.data.stretches import distinct
+from kragx.data.lists import distinct
 from kragx.data.tokenizers import AutoTokenizer, Passages
 from kragx.data.tokens import Tokens
 from kragx.metrics import Ints

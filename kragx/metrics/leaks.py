@@ -156,14 +156,12 @@ STALE_FIRST = _metric(
 )
 
 
-def with_leak(
-    specs: tuple[MetricSpec, ...], marks: ForbiddenMarks | None
-) -> tuple[MetricSpec, ...]:
+def with_leak(specs: tuple[MetricSpec, ...], marks: ForbiddenMarks) -> tuple[MetricSpec, ...]:
     """The metrics with `LEAK`, where something is forbidden and nobody has asked for it.
 
     It looks as far down as the deepest of them: whoever trusts one of the others is to know.
     """
-    if marks is None or not marks.kinds:
+    if not marks.kinds:
         return specs
     if any(spec.metric == LEAK and spec["kind"] is None for spec in specs):
         return specs

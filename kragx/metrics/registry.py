@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from math import inf, isfinite
 from numbers import Real
 from typing import Any, Literal, TypeVar
@@ -181,7 +180,7 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
             field=label,
             remedy=remedy_for(type(text).__name__) or "",  # of an object of ragas
         )
-    words = in_kragx_words(text)
+    words = text if _is_own(text) else in_kragx_words(text)
     try:
         name, k, options = split(words)
         if words == text:
@@ -232,7 +231,17 @@ def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
     """Metrics as a list, whether it is one or several."""
     if isinstance(metrics, (str, MetricSpec)) or callable(metrics):
         metrics = [metrics]
-    return [*chain.from_iterable(map(tool_names.expanded, metrics))]
+    expanded: list[Any] = []
+    for metric in metrics:
+        is_own = isinstance(metric, str) and _is_own(metric)
+        expanded += [metric] if is_own else tool_names.expanded(metric)
+    return expanded
+
+
+def _is_own(text: str) -> bool:
+    """Whether a metric is written as kragx does, for which nobody else's names are looked at."""
+    name, _, k = text.partition("@")
+    return name in METRICS and (not k or k.isdecimal())
 
 
 def profile_for(
@@ -247,7 +256,7 @@ def profile_for(
     trec_only = [
         text
         for text in ([] if metrics is None else listed(metrics))
-        if isinstance(text, str) and tool_names.trec_words(text.strip())
+        if isinstance(text, str) and not _is_own(text) and tool_names.trec_words(text.strip())
     ]
     resolved = profile(named if named is not None else "trec" if trec_only else "kragx")
     if trec_only and resolved.name != "trec":

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kragx.data.lists import ranges
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
-from kragx.data.stretches import ranges
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 
 Basis = Literal["retrieved", "first"]

@@ -21,7 +21,7 @@ from kragx import evaluate
 from kragx.data import Reading, TokenCorpus, UnicodeTokenizer
 from kragx.data.known import KnownTexts
 from kragx.data.lists import Lists
-from kragx.data.ngrams import ngram_overlaps
+from kragx.data.tokens import ngram_overlaps
 
 _BATCH = 512
 _TURNS = 3

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import TokenCorpus, UnicodeTokenizer, ngrams as module, stretches
+from kragx.data import TokenCorpus, UnicodeTokenizer, lists, tokens as module
 from kragx.data.lists import Lists
-from kragx.data.ngrams import ngram_overlaps
+from kragx.data.tokens import ngram_overlaps
 from tests.thoroughness import examples
 
 TEXT = st.lists(st.sampled_from("abcde강산"), max_size=7).map(" ".join)
@@ -65,10 +65,10 @@ def test_shared_ngrams_are_those_of_counters(
 
     However much is worked on at once, and also where most n-grams fall into the same slots.
     """
-    limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_QUERIES"), most)
+    limits = dict.fromkeys(("_TOKENS_AT_ONCE", "_QUERIES_AT_ONCE"), most)
     with (
         patch.multiple(module, **limits, _SLOT_BITS=bits),
-        patch.object(stretches, "_MOST_AT_ONCE", most),
+        patch.object(lists.parts, "__defaults__", (most,)),
     ):
         found = of(queries, n)
     for (docs, golds), (shared, doc_sizes, gold_sizes) in zip(queries, found, strict=True):
@@ -93,4 +93,4 @@ def test_one_ngram_in_all_texts_is_met_in_parts() -> None:
     texts = by_row([["a b"] * 1100], corpus)
     pairs = ngram_overlaps(texts, texts, 2, corpus)
     assert (pairs.shared == 1).all()
-    assert pairs.shared.size == 1_210_000 > stretches._MOST_AT_ONCE
+    assert pairs.shared.size == 1_210_000 > lists._MOST_AT_ONCE

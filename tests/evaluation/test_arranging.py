@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import Doc, Query, Retrieved
-from kragx.data.answers import rank_by_score
 from kragx.data.batch import Batch
+from kragx.data.documents import rank_by_score
 from kragx.errors import DataError
 from kragx.evaluation.arranging import arranged_batch, directions, match_item
 from kragx.metrics.profiles import profile

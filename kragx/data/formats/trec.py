@@ -15,8 +15,7 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
-from kragx.data.answers import rank_by_score
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, rank_by_score
 from kragx.data.formats.gold import GOLD
 from kragx.data.formats.jsonl import file_name, not_utf_8, raw_lines, read_records, write_bytes
 from kragx.data.gold import GoldDataset

@@ -19,7 +19,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
 from kragx.data import Mender, as_docs
-from kragx.data.answers import is_doc
+from kragx.data.documents import is_doc
 from kragx.data.searches import UNTOLD
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects, frames

@@ -14,7 +14,7 @@ from numbers import Integral
 from typing import Any, TypeVar, overload
 
 from kragx.data import Doc, Mender
-from kragx.data.answers import ranked
+from kragx.data.documents import ranked
 from kragx.data.searches import Search, Searches
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording, searches_made

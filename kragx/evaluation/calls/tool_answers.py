@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from kragx.data import Doc, Mender, as_docs
-from kragx.data.answers import is_doc
-from kragx.data.documents import TEXT_FIELDS, is_pair
+from kragx.data.documents import TEXT_FIELDS, is_doc, is_pair
 from kragx.ground.errors import DataError
 
 _WORDS = ("query", "question", "q", "input", "text", "search", "search_query", "keywords")

@@ -238,6 +238,8 @@ class Matches(NamedTuple):
         Raises:
             DataError: all are 0; `place` names the questions.
         """
+        if self.table.weights is None:
+            return self
         weights = unequal(self.table.weights, place)
         return self._replace(table=replace(self.table, weights=weights))
 

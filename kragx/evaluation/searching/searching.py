@@ -12,10 +12,9 @@ import numpy as np
 from kragx.data import Doc, Tokenizer
 from kragx.data.batch import Batch, Row
 from kragx.data.entries import Columns, Entries
-from kragx.data.lists import Lists
+from kragx.data.lists import Lists, ranges, starts as starts_of
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
-from kragx.data.stretches import ranges, starts as starts_of
 from kragx.evaluation.arranging import arranged_batch
 from kragx.ground.errors import DataError
 from kragx.matchers.items import first_same

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from kragx.data import Doc
-from kragx.data.tokens import Ints
+from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, LetterStream, grams, letters
 

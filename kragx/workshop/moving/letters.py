@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.tokens import Ints
+from kragx.data.lists import Ints
 
 Codes = NDArray[np.uint32]
 Hashes = NDArray[np.uint64]

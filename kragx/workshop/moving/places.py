@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kragx.data.tokens import Ints
+from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.alignment import LEAST, PUT_IN, LetterRun
 from kragx.workshop.moving.blocks import Block

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kragx.data import Doc, normalise
 from kragx.data.forbidden import stretch_of
-from kragx.data.tokens import Ints
+from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of, place_of
 from kragx.workshop.moving.blocks import Block, blocks
 from kragx.workshop.moving.letters import GRAM, Codes, Known, letters, whole_grams

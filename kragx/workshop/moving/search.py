@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.data import Doc
-from kragx.data.tokens import Ints
+from kragx.data.lists import Ints
 from kragx.ground.printing import phrase
 from kragx.metrics.spans.rows import ranges
 from kragx.workshop.moving.alignment import STEP, align
