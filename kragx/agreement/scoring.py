@@ -11,7 +11,7 @@ from kragx.agreement.labels import Labels, Scale, Sides
 from kragx.comparison.statistics import Interval
 from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import (

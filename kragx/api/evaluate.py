@@ -16,7 +16,7 @@ from kragx.data.objects import gold_of, shape_of
 from kragx.data.reading import are_rows
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run, for_all, ready
+from kragx.evaluation.evaluate_run import evaluate_run, for_all, ready
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
@@ -182,7 +182,7 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-    return _evaluated(dataset, run, options, _retrieve)
+    return _evaluate(dataset, run, options, retrieve=_retrieve)
 
 
 @overload
@@ -222,7 +222,7 @@ async def aevaluate(
 
     try:
         # Retrievers are awaited in the caller's loop, to which their connections may belong.
-        return await asyncio.to_thread(_evaluated, dataset, run, options, ask)
+        return await asyncio.to_thread(_evaluate, dataset, run, options, retrieve=ask)
     finally:
         ended = True
         for future in futures:
@@ -235,8 +235,8 @@ def _retrieve(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
     return retrieve(retriever, gold, **asking)
 
 
-def _evaluated(
-    dataset: object, run: object, options: EvaluateOptions, retrieve: Callable[..., Run]
+def _evaluate(
+    dataset: object, run: object, options: EvaluateOptions, *, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
     if not options.keys() <= EvaluateOptions.__annotations__.keys():

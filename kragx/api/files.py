@@ -8,7 +8,7 @@ from typing import Any
 from kragx.api.evaluations import Evaluations
 from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_rows
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.searching import Seen, seen_in_runs
 from kragx.ground.caller_warnings import about
 from kragx.ground.errors import DataError, inside

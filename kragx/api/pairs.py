@@ -11,7 +11,7 @@ import numpy as np
 from kragx import matchers
 from kragx.data import Doc, Gold
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.evaluation.parts.matched import MatchPlan, match_all
+from kragx.evaluation.parts.source_parts import MatchPlan, match_source
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.ground.errors import UsageError
@@ -63,9 +63,9 @@ def match_pairs(
     # Whoever decides on pairs sees the questions without an answer as well.
     whole = replace(resolved, missing="empty")
     plan = MatchPlan(matcher, whole, keep=partial(_describe_pair, texts=texts))
-    table = match_all(source, plan, matchers.Notes(), engine).table
+    table = match_source(source, plan, matchers.Notes(), engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
-    for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
+    for row, (ids, of_texts) in enumerate(source.stats.kept or ()):
         scores = table.dense(row)
         unknown = np.isnan(scores)
         yield {

@@ -7,7 +7,7 @@ from pathlib import Path
 from kragx.data import read_dataset
 from kragx.data.formats.other_tools import read_submission
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import MetricLike
 

@@ -11,7 +11,7 @@ from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.run_report import RunReport
 from kragx.data import Corpus, GoldDataset, Run, every_run
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run, for_all
+from kragx.evaluation.evaluate_run import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.inputs import Texts

@@ -18,7 +18,7 @@ from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import Cell, Line, Part, Result, Table, number, phrase, warning
-from kragx.matchers.batches import SHORT_GOLD
+from kragx.matchers.text_base import SHORT_GOLD
 from kragx.metrics import MetricLike, listed
 
 _ROWS = 21  # a table of more is thinned out

@@ -38,13 +38,12 @@ from kragx.evaluation.evidence import (
 )
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
-from kragx.evaluation.parts.matched import MatchPlan
+from kragx.evaluation.parts.source_parts import MatchPlan
 from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen, Told
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, inside, nearest
 from kragx.ground.printing import phrase
-from kragx.matchers.batches import ALL_LOST, GOLD_LOST, BatchMatcher
 from kragx.matchers.gold_siblings import (
     GoldSample,
     GoldSiblings,
@@ -53,6 +52,7 @@ from kragx.matchers.gold_siblings import (
     siblings_remarks,
 )
 from kragx.matchers.siblings import are_misread
+from kragx.matchers.text_base import ALL_LOST, GOLD_LOST, TextsMatcher
 from kragx.metrics import (
     KRAGX,
     NO_GOLD,
@@ -293,7 +293,7 @@ class Criteria:
         matcher = self.forbidden_matcher
         return Forbidding(
             RuleSet.of({**rules, **self.forbidden}),
-            matcher if isinstance(matcher, BatchMatcher) else None,
+            matcher if isinstance(matcher, TextsMatcher) else None,
             self.id_key,
             corpus,
             self.reads_forbidden,

@@ -207,7 +207,7 @@ NO_TEXTS = Texts()
 
 
 @dataclass
-class Passed:
+class StreamStats:
     """What is known of the questions that came by, in their order.
 
     Attributes:
@@ -314,7 +314,7 @@ class Source:
         run: what was retrieved, where it is a run of its own.
         n_extra: queries of the run that the gold set lacks.
         reading: the file that is read as it passes, where it is one.
-        passed: what has passed.
+        stats: what has passed.
     """
 
     rows: Iterable[Row]
@@ -325,7 +325,7 @@ class Source:
     run: Run = NO_RUN
     n_extra: int = 0
     reading: Reading | None = None
-    passed: Passed = field(default_factory=Passed)
+    stats: StreamStats = field(default_factory=StreamStats)
 
     @property
     def may_forbid(self) -> bool | None:
@@ -359,12 +359,12 @@ class Source:
         return None
 
     def batches(self, profile: Profile | None = None) -> Iterator[Batch]:
-        """`Passed.batches` of all of it."""
-        return self.passed.batches(self._read(), self.texts, profile)
+        """`StreamStats.batches` of all of it."""
+        return self.stats.batches(self._read(), self.texts, profile)
 
     def items(self, profile: Profile | None = None) -> Iterator[MatchItem]:
         """The same question by question, with all distinct documents where there are searches."""
-        batches, searching = self.batches(profile), self.passed.searching
+        batches, searching = self.batches(profile), self.stats.searching
         if searching is not None:
             batches = searching.watching(batches, [])
         return chain.from_iterable(map(items_of, batches))
@@ -410,8 +410,8 @@ class Source:
             DataError: it is a file, and none of its questions says what was retrieved.
         """
         if self.reading is not None:
-            self.passed.mender.surrogates += self.reading.problems.mender.surrogates
-            if self.passed.statuses.keys() <= {"missing"}:
+            self.stats.mender.surrogates += self.reading.problems.mender.surrogates
+            if self.stats.statuses.keys() <= {"missing"}:
                 raise nothing_retrieved(self.reading.problems.file)
 
     def counts(self, sums: Mapping[str, int], profile: Profile, notes: Notes) -> dict[str, Any]:
@@ -422,8 +422,8 @@ class Source:
             profile: says which queries are left out.
             notes: what the matcher noted.
         """
-        passed, n_with_gold = self.passed, sums["n_with_gold"]
-        if passed.orders["rises"] >= _ENOUGH and not passed.orders["other"]:
+        stats, n_with_gold = self.stats, sums["n_with_gold"]
+        if stats.orders["rises"] >= _ENOUGH and not stats.orders["other"]:
             self._warn_of_orders(profile)
         n_to_find = sums["n_queries"] - sums.get(PROBES, 0)
         of_kinds: dict[str, dict[str, int]] = {}
@@ -443,18 +443,18 @@ class Source:
             else n_to_find - n_no_list,
             "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **({PROBES: sums[PROBES]} if PROBES in sums else {}),
-            "n_missing": passed.statuses["missing"],
+            "n_missing": stats.statuses["missing"],
             "n_extra": self.n_extra,
-            "n_failed": passed.statuses["failed"],
+            "n_failed": stats.statuses["failed"],
             "n_empty": sums["n_empty"],
             "n_duplicates": sums["n_duplicates"],
             "judged_share": sums["n_judged"] / sums["n_to_judge"] if sums["n_to_judge"] else None,
-            "n_replaced_surrogates": passed.mender.surrogates,
+            "n_replaced_surrogates": stats.mender.surrogates,
             "n_longer_lines": self.run.n_longer_lines,
             **({"n_by_distance": n_by_distance} if n_by_distance else {}),
             **of_kinds,
             **notes,
-            **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
+            **({"first_failure": first_failure(stats.failures)} if stats.failures else {}),
         }
 
     def _warn_of_orders(self, profile: Profile) -> None:
@@ -478,7 +478,7 @@ class Source:
         encoding = reading.problems.encoding if reading else gold and gold.encoding
         settings |= {"encoding": encoding} if encoding else {}
         if reading is not None:
-            return settings | {"hash": hash_of(self.passed.hashes or (), self.rules)}
+            return settings | {"hash": hash_of(self.stats.hashes or (), self.rules)}
         return _HashedLater(settings, self.rows if gold is None else gold)
 
 
@@ -542,8 +542,8 @@ def source_of(
             "file alone, by its path or as rows"
         )
     reading = Reading(dataset, strict=True)
-    passed = Passed(hashes=[])
-    return Source(reading, reading.name, reading.name, texts, reading=reading, passed=passed)
+    stats = StreamStats(hashes=[])
+    return Source(reading, reading.name, reading.name, texts, reading=reading, stats=stats)
 
 
 def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
@@ -553,7 +553,7 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
         _check_extra(extra, gold, run, profile)
     rows: list[Row] = [(None, query, run.results.get(query.id)) for query in gold]
     source = Source(rows, run.name, gold.name, texts, gold, run, len(extra))
-    source.passed.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
+    source.stats.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
     return source
 
 

@@ -55,7 +55,7 @@ def pooled(
     if any(of_source is not None for of_source in seen):
         check_whole_lists(matcher)
         for source in sources:  # whichever list they are about, all that came is judged
-            source.passed.searching = Searching("retrieved")
+            source.stats.searching = Searching("retrieved")
     return matcher.pooled([source.items(resolved) for source in sources])
 
 

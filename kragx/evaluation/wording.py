@@ -7,9 +7,9 @@ from kragx.evaluation.judging_remarks import judging_remarks, votes_on
 from kragx.evaluation.runs import RUNS
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.printing import joined, number, phrase
-from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
+from kragx.matchers.text_base import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.metrics import Evidence, Metric, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
 from kragx.metrics.ranking_metrics import PRECISION

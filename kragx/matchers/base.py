@@ -169,7 +169,8 @@ class JudgingDefaults:
     Attributes:
         judges: whether its scores are judgements that are paid for: it asks for the wanted pairs
             alone, combinations ask it last, and results tell what it took.
-        votes: whether several judges decide its scores, so that `trace` tells how far they differ.
+        votes: whether several judges decide its scores, so that a `Trace` tells how far they
+            differ.
         uses_gold: whether the gold is what documents are matched with.
         of_context: whether what it is given as a document is a whole context, all that was
             retrieved down to a cut-off: then it decides about facts alone.
@@ -251,8 +252,8 @@ class JudgingDefaults:
 class BaseMatcher(JudgingDefaults):
     """A matcher, with everything that one may also be able to do; derive from it to say so.
 
-    A subclass gives `scores`, of a question at a time, or `trace`, of many at once. What only one
-    that judges can do stands in `JudgingDefaults`.
+    A subclass gives `scores`, of a question at a time, or `score_batch`, of many at once. What only
+    one that judges can do stands in `JudgingDefaults`.
 
     Attributes:
         threshold: the least score that counts as a match.
@@ -292,10 +293,12 @@ class BaseMatcher(JudgingDefaults):
         # It decides in another way than the method whose name it would inherit.
         if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
             cls.name = plugins.path_of(cls)
-        if "trace" in vars(cls):
-            cls._at_once = cls.trace
-        elif "scores" in vars(cls):  # which may ask the class above, whose `trace` stays at hand
-            cls.trace = BaseMatcher.trace  # type: ignore[method-assign]
+        if "score_batch" in vars(cls):
+            cls._at_once = cls.score_batch
+        elif "scores" in vars(
+            cls
+        ):  # which may ask the class above, whose `score_batch` stays at hand
+            cls.score_batch = BaseMatcher.score_batch  # type: ignore[method-assign]
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, Any]]:
@@ -309,7 +312,7 @@ class BaseMatcher(JudgingDefaults):
         trace = self._at_once(batch, notes, wanted)
         yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))
 
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """What it says of the pairs of a batch, question after question, documents down.
 
         Args:
@@ -332,7 +335,7 @@ class BaseMatcher(JudgingDefaults):
             )
         return Trace(self, np.concatenate(scores), wanted)
 
-    _at_once = trace  # of the nearest class that gives a `trace`
+    _at_once = score_batch  # of the nearest class that gives one
 
     def _shaped(self, matrix: ArrayLike, item: MatchItem) -> Floats:
         """Scores as an array of its own: who gave them may use theirs again for the next query."""

@@ -132,13 +132,13 @@ class CombinedMatcher(BaseMatcher):
 
         return self._decided(np.ones(len(docs), bool), ask).scores
 
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """1, 0 and NaN, and what each member was asked; pairs that are not wanted are 0."""
 
         def ask(step: Step, open_: Bools) -> Trace:
             if step.matcher.judges and not step.matcher.members:
                 notes.judging.n_calls_saved += _n_spared(batch, wanted, open_)
-            return step.matcher.trace(batch, notes, open_)
+            return step.matcher.score_batch(batch, notes, open_)
 
         return self._decided(wanted, ask)
 

@@ -18,7 +18,7 @@ from kragx.ground import plugins
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.plugins import fitting, is_text, optional, whole
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
-from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
+from kragx.matchers.text_base import EMPTY, NO_VECTOR, TextsMatcher
 from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _SAYS = (
 
 
 @dataclass(frozen=True)
-class EmbeddingMatcher(BatchMatcher):
+class EmbeddingMatcher(TextsMatcher):
     """Cosine similarity between each document and each gold text, a match from the threshold on.
 
     A negative cosine is a score of 0; equal texts score 1. A zero vector is similar to nothing, and

@@ -131,7 +131,7 @@ class IdMatcher(IdsMatcher):
     gold_id_key: IdKey = None
     name = "id"
 
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """1 where the ids are equal, else 0; note those that only look so, or none are."""
         targets = Targets.of(batch.golds)
         docs, golds = batch.docs.texts, targets.entries.texts

@@ -18,11 +18,11 @@ from kragx.ground.json_values import plain
 from kragx.ground.plugins import optional, whole
 from kragx.ground.printing import joined, phrase
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
-from kragx.matchers.batches import with_texts
 from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import missing_ids_error
 from kragx.matchers.notes import Notes
 from kragx.matchers.pool import pool_trace
+from kragx.matchers.text_base import with_texts
 from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class JudgeMatcher(BaseMatcher):
         """The same, judging support whatever there is."""
         return replace(self, mode="support")
 
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """Grades of the wanted pairs, and which of them a batch of the judge has yet to give.
 
         The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.

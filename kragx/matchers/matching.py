@@ -74,7 +74,7 @@ def match_batches(
     stream = iter(batches)
     for batch in stream:
         try:
-            trace = matcher.trace(batch, notes, every_pair(batch))
+            trace = matcher.score_batch(batch, notes, every_pair(batch))
         except TextlessError as error:
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
             raise missing_ids_error(items, error, uses_gold=matcher.uses_gold) from None

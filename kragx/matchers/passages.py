@@ -11,9 +11,9 @@ from kragx.data.lists import Lists
 from kragx.data.phrases import are_short
 from kragx.data.tokenizers import LETTERS, AutoTokenizer
 from kragx.ground.printing import phrase
-from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
+from kragx.matchers.text_base import TokenMatcher
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
 from kragx.metrics.threshold import matches
@@ -120,7 +120,9 @@ class PassageMatcher(TokenMatcher):
             gold=" ".join(difference.gold),
         )
 
-    def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
+    def corrected_for_siblings(
+        self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None
+    ) -> Floats:
         """The scores, with 0 for siblings of the gold."""
         if not self.tells_siblings or self.vocabulary is None:
             return scores

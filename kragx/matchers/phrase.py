@@ -19,12 +19,12 @@ from kragx.ground.errors import UsageError
 from kragx.ground.plugins import one_of, whole
 from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
-from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.broken import Gaps
 from kragx.matchers.notes import Notes
 from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import scores_of_counts
 from kragx.matchers.siblings import Siblings
+from kragx.matchers.text_base import TokenMatcher
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.spans.reading import plain
 
@@ -130,9 +130,11 @@ class OverlapMatcher(PassageMatcher):
         )
         return is_useless
 
-    def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
+    def corrected_for_siblings(
+        self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None
+    ) -> Floats:
         """The scores without siblings; texts whose words are broken are warned of."""
-        scores = super().revised(docs, golds, scores, notes)
+        scores = super().corrected_for_siblings(docs, golds, scores, notes)
         by_words = isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer))
         if notes is not None and by_words and not self._by_characters:
             gaps = notes.finding(self.settings, "broken", Gaps)

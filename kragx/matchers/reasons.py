@@ -94,7 +94,7 @@ def _traces(matcher: BaseMatcher, items: Iterable[MatchItem]) -> Iterator[tuple[
     """Each query with what its pairs are asked about, and what was said."""
     items = [*items]
     batch = batch_of(items)
-    trace = matcher.offline().trace(batch, Notes(), every_pair(batch))
+    trace = matcher.offline().score_batch(batch, Notes(), every_pair(batch))
     return zip(items, trace.of_queries(*shapes(batch)), strict=True)
 
 

@@ -147,7 +147,7 @@ class RecordedMatcher(BaseMatcher):
         """As it was."""
         return self.remarks.get(gold, "")
 
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """The recorded scores, and the votes behind them.
 
         Raises:

@@ -15,7 +15,7 @@ from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.tokens import Pairs, ngram_overlaps, of_pairs
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
-from kragx.matchers.batches import TokenMatcher
+from kragx.matchers.text_base import TokenMatcher
 from kragx.metrics import Floats, Ints, Profile
 
 Method = Literal["rouge1", "rouge2", "rougeL"]

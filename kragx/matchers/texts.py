@@ -10,15 +10,15 @@ from kragx.data.batch import Batch
 from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
-from kragx.matchers.batches import BatchMatcher
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes
+from kragx.matchers.text_base import TextsMatcher
 from kragx.metrics import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 
 
-class YesOrNo(BatchMatcher):
+class YesOrNo(TextsMatcher):
     """Compares texts after normalisation (NFC, white space collapsed, stripped).
 
     Attributes:

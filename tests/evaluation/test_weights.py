@@ -29,7 +29,7 @@ from kragx.app.pipeline import run as run_config
 from kragx.data.problems import DataWarning
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
-from kragx.evaluation.parts import matched as part
+from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Answer, Judge, Request, Usage
 from kragx.metrics import KRAGX, MatchTable, compute, parse
 from tests.thoroughness import examples

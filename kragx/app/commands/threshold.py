@@ -18,7 +18,7 @@ from kragx.comparison import Failures
 from kragx.comparison.thresholds import sweep as sweep_thresholds
 from kragx.data import TOKENIZERS
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import joined, phrase, put, say

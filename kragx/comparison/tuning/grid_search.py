@@ -14,7 +14,7 @@ from kragx.comparison.tuning.rules import Rules
 from kragx.comparison.tuning.tuning import Tuning
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run, for_all
+from kragx.evaluation.evaluate_run import evaluate_run, for_all
 from kragx.evaluation.retrieve import Asking, retrieve
 from kragx.ground.errors import UsageError, nearest
 from kragx.metrics import MetricSpec, Profile, parse_all, profile_for

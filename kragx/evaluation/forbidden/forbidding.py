@@ -27,7 +27,7 @@ from kragx.evaluation.forbidden.marking import (
 from kragx.ground.caller_warnings import warn
 from kragx.ground.printing import phrase
 from kragx.matchers import MatchWarning
-from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.text_base import TextsMatcher
 from kragx.metrics import Bools, ForbiddenMarks
 
 _TRUTHS = np.array([0, -1, 1], np.int8)  # of ranks
@@ -195,7 +195,7 @@ class Forbidding:
     """
 
     rules: RuleSet = field(default_factory=RuleSet)
-    matcher: BatchMatcher | None = None
+    matcher: TextsMatcher | None = None
     id_key: str | None = None
     corpus: Corpus = NO_CORPUS
     is_asked: bool = False

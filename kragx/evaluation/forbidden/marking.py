@@ -22,7 +22,7 @@ from kragx.data.gold import cut
 from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
 from kragx.ground.errors import DataError, inside
 from kragx.matchers import Notes, matching
-from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.text_base import TextsMatcher
 from kragx.metrics import Bools, Ints
 
 Stretch = tuple[str | None, int | None, int | None]
@@ -153,7 +153,7 @@ class ItemMatches:
 
 
 def matched_items(
-    docs: MarkedDocuments, matcher: BatchMatcher | None, is_known: Callable[[str], bool]
+    docs: MarkedDocuments, matcher: TextsMatcher | None, is_known: Callable[[str], bool]
 ) -> ItemMatches:
     """All pairs, each item compared by the first of text, id and source that can be.
 
@@ -217,7 +217,7 @@ def _truths(
 
 
 def _carriers(
-    docs: MarkedDocuments, items: ItemMatches, matcher: BatchMatcher | None
+    docs: MarkedDocuments, items: ItemMatches, matcher: TextsMatcher | None
 ) -> dict[int, set[int]]:
     """The documents that have an item's text, for each in whose text the matcher finds anything."""
     texts, batch = docs.batch.forbidden_texts, docs.batch

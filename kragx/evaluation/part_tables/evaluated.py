@@ -17,7 +17,7 @@ from kragx.data.forbidden import FORBIDDEN, check_cycle
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
 from kragx.data.weights import WEIGHT, unequal
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import unmeasured
+from kragx.evaluation.evaluate_run import unmeasured
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
 from kragx.evaluation.forbidden import Forbidding
@@ -29,7 +29,7 @@ from kragx.evaluation.part_tables.scored import (
     scored,
     settings_hash,
 )
-from kragx.evaluation.parts.matched import parts_of, passing
+from kragx.evaluation.parts.source_parts import parts_of, passing
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import informed
 from kragx.ground.errors import UsageError, needing
@@ -118,7 +118,7 @@ def evaluate_in_parts(
     criteria = replace(criteria, matcher=criteria.matcher.against_gold())
     criteria, forbids = informed(criteria, results), criteria.forbids(results)
     forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if forbids else None
-    results.passed.hashes, results.passed.golds = [], GoldSample()
+    results.stats.hashes, results.stats.golds = [], GoldSample()
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
     score = partial(
@@ -190,7 +190,7 @@ def _evaluation(
     if is_told:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": total.beyond.n_lost}
         total.beyond.warn()
-    n, n_answered = sums["n_queries"], source.passed.statuses["answered"]
+    n, n_answered = sums["n_queries"], source.stats.statuses["answered"]
     nothing = np.zeros(0, np.int32)  # no documents and pairs are known
     table = MatchTable(
         doc_start=np.zeros(n + 1, np.int64),
@@ -204,7 +204,7 @@ def _evaluation(
         threshold=matcher.threshold,
         weights=weights,
     )
-    siblings = criteria.siblings(source.passed.golds or GoldSample(), notes)
+    siblings = criteria.siblings(source.stats.golds or GoldSample(), notes)
     told_by = forbidding if is_told else None
     return replace(
         unmeasured(source, criteria, table, counts, siblings, None, told_by),

@@ -29,8 +29,8 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.forbidden import Beyond, Forbidding, widened
-from kragx.evaluation.inputs import Passed, Texts, table_counts
-from kragx.evaluation.parts.matched import Matches, Part, PartResult, itself, match_part
+from kragx.evaluation.inputs import StreamStats, Texts, table_counts
+from kragx.evaluation.parts.source_parts import Matches, Part, PartResult, itself, match_part
 from kragx.evaluation.searching import SEARCHES
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError
@@ -52,7 +52,7 @@ VERSION = 8
 """Of the form of tables; a table of another one is not taken."""
 
 _PASSED = ("lines", "statuses", "orders")
-"""What is kept of `Passed` as it is."""
+"""What is kept of `StreamStats` as it is."""
 
 _JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored", "dialects")
 """What is kept of `Tally.kept`."""
@@ -188,11 +188,11 @@ def scored(
     plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
     matched = match_part(part, replace(plan, hashes=True, golds=golds, forbidding=forbidding))
-    passed, matches = matched.passed, matched.matches
-    items, passed.kept = passed.kept or [], None
+    stats, matches = matched.stats, matched.matches
+    items, stats.kept = stats.kept or [], None
     result = ScoredPart(
         file=part.file,
-        passed=passed,
+        stats=stats,
         notes=matched.notes,
         lacking=matched.lacking,
         paths=[path],
@@ -359,14 +359,14 @@ def write_table(
     import pyarrow as pa
     from pyarrow import parquet
 
-    passed = part.passed
+    stats = part.stats
     kinds = dict.fromkeys(("status", "query_type", "error"), pa.string())
     kinds |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
     fields = [name for group in groups for name in group if name.startswith("metadata.")]
     kinds |= dict.fromkeys(fields, pa.list_(pa.string()))
     columns = {
-        "query_id": pa.array(passed.query_ids, pa.string()),
-        "query_hash": pa.array(passed.hashes, pa.binary(32)),
+        "query_id": pa.array(stats.query_ids, pa.string()),
+        "query_hash": pa.array(stats.hashes, pa.binary(32)),
         **{name: pa.array([group.get(name) for group in groups], kinds[name]) for name in kinds},
         **{name: pa.array(values) for name, (values,) in part.values.items()},
     }
@@ -377,9 +377,9 @@ def write_table(
         "values": list(part.values),
         "counts": part.sums,
         "longest": part.longest,
-        "passed": {name: getattr(passed, name) for name in _PASSED},
-        "surrogates": passed.mender.surrogates,
-        "golds": passed.golds and _record(passed.golds),
+        "passed": {name: getattr(stats, name) for name in _PASSED},
+        "surrogates": stats.mender.surrogates,
+        "golds": stats.golds and _record(stats.golds),
         "notes": _notes_record(part.notes),
         "facts": _notes_record(part.facts),
         "readers": [*map(_record, part.readers.values())],
@@ -403,16 +403,16 @@ def read_table(path: Path, metrics: Sequence[str]) -> ScoredPart | None:
         if (about["version"], about["key"], about["metrics"]) != (VERSION, path.stem, [*metrics]):
             return None
         ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
-        passed = Passed(
+        stats = StreamStats(
             query_ids=ids,
             failures={name: error for name, error in zip(ids, errors) if error is not None},
             hashes=table["query_hash"].to_pylist(),
             golds=about["golds"] and _made(about["golds"]),
             **about["passed"],
         )
-        passed.mender.surrogates = about["surrogates"]
+        stats.mender.surrogates = about["surrogates"]
         return ScoredPart(
-            passed=passed,
+            stats=stats,
             notes=_notes_made(about["notes"]),
             facts=_notes_made(about["facts"]),
             readers={reader.options: reader for reader in map(_made, about["readers"])},

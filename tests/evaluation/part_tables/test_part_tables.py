@@ -23,7 +23,7 @@ from kragx.data.formats.records import question_record
 from kragx.errors import DataError, JudgingError
 from kragx.evaluation.part_tables import scored
 from kragx.evaluation.part_tables.evaluated import SUMMARY, evaluate_in_parts
-from kragx.evaluation.parts import matched as part
+from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Failure, Judge, Panel, Request, Store
 from kragx.matchers import ExactMatcher
 from kragx.testing import ScriptedClient

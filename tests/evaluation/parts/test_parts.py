@@ -22,7 +22,7 @@ from kragx import evaluate, match_pairs, read_rows
 from kragx.data import Mender, Reading
 from kragx.data.batch import in_rows
 from kragx.errors import DataError, KragxError, UsageError, WorkerError
-from kragx.evaluation.parts import matched as parts
+from kragx.evaluation.parts import source_parts as parts
 from kragx.evaluation.parts.workers import ProcessPool
 from kragx.judging import Judge
 from kragx.matchers import JudgeMatcher, MatchWarning
@@ -315,7 +315,7 @@ def test_a_worker_takes_one_core():
 _SCRIPT = """
 import sys
 from kragx import evaluate
-from kragx.evaluation.parts import matched as part
+from kragx.evaluation.parts import source_parts as part
 
 print("once")
 part.PART_BYTES = 2_000
@@ -339,7 +339,7 @@ def test_a_script_needs_no_guard(tmp_path):
 _SHARED = """
 import sys
 from kragx import evaluate
-from kragx.evaluation.parts import matched as part
+from kragx.evaluation.parts import source_parts as part
 
 part.PART_BYTES = 2_000
 evaluate(sys.argv[1], workers=2, match="tests.evaluation.parts.slow:Slow")

@@ -7,7 +7,7 @@ import pytest
 
 from kragx import evaluate
 from kragx.evaluation.part_tables import evaluate_in_parts
-from kragx.evaluation.parts import matched as part
+from kragx.evaluation.parts import source_parts as part
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
 METRICS = [

@@ -27,7 +27,7 @@ from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import GatheredEvidence, judging_counts
 from kragx.evaluation.forbidden import Forbidding, ids_met
 from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
-from kragx.evaluation.parts.matched import Matches, itself, match_all, watched
+from kragx.evaluation.parts.source_parts import Matches, itself, match_source, observed
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
@@ -113,8 +113,12 @@ def evaluate_run(
         name: of the retriever; None for its own.
     """
     dataset, run, texts = gold_of(dataset), results_of(run), as_corpus(corpus)
-    evaluated = partial(
-        _evaluated, corpus=texts, workers=workers, on_match=on_match, on_relevance=on_relevance
+    match_and_measure = partial(
+        _match_and_measure,
+        corpus=texts,
+        workers=workers,
+        on_match=on_match,
+        on_relevance=on_relevance,
     )
     if isinstance(run, Run) and run.reruns:
         dataset = read_dataset(dataset)
@@ -122,7 +126,10 @@ def evaluate_run(
             criteria = for_all(criteria, dataset, run.every, texts)
         names = [name, *(None for _ in run.reruns)]
         return Evaluation.of_runs(
-            [evaluated(dataset, rerun, criteria, name) for rerun, name in zip(run.every, names)]
+            [
+                match_and_measure(dataset, rerun, criteria, name)
+                for rerun, name in zip(run.every, names)
+            ]
         )
     if criteria.is_open:
         if texts.source is None and are_scores(dataset) and are_scores(run):
@@ -132,7 +139,7 @@ def evaluate_run(
             run = read_run(run, dataset)
             criteria = criteria.fitting(dataset, [run], texts)
     try:
-        return evaluated(dataset, run, criteria, name)
+        return match_and_measure(dataset, run, criteria, name)
     except LackingError:
         if not criteria.is_open or run is not None or str(dataset) == "-":
             raise
@@ -141,10 +148,10 @@ def evaluate_run(
         by_ids = criteria.fitting(gold, [retrieved], texts)
         if not by_ids.are_ids:
             raise
-    return evaluated(dataset, run, by_ids, name)
+    return match_and_measure(dataset, run, by_ids, name)
 
 
-def _evaluated(
+def _match_and_measure(
     dataset: object,
     run: object,
     criteria: Criteria,
@@ -161,26 +168,26 @@ def _evaluated(
     texts = Texts.of(corpus, matcher, looks=looks)
     source = source_of(dataset, run, criteria.profile, by_id=by_id, texts=texts)
     source.name = name or source.name
-    source.passed.golds = GoldSample() if compares_gold(matcher) else None
+    source.stats.golds = GoldSample() if compares_gold(matcher) else None
     criteria, forbids = criteria.for_run(source.name), criteria.forbids(source)
-    hears = on_match and on_match(source.name)
-    hears_relevance = on_relevance and on_relevance(source.name)
+    match_listener = on_match and on_match(source.name)
+    relevance_listener = on_relevance and on_relevance(source.name)
     engine = None if workers is None else engine_of(workers, criteria.matcher)
     criteria = informed(criteria, source, keep=engine is None)
     forbidding = criteria.forbidding(source.rules, corpus) if forbids else None
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, matches = _judged(source, criteria, notes, hears, forbidding)
+        criteria, matches = _judged(source, criteria, notes, match_listener, forbidding)
     else:
         plan = replace(criteria.plan(keep=itself if looks else None), forbidding=forbidding)
-        matches = match_all(source, plan, notes, engine, hears)
+        matches = match_source(source, plan, notes, engine, match_listener)
     matches = matches.weighed(source.dataset_name)
     table, marks, searches = matches.on_basis, matches.forbidden, matches.searches
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
         marks = forbidding = None  # nothing is forbidden after all
     forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
-    siblings = criteria.siblings(source.passed.golds or GoldSample(), notes)
+    siblings = criteria.siblings(source.stats.golds or GoldSample(), notes)
     sums = table_counts(table, forbidden, searches)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
@@ -189,9 +196,9 @@ def _evaluated(
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": marks.beyond.n_lost}
         marks.beyond.warn()
     evidence = None
-    if (lists := source.passed.kept) is not None:
+    if (lists := source.stats.kept) is not None:
         concurrency = int(source.run.settings.get("concurrency", 1))
-        told = hears, hears_relevance, forbidden, searches, matches.searched
+        told = match_listener, relevance_listener, forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *told)
         counts |= _evidence_counts(evidence, criteria)
     relevance = None if evidence is None else evidence.relevance
@@ -201,7 +208,7 @@ def _evaluated(
         forbidden=forbidden,
         searches=searches,
         dataset=source.gold,
-        seconds=np.asarray(source.passed.seconds),
+        seconds=np.asarray(source.stats.seconds),
     ).measured(criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden))
 
 
@@ -239,13 +246,13 @@ def unmeasured(
     return Evaluation(
         name=source.name,
         scores=(),
-        query_ids=tuple(source.passed.query_ids),
+        query_ids=tuple(source.stats.query_ids),
         counts={**counts, **alike, **asks_counts(table.weights)},
         settings=settings | {"versions": versions()},
         match_name=criteria.label,
         table=table,
         profile=criteria.profile,
-        failures=source.passed.failures,
+        failures=source.stats.failures,
         siblings=siblings,
     )
 
@@ -258,11 +265,11 @@ def _judged(
     forbidding: Forbidding | None,
 ) -> tuple[Criteria, Matches]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
-    source.passed.kept = [] if criteria.looks else None
-    searching = source.passed.searching = criteria.searching
+    source.stats.kept = [] if criteria.looks else None
+    searching = source.stats.searching = criteria.searching
     if searching is not None:
         check_whole_lists(criteria.matcher)
-    batches, matches = watched(source.batches(criteria.profile), forbidding, searching)
+    batches, collect = observed(source.batches(criteria.profile), forbidding, searching)
     items = [item for batch in batches for item in items_of(batch)]
     matcher = criteria.matcher
     if matcher.pool is None and matcher.needs_pool(items):
@@ -274,4 +281,4 @@ def _judged(
     else:
         criteria = within(criteria, matcher)
         table = match_in_pool(items, matcher, notes, on_match)
-    return criteria, matches(table)
+    return criteria, collect(table)

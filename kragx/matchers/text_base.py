@@ -80,7 +80,7 @@ class Unmatchable(Finding):
         return joined(": ", [problem, *(text for text in remedies if text == names.get("remedy"))])
 
 
-class BatchMatcher(BaseMatcher):
+class TextsMatcher(BaseMatcher):
     """Turns texts into numbers, a batch of queries at a time, and compares these.
 
     A subclass says in `compare` what they score. Questions with gold that can match nothing are
@@ -115,7 +115,9 @@ class BatchMatcher(BaseMatcher):
         """The scores of each query's documents (down) and gold texts, one behind the other."""
         raise NotImplementedError
 
-    def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
+    def corrected_for_siblings(
+        self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None
+    ) -> Floats:
         """The scores of `compare`, where other texts of the evaluation say more of a pair.
 
         What they say of the texts is noted, if there are notes.
@@ -126,13 +128,13 @@ class BatchMatcher(BaseMatcher):
         """Why a gold text can match nothing, and what would match it."""
         raise NotImplementedError
 
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """The scores of all documents and gold texts of a batch; 0 for targets without text."""
         every = Targets.of(batch.golds)
         targets = with_texts(self, batch, every)
         docs, golds = self.numbered(batch.docs.texts, targets.entries.texts)
         self.note(batch, targets, docs, golds, notes)
-        scores = self.revised(docs, golds, self.compare(docs, golds), notes)
+        scores = self.corrected_for_siblings(docs, golds, self.compare(docs, golds), notes)
         if len(targets.gold) < len(every.gold):
             _, target = of_pairs(docs.n_texts, every.entries.texts.n_texts)
             of_compared, scores = scores, np.zeros(len(target))
@@ -140,7 +142,7 @@ class BatchMatcher(BaseMatcher):
         return Trace(self, scores, wanted)
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
-        """Those of `revised`, as if the pairs in a row with one gold text were a question."""
+        """Those of a batch in which the pairs in a row with one gold text are a question."""
         if not len(docs):
             return np.empty(0)
         known_texts().make_room()
@@ -150,7 +152,7 @@ class BatchMatcher(BaseMatcher):
             numbered([golds[place] for place in first], [1] * len(first)),
         )
         in_docs, in_golds = self.numbered(*questions)
-        return self.revised(in_docs, in_golds, self.compare(in_docs, in_golds), None)
+        return self.corrected_for_siblings(in_docs, in_golds, self.compare(in_docs, in_golds), None)
 
     def note(self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes) -> None:
         """Count the questions some of whose texts are special, for each of these things once.
@@ -209,7 +211,7 @@ def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:
     return targets if has_text.all() else targets.where(has_text)
 
 
-class TokenMatcher(BatchMatcher):
+class TokenMatcher(TextsMatcher):
     """Compares the tokens of documents and gold texts; each distinct text is tokenised once.
 
     A subclass says in `compare` what two lists of texts score. A text with fewer than

@@ -21,7 +21,7 @@ from kragx.data.formats.parquet import ParquetTable
 from kragx.data.problems import Problem
 from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
-from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
+from kragx.evaluation.inputs import NO_TEXTS, Source, StreamStats, Texts
 from kragx.evaluation.parts.workers import Engine
 from kragx.evaluation.searching import Searched, Searching
 from kragx.ground.printing import phrase, progress_bar
@@ -269,7 +269,7 @@ def matches_of(
     )
 
 
-def watched(
+def observed(
     batches: Iterable[Batch], forbidding: Forbidding | None, searching: Searching | None
 ) -> tuple[Iterable[Batch], Callable[[MatchTable], Matches]]:
     """Batches, as they are matched, and what makes their matches of their table once all passed.
@@ -292,13 +292,13 @@ class PartResult:
 
     Attributes:
         file: that it is of, where a source has several.
-        passed: what is known of its questions.
+        stats: what is known of its questions.
         notes: what the matcher noted.
         lacking: the error that says which ids have no text; None where none lacks one.
     """
 
     file: str = ""
-    passed: Passed = field(default_factory=Passed)
+    stats: StreamStats = field(default_factory=StreamStats)
     notes: Notes = field(default_factory=Notes)
     lacking: LackingError | None = None
 
@@ -316,9 +316,9 @@ class MatchedPart(PartResult):
     traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
 
 
-def matched(
+def match_stream(
     batches: Iterable[Batch],
-    passed: Passed,
+    stats: StreamStats,
     plan: MatchPlan,
     notes: Notes,
     on_match: OnMatch | None = None,
@@ -327,7 +327,7 @@ def matched(
 
     Args:
         batches: as they are read.
-        passed: takes note of them.
+        stats: takes note of them.
         plan: what is done with them.
         notes: the matcher adds its counts here.
         on_match: is told of each query what the matcher, and of a combination each member, said.
@@ -335,33 +335,33 @@ def matched(
     Raises:
         LackingError: ids have no text, and something compares texts.
     """
-    arranged = passed.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
-    seen, matches = watched(arranged, plan.forbidding, plan.searching)
-    return matches(matching.match_batches(seen, plan.matcher, notes, on_match))
+    arranged = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
+    seen, collect = observed(arranged, plan.forbidding, plan.searching)
+    return collect(matching.match_batches(seen, plan.matcher, notes, on_match))
 
 
 def match_part(part: Part, plan: MatchPlan) -> MatchedPart:
     """Match a part, in whichever process."""
-    passed = Passed(
+    stats = StreamStats(
         hashes=[] if plan.hashes else None,
         kept=None if plan.keep is None else [],
         golds=GoldSample() if plan.golds else None,
         searching=plan.searching,
     )
-    result = MatchedPart(file=part.file, passed=passed)
+    result = MatchedPart(file=part.file, stats=stats)
     on_match: OnMatch | None = None
     if plan.keeps_traces:
         on_match = lambda item, trace: result.traces.append((item, trace))  # noqa: E731
     try:
-        batches = part.batches(passed.mender)
-        result.matches = matched(batches, passed, plan, result.notes, on_match)
+        batches = part.batches(stats.mender)
+        result.matches = match_stream(batches, stats, plan, result.notes, on_match)
     except LackingError as error:
         error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
         result.lacking = error
     return result
 
 
-def match_all(
+def match_source(
     source: Source,
     plan: MatchPlan,
     notes: Notes,
@@ -381,13 +381,13 @@ def match_all(
         DataError: the first that would be found reading all of it; ids without texts are counted.
         WorkerError: a process died.
     """
-    passed, plan = source.passed, replace(plan, texts=source.texts)
-    passed.kept, passed.searching = None if plan.keep is None else [], plan.searching
+    stats, plan = source.stats, replace(plan, texts=source.texts)
+    stats.kept, stats.searching = None if plan.keep is None else [], plan.searching
     if engine is None:
-        parts = [matched(batches_of(source.rows), passed, plan, notes, on_match)]
+        parts = [match_stream(batches_of(source.rows), stats, plan, notes, on_match)]
         source.ended()
     else:
-        hashes, golds = passed.hashes is not None, passed.golds is not None
+        hashes, golds = stats.hashes is not None, stats.golds is not None
         plan = replace(plan, hashes=hashes, golds=golds, keeps_traces=on_match is not None)
         parts = []
         work = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
@@ -426,7 +426,7 @@ def passing(
     # Closed at once, also after a mistake, as others may be at work.
     with closing(parts), progress_bar(title, None, is_shown) as advance:
         for result in parts:
-            places = {name: (result.file, line) for name, line in result.passed.lines.items()}
+            places = {name: (result.file, line) for name, line in result.stats.lines.items()}
             twice = next((query_id for query_id in places if query_id in first), None)
             if twice is not None:
                 message = stands_twice(twice, places[twice], first[twice])
@@ -435,7 +435,7 @@ def passing(
             if lacking is not None and result.lacking is not None:
                 lacking.lacking.add(result.lacking.lacking)
             lacking = lacking or result.lacking
-            source.passed.add(result.passed)
+            source.stats.add(result.stats)
             advance()
             yield result
     source.ended()
