@@ -11,8 +11,8 @@ import os
 import signal
 import sys
 
+from kragx.adapters.batches import collecting, service
 from kragx.app.commands.main import main
-from kragx.judging.batches import collecting, service
 from kragx.judging.store.pending import Register
 
 OWNERS = {

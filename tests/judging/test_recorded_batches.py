@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pytest
 
+from kragx.adapters.batches import submitting
+from kragx.adapters.batches.collecting import look_after
+from kragx.adapters.batches.submitting import Outbox, submit
 from kragx.errors import JudgingError
 from kragx.ground.event_loop import run_sync
 from kragx.judging import Judge, Store
-from kragx.judging.batches import submitting
-from kragx.judging.batches.collecting import look_after
-from kragx.judging.batches.submitting import Outbox, submit
 from kragx.judging.store import Address
 from tests.judging.batch_server import batches
 from tests.judging.conftest import RECORD

@@ -1,15 +1,13 @@
 """The judge: label, corrected, probe, nuggets, store; submit, status, collect."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from kragx import agreement
 from kragx.app import pipeline
-from kragx.app.commands import agree, batches, options as opt, store
-from kragx.app.commands.label import label
+from kragx.app.commands import agree, options as opt, store
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
@@ -22,16 +20,8 @@ from kragx.judging.reading import adjusted
 from kragx.judging.tally import too_many_missing
 
 judge: opt.Commands = opt.group("judge", __doc__)
-_COMMANDS: tuple[Callable[..., Any], ...] = (
-    label,
-    agree.corrected,
-    batches.submit,
-    batches.status,
-    batches.collect,
-    nuggets,
-)
-for _command in _COMMANDS:
-    judge.command()(_command)
+judge.command()(agree.corrected)
+judge.command()(nuggets)
 judge.add_typer(store.store)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from kragx.adapters.batches import submitting
+from kragx.adapters.batches.service import BatchService
 from kragx.judging import Store
-from kragx.judging.batches import submitting
-from kragx.judging.batches.service import BatchService
 from tests.judging.batch_server import BatchHandler, batches
 
 ROOT = Path(__file__).parents[3]

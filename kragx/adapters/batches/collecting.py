@@ -9,12 +9,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from kragx.adapters.batches.service import BatchService, GoneError, Remote
+from kragx.adapters.batches.submitting import find_again
 from kragx.ground.errors import JudgingError
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 from kragx.ground.secrets import Secrets
-from kragx.judging.batches.service import BatchService, GoneError, Remote
-from kragx.judging.batches.submitting import find_again
 from kragx.judging.budget import spent_of, usage_of_answer
 from kragx.judging.calls import judged
 from kragx.judging.clients.responses import read_response

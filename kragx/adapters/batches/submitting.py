@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from kragx.adapters.batches.service import BatchRefusedError, BatchService
 from kragx.ground.errors import JudgingError, UsageError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, phrase, warning
-from kragx.judging.batches.service import BatchRefusedError, BatchService
 from kragx.judging.budget import Price, Used, about_spent, most_tokens
 from kragx.judging.client import Client
 from kragx.judging.prompt import request_for
