@@ -48,7 +48,7 @@ from kragx.matchers.vocabulary import Vocabulary
 from kragx.report.record import Clock, checkout
 
 if TYPE_CHECKING:
-    from kragx.judging.batches.submitting import Outbox
+    from kragx.judging.queue import Outbox
 
 
 def run(

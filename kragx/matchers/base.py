@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kragx.data.batch import Batch
     from kragx.judging import Judge
     from kragx.judging.budget import Plan
-    from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
+    from kragx.matchers.pool import Pool
     from kragx.matchers.vocabulary import Vocabulary
 
 

@@ -22,7 +22,7 @@ from kragx.matchers.batches import with_texts
 from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import missing_ids_error
 from kragx.matchers.notes import Notes
-from kragx.matchers.pool import pool_trace
+from kragx.matchers.pool import Pool, pool_trace
 from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:
@@ -262,8 +262,6 @@ class JudgeMatcher(BaseMatcher):
             DataError: a query has no text, or documents have none; these are counted.
             JudgingError: judging had to stop; what was judged is stored.
         """
-        from kragx.judging.pool import Pool
-
         # Whoever says that nothing answers has judged every document.
         items = [item for of_run in runs for item in of_run if item.query.answerable is not False]
         questions: dict[tuple[str, str], Question] = {}

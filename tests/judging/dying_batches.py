@@ -12,11 +12,11 @@ import signal
 import sys
 
 from kragx.app.commands.main import main
-from kragx.judging.batches import collecting, service
+from kragx.judging import batches, collecting
 from kragx.judging.store.pending import Register
 
 OWNERS = {
-    "BatchService": service.BatchService,
+    "BatchService": batches.BatchService,
     "Register": Register,
     "Store": collecting.Store,
 }

@@ -17,8 +17,9 @@ from kragx.ground.event_loop import run_sync
 from kragx.ground.printing import Line, joined, phrase, say, show as show_parts
 from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE, Judge, OpenAIClient
-from kragx.judging.batches.collecting import Overview, look_after
-from kragx.judging.batches.submitting import MOST_REQUESTS, Outbox, submit as submit_parcel
+from kragx.judging.batches import MOST_REQUESTS, submit as submit_parcel
+from kragx.judging.collecting import Overview, look_after
+from kragx.judging.queue import Outbox
 from kragx.judging.store import Address, NoStoreError
 
 _Config = Annotated[

@@ -13,7 +13,7 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import Line, phrase, show
 from kragx.ground.secrets import Secrets
 from kragx.judging import read_judge, read_rubric
-from kragx.judging.batches.submitting import Outbox
+from kragx.judging.queue import Outbox
 from kragx.judging.reading import adjusted
 from kragx.workshop.questions.generated import write_questions
 from kragx.workshop.questions.written import WrittenQuestions

@@ -14,7 +14,7 @@ from kragx.data.formats.gold import write_gold
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
-from kragx.judging.batches.submitting import Outbox
+from kragx.judging.queue import Outbox
 from kragx.judging.reading import adjusted
 from kragx.judging.writing import extract
 

@@ -1,1 +1,0 @@
-"""Questions that are asked in the provider's batches: submitted, looked after, and collected."""
