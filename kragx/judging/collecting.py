@@ -15,8 +15,8 @@ from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 from kragx.ground.secrets import Secrets
 from kragx.judging.batches import BatchService, GoneError, Remote
-from kragx.judging.budget import spent_of, usage_of_answer
-from kragx.judging.calls import judged
+from kragx.judging.budget import spent_of
+from kragx.judging.calls import judged, usage_of_answer
 from kragx.judging.clients.responses import read_response
 from kragx.judging.question import Judgement, Question, output_limit, question_of
 from kragx.judging.rubric import as_asked

@@ -17,7 +17,14 @@ from itertools import islice
 from kragx.ground.errors import DataError, JudgingError, UsageError
 from kragx.ground.secrets import Secrets
 from kragx.judging.client import Client
-from kragx.judging.question import Judgement, Question, essential, material
+from kragx.judging.question import (
+    Judgement,
+    Question,
+    essential,
+    is_pending,
+    material,
+    settles,
+)
 from kragx.judging.rubric import canonical_json, digest, key_of
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, StoreFailedError, record
@@ -151,7 +158,7 @@ class Outbox:
             parcel = self._parcels.setdefault(judge, Parcel(settings, questions.secrets))
             parcel.wanted |= {key: questions.wanted[key] for key in todo}
             parcel.pairs |= {pair for pair in questions.pairs() if pair[0] in parcel.wanted}
-            parcel.answered |= {row.key: row.failure == "pending" for row in judgements}
+            parcel.answered |= {row.key: is_pending(row) for row in judgements}
 
 
 @dataclass
@@ -270,12 +277,9 @@ class WorkQueue:
         answered = await store.aside(store.settled, keys)
         for key in keys:
             answer, before = answered.get(key), self._progress.stored.get(key)
-            if answer is not None and answer.grade is None:
-                # Who is still asking, or was killed, has not done with it.
-                is_over = key in claimed.keys and key not in claimed.inherited
-                is_new = before is None or before.uid != answer.uid
-                answer = answer if is_over and is_new else None
-            answer = answer or pending.get(key)
+            is_over = key in claimed.keys and key not in claimed.inherited
+            if answer is None or not settles(answer, before, is_over=is_over):
+                answer = pending.get(key)
             if answer is None and key in claimed.keys:
                 self._claimed.add(key)
                 self._foreign.discard(key)
@@ -285,7 +289,7 @@ class WorkQueue:
                 self._foreign.add(key)
                 self._keys.append(key)
                 continue
-            if answer.failure != "pending":
+            if answer is not pending.get(key):
                 self._progress.tally.n_joined += key in self._foreign
                 self._progress.tally.n_stored += key not in self._foreign
             self._foreign.discard(key)
