@@ -18,10 +18,10 @@ from kragx.ground.plugins import optional, whole
 from kragx.ground.printing import joined, phrase
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.batches import with_texts
-from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
+from kragx.matchers.items import MatchItem, Pool, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import missing_ids_error
 from kragx.matchers.notes import Notes
-from kragx.matchers.pool import Pool, pool_trace
+from kragx.matchers.pool import pool_trace
 from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:

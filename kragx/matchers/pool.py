@@ -1,16 +1,9 @@
-"""Pools: the judged documents of all retrievers under comparison, as the gold of each of them.
-
-Without gold, what is relevant is what was judged relevant in the union of what the retrievers
-found. Numbers of a pool are relative to it: a document that no retriever found is not missed by
-anyone. So they carry the pool's hash, and numbers of different pools are not compared.
-"""
+"""Matching in a pool: what was judged is the gold where there is none."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,75 +11,10 @@ from kragx.data import Gold, normalise
 from kragx.data.batch import Batch
 from kragx.ground.errors import UsageError
 from kragx.matchers.base import BaseMatcher, OnMatch, Trace
-from kragx.matchers.items import MatchItem, every_pair, items_of
+from kragx.matchers.items import MatchItem, Pool, every_pair, items_of
 from kragx.matchers.matching import match
 from kragx.matchers.notes import Notes
 from kragx.metrics import MatchTable, Votes
-
-if TYPE_CHECKING:
-    from kragx.judging import Judgement
-    from kragx.judging.tally import Tally
-
-
-def _nothing() -> Tally:
-    from kragx.judging.tally import Tally
-
-    return Tally()
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Judged documents by query id and text.
-
-    Attributes:
-        judgements: for each query id, the judgement of each document text (normalised).
-        depth: how many documents of each list were pooled; None for all of them.
-        cut: the least grade that binary metrics count as relevant.
-        top: the highest grade of the scale.
-        votes: whether several judges have decided.
-        tally: what judging took.
-        hash: of the queries, documents and grades; two pools with the same hash are the same.
-    """
-
-    judgements: Mapping[str, Mapping[str, Judgement]]
-    depth: int | None
-    cut: int
-    top: int
-    votes: bool = False
-    tally: Tally = field(default_factory=_nothing, compare=False)
-    hash: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        from kragx.judging.rubric import canonical_json, key_of
-
-        content = [
-            [
-                query_id,
-                sorted([key_of(text), judgement.grade] for text, judgement in of_query.items()),
-            ]
-            for query_id, of_query in sorted(self.judgements.items())
-        ]
-        object.__setattr__(self, "hash", key_of(canonical_json([content, self.cut]))[:16])
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What a result records of the pool, the provenance of its labels included."""
-        sources = Counter(
-            judgement.source if judgement.failure is None else "missing"
-            for of_query in self.judgements.values()
-            for judgement in of_query.values()
-        )
-        return {
-            "hash": self.hash,
-            "depth": self.depth,
-            "rel": self.cut,
-            "documents": sources.total(),
-            "labels": {
-                "human": sources["human"],
-                "judge": sources["judge"] + sources["store"],
-                "missing": sources["missing"],
-            },
-        }
 
 
 def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:

@@ -44,7 +44,7 @@ from kragx.matchers import (
     standing_in,
 )
 from kragx.matchers.gold_siblings import GoldSiblings
-from kragx.matchers.pool import Pool
+from kragx.matchers.items import Pool
 from kragx.matchers.recorded import Contract, Key, RecordedAnswer, key_of
 from kragx.metrics import Floats, Profile
 
