@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, filled
 from kragx.app.config.values import FACTS, RELEVANCE
@@ -26,6 +26,9 @@ from kragx.judging.budget import read_budget
 from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, OnMatch, matcher as make_matcher
 from kragx.metrics import parse_all
+
+if TYPE_CHECKING:
+    from kragx.judging.queue import Outbox
 
 
 def matchers_of(
@@ -101,7 +104,7 @@ def bound(
     config: RunConfig,
     matchers: Mapping[str, BaseMatcher],
     judging: Mapping[str, Any],
-    outbox: Any,
+    outbox: "Outbox | None",
 ) -> dict[str, BaseMatcher]:
     """The matchers as they judge in this run."""
     if (

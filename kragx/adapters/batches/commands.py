@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kragx.adapters.batches.collecting import Overview, look_after
-from kragx.adapters.batches.submitting import MOST_REQUESTS, Outbox, submit as submit_parcel
+from kragx.adapters.batches.service import MOST_REQUESTS, submit as submit_parcel
 from kragx.app import pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
@@ -19,6 +19,7 @@ from kragx.ground.event_loop import run_sync
 from kragx.ground.printing import Line, joined, phrase, say, show as show_parts
 from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE, Judge, OpenAIClient
+from kragx.judging.queue import Outbox
 from kragx.judging.store import Address, NoStoreError
 
 _Config = Annotated[
