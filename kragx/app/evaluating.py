@@ -28,7 +28,7 @@ from kragx.matchers import BaseMatcher, OnMatch, matcher as make_matcher
 from kragx.metrics import parse_all
 
 if TYPE_CHECKING:
-    from kragx.judging.batches.submitting import Outbox
+    from kragx.judging.queue import Outbox
 
 
 def matchers_of(

@@ -30,7 +30,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import ids_alone
-from kragx.evaluation.parts.workers import Ray, engine_of
+from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.ground.errors import (
     DataError,
@@ -48,7 +48,7 @@ from kragx.matchers.vocabulary import Vocabulary
 from kragx.report.record import Clock, checkout
 
 if TYPE_CHECKING:
-    from kragx.judging.batches.submitting import Outbox
+    from kragx.judging.queue import Outbox
 
 
 def run(
@@ -76,7 +76,7 @@ def run(
         anyway: compare with the config's earlier results even if they cannot be compared.
         say: is told, before anything is asked, what so few questions cannot decide, and before
             a retriever is, what becomes of the answers that an interrupted run has left.
-        outbox: gets what judges would ask; they are not asked then.
+        outbox: a `Submission`, which gets what judges would ask; they are not asked then.
 
     Raises:
         UsageError: a retriever cannot be loaded or does not take its arguments.
@@ -114,7 +114,7 @@ def run(
         fingerprints = Fingerprints(None if path is None else path.parent, files)
         keeping = None if folder is None else Keeping(folder, fingerprints, fresh, say)
         engine = engine_of(config.sharing)
-        with engine.connected() if isinstance(engine, Ray) else nullcontext():
+        with nullcontext() if engine is None else engine.connected():
             runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
             with _failures_first(runs, dataset, config.max_failed):
                 report = evaluated(

@@ -3,22 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kragx.ground.printing import joined, listed, number, percent, phrase
+from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import known_metric
 
 
 def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
     """Which judgements are missing, why, and what to do; nothing where none is."""
-    from kragx.judging.tally import failed_kinds, failure_lines  # loads all of judging
+    from kragx.judging.tally import missing_lines  # loads all of judging
 
-    if judging["n_missing"]:
-        yield phrase(
-            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
-            "can become",
-            n=judging["n_missing"],
-            kinds=failed_kinds(judging),
-        )
-        yield from failure_lines(judging)
+    return missing_lines(judging)
 
 
 def votes_on(
@@ -97,8 +90,8 @@ def judging_remarks(
     """What judging took and what is missing; nothing where nothing was judged."""
     if not judging:
         return
-    n_judged, n_of = judging["n_judgements"] - judging["n_missing"], judging["n_judgements"]
-    counts = {**judging, "n": n_judged, "coverage": percent(judging["coverage"])}
+    from kragx.judging.tally import coverage_line, missing_lines  # loads all of judging
+
     lines = (
         # First, as a screen shows only the first remarks: what a number is of, before its price.
         phrase(
@@ -106,19 +99,19 @@ def judging_remarks(
         )
         if pool
         else "",
-        phrase("judged: {n} of {n_judgements} (coverage {coverage})", **counts),
-        *missing_remarks(judging),
+        coverage_line(judging),
+        *missing_lines(judging),
         *panel_remarks(judging, vote_bounds),
         phrase(
             "requests while the server had no room (429) or was away: {n_refused}, waited for",
-            **counts,
+            **judging,
         )
         if judging.get("n_refused")
         else "",
         phrase(
             "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
             "distinct questions",
-            **counts,
+            **judging,
         ),
         *(
             phrase(
@@ -127,21 +120,21 @@ def judging_remarks(
                 else "asked as its server takes it: {dialect} ({n} of {of})",
                 dialect=dialect,
                 n=n,
-                of=n_of,
+                of=judging["n_judgements"],
             )
             for dialect, n in judging.get("dialects", {}).items()
         ),
-        phrase("human labels: {n_human}, instead of the judge's", **counts)
+        phrase("human labels: {n_human}, instead of the judge's", **judging)
         if judging["n_human"]
         else "",
-        phrase("calls saved by cheaper matchers: {n_calls_saved}", **counts)
+        phrase("calls saved by cheaper matchers: {n_calls_saved}", **judging)
         if "n_calls_saved" in judging
         else "",
         _cost(judging),
         phrase(
             "calls without an answer: {n_calls_without_usage}; what they cost is unknown and not "
             "counted here (a budget keeps the most that they can have cost)",
-            **counts,
+            **judging,
         )
         if judging["n_calls_without_usage"]
         else "",

@@ -3,8 +3,8 @@
     [project.entry-points."kragx.matchers"]
     starts_with = "my_package.matchers:StartsWith"
 
-Such a name stands wherever its import path may. kragx's own names come first, so that no package
-changes what they mean.
+Such a name stands wherever its import path may. kragx declares its heavy parts in the same way, so
+that nothing else imports them; its names come first, so that no package changes what they mean.
 """
 
 from __future__ import annotations
@@ -13,12 +13,26 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from importlib import import_module
+from typing import Any, Literal
+
+from kragx.ground.errors import UsageError, nearest
+from kragx.ground.messages import phrase
+from kragx.ground.plugins import load
 
 _NAME = re.compile(r"[\w-]+")
 """Of a path or an import path nobody need look whether it is a plugin's name."""
 
-Group = Literal["matchers", "metrics", "formats", "judges", "retrievers", "commands"]
+Group = Literal[
+    "matchers",
+    "metrics",
+    "formats",
+    "judges",
+    "retrievers",
+    "commands",
+    "engines",
+    "parts",
+]
 
 
 @dataclass(frozen=True)
@@ -35,21 +49,56 @@ class Plugin:
     path: str
     package: str
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a part of kragx."""
+        return self.path.startswith("kragx.")
+
+    def load(self) -> Any:
+        """What it is.
+
+        Raises:
+            UsageError, UntrustedError: as `kragx.ground.plugins.load`.
+        """
+        if not self.is_own:
+            return load(self.path)
+        # The folder where kragx was started stays off Python's path, as with any import of kragx's.
+        module, _, name = self.path.partition(":")
+        return getattr(import_module(module), name)
+
 
 @cache  # what is installed stays while a process runs, and a look at all of it takes a while
-def plugins(group: Group) -> Mapping[str, Plugin]:
-    """What installed packages add to a group, by name; none of them is imported."""
+def _scanned() -> Any:
     from importlib.metadata import entry_points
 
-    points = sorted(entry_points(group=f"kragx.{group}"), key=lambda point: point.name)
-    return {
-        point.name: Plugin(
+    return entry_points()
+
+
+@cache
+def plugins(group: Group) -> Mapping[str, Plugin]:
+    """What installed packages and kragx itself add to a group, by name; none is imported."""
+    added = [
+        Plugin(
             point.name,
             f"{point.module}:{point.attr}",
             "" if point.dist is None else point.dist.name,
         )
-        for point in points
-    }
+        for point in _scanned().select(group=f"kragx.{group}")
+    ]
+    # Of equal names the last one stays.
+    return {plugin.name: plugin for plugin in sorted(added, key=lambda p: (p.is_own, p.name))}
+
+
+def declared(group: Group, name: str) -> Any:
+    """What a name of a group stands for.
+
+    Raises:
+        UsageError: there is none of that name, or it cannot be imported.
+    """
+    if (plugin := plugins(group).get(name)) is None:
+        problem = phrase("unknown value {value!r}", value=name)
+        raise UsageError(problem, remedy=nearest(name, plugins(group)))
+    return plugin.load()
 
 
 def import_path(group: Group, name: str) -> str:

@@ -445,6 +445,8 @@ def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
         UsageError: an option is unknown, missing or wrong; the error's field is its name.
     """
     field_of = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    if not isinstance(options, Mapping):
+        raise UsageError(phrase("a mapping is expected"))
     for name in options:
         if name not in field_of:
             remedy = nearest(str(name), field_of)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from kragx.ground.errors import UsageError, inside
 from kragx.ground.plugins import check_options, from_options, number, optional
 from kragx.ground.printing import phrase
-from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage
+from kragx.judging.client import Request, Usage
 from kragx.judging.tally import Spent
 
 Per = Literal["run", "total"]
@@ -24,11 +24,6 @@ _share = number(lambda value: 0 <= value <= 1, "share from 0 to 1")
 
 _ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit
 _ADDED = 512  # tokens of a chat template, and of what providers say to the model about a schema
-
-# An error of the service is no answer and costs nothing; what a call that was given up took,
-# nobody says.
-_FREE: frozenset[FailureKind] = frozenset({"rate_limit", "api_error", "not_asked"})
-_UNANSWERED: frozenset[FailureKind] = frozenset({"timeout", "connection"})
 
 
 @dataclass(frozen=True)
@@ -288,27 +283,3 @@ def spent_of(usage: Usage | None) -> Spent:
 def at_most(room: Spent) -> Usage:
     """What a call used that nobody answered: perhaps all that was reserved for it."""
     return Usage(room.prompt_tokens, room.completion_tokens, counting="most")
-
-
-def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
-    """What a call used: as the provider says, else estimated from the texts; None if it was none.
-
-    Args:
-        answer: what came of it.
-        request: what was asked; or roughly how many tokens its prompt has.
-        room: the most that it can have used.
-    """
-    usage = answer.usage
-    if usage.prompt is not None and usage.completion is not None:
-        return usage
-    if isinstance(answer, Failure) and usage.prompt is None and usage.completion is None:
-        if answer.kind in _UNANSWERED:
-            return None if answer.away else at_most(room)
-        if answer.kind in _FREE:
-            return None if answer.kind == "rate_limit" and answer.again else Usage()
-    prompt, completion = usage.prompt, usage.completion
-    if prompt is None:
-        prompt = request if isinstance(request, int) else about_spent(request).prompt_tokens
-    if completion is None:
-        completion = about_tokens(answer.text or "")
-    return replace(usage, prompt=prompt, completion=completion, counting="estimate")

@@ -10,12 +10,12 @@ from typing import Any
 from kragx.ground.errors import JudgingError
 from kragx.ground.printing import phrase, say
 from kragx.ground.secrets import Secrets
-from kragx.judging.budget import at_most, usage_of_answer
+from kragx.judging.budget import about_spent, about_tokens, at_most
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
 from kragx.judging.forms import expected_grade, read_answer
 from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import request_for
-from kragx.judging.question import Judgement, Question, now
+from kragx.judging.question import Judgement, Question, not_asked, now
 from kragx.judging.queue import RunProgress, WorkQueue
 from kragx.judging.tally import Spent, remedy
 
@@ -25,6 +25,10 @@ _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
 _SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
 _SERVICE: frozenset[FailureKind] = frozenset({"api_error", "connection", "timeout", "rate_limit"})
 """Kinds of failure that are no answer."""
+# An error of the service is no answer and costs nothing; what a call that was given up took,
+# nobody says.
+_FREE: frozenset[FailureKind] = frozenset({"rate_limit", "api_error", "not_asked"})
+_UNANSWERED: frozenset[FailureKind] = frozenset({"timeout", "connection"})
 
 _FIRST = 5  # calls in a row without any answer, before anything was answered
 _IN_A_ROW = 20  # failed judgements of one kind in a row, beside those that were under way
@@ -159,7 +163,7 @@ class Caller:
             room = await limits.enter(request, self._progress.store)
             if room is None:
                 self.over_budget = True
-                return Judgement(key, failure="not_asked", detail="the budget is used up")
+                return not_asked(key, "the budget is used up")
             started = settings.clock()
             attempt, failure, is_refused = await self._attempt(key, request, room, started)
             if failure is not None and is_refused:  # no attempt: it waits
@@ -326,3 +330,27 @@ def _masked(judgement: Judgement, secrets: Secrets) -> Judgement:
         texts["answer"] = json.dumps(masked, ensure_ascii=False)
     changed = {name: text for name, text in texts.items() if text != getattr(judgement, name)}
     return replace(judgement, **changed) if changed else judgement
+
+
+def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
+    """What a call used: as the provider says, else estimated from the texts; None if it was none.
+
+    Args:
+        answer: what came of it.
+        request: what was asked; or roughly how many tokens its prompt has.
+        room: the most that it can have used.
+    """
+    usage = answer.usage
+    if usage.prompt is not None and usage.completion is not None:
+        return usage
+    if isinstance(answer, Failure) and usage.prompt is None and usage.completion is None:
+        if answer.kind in _UNANSWERED:
+            return None if answer.away else at_most(room)
+        if answer.kind in _FREE:
+            return None if answer.kind == "rate_limit" and answer.again else Usage()
+    prompt, completion = usage.prompt, usage.completion
+    if prompt is None:
+        prompt = request if isinstance(request, int) else about_spent(request).prompt_tokens
+    if completion is None:
+        completion = about_tokens(answer.text or "")
+    return replace(usage, prompt=prompt, completion=completion, counting="estimate")

@@ -22,9 +22,9 @@ from kragx.ground.json_values import plain
 from kragx.ground.printing import joined, listed, phrase, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
 from kragx.judging.calls import GRACE, Caller
-from kragx.judging.client import FailureKind, in_use
+from kragx.judging.client import in_use
 from kragx.judging.prompt import request_for
-from kragx.judging.question import SETTLED, Judgement, Question
+from kragx.judging.question import SETTLED, Judgement, Question, in_batch, not_asked
 from kragx.judging.queue import PendingQuestions, RunProgress, WorkQueue
 from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
@@ -208,8 +208,7 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
                 detail = f"{settings.store} may only be read, and lacks it: get the right to "
                 detail += "write there, or copy it and name the copy (judge.store)"
                 for key in todo:
-                    unasked = Judgement(key, failure="not_asked", detail=detail)
-                    done[key] = stored.get(key) or unasked
+                    done[key] = stored.get(key) or not_asked(key, detail)
             elif todo:
                 texts = ((key, questions.wanted[key][1]) for key in todo)
                 await store.aside(store.note, texts, questions.pairs())
@@ -246,9 +245,9 @@ def _plan(
     plan = settings.plan
     if settings.outbox is not None:
         settings.outbox.put(settings, questions, todo, done.values())
-    failure: FailureKind = "pending" if settings.outbox else "not_asked"
+    unasked = in_batch if settings.outbox else not_asked
     for key in todo:
-        done[key] = Judgement(key, failure=failure, detail="a dry run")
+        done[key] = unasked(key, "a dry run")
         if key not in plan.keys:
             request = request_for(questions.wanted[key][0], key, settings.timeout)
             about = about_spent(request)
@@ -297,20 +296,20 @@ async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
         )
 
 
+_SERVED = (phrase("models"), phrase("system fingerprints"), phrase("dialects"))
+
+
 def _warn_of_changes(settings: JudgeSettings, done: Mapping[str, Judgement]) -> None:
     judgements = done.values()
-    served: Mapping[str, set[str | None]] = {
-        phrase("models"): {judgement.model for judgement in judgements},
-        phrase("system fingerprints"): {judgement.fingerprint for judgement in judgements},
-        phrase("dialects"): {
-            judgement.dialect or "json_schema"
-            for judgement in judgements
-            if judgement.grade is not None
-        },
-    }
+    graded = (judgement for judgement in judgements if judgement.grade is not None)
+    served: Sequence[set[str | None]] = (
+        {judgement.model for judgement in judgements},
+        {judgement.fingerprint for judgement in judgements},
+        {judgement.dialect or "json_schema" for judgement in graded},
+    )
     changed = [
         joined(" ", [label, f"({', '.join(sorted(filter(None, names)))})"])
-        for label, names in served.items()
+        for label, names in zip(_SERVED, served)
         if len(names - {None}) > 1
     ]
     if changed:

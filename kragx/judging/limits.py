@@ -180,6 +180,13 @@ class Limits:
             self._stored += Used.of(spent, of_batch or price)
         self._read_at = time.monotonic()
 
+    def submit(self, at_most: Used) -> bool:
+        """Keep room for a question in a batch; False where a budget has none for it."""
+        if any(budget.lacking(self.used_of(budget) + at_most) for budget in self._budgets):
+            return False
+        self.submitted += at_most
+        return True
+
     async def enter(self, request: Request, store: Store | None) -> Spent | None:
         """Wait for one's turn; `leave` must follow.
 

@@ -124,6 +124,23 @@ class JudgeSettings:
         prices: Mapping[str, Price] = self.prices
         return prices.get(self.model)
 
+    @property
+    def price_of_batches(self) -> Price | None:
+        """What a million tokens of a batch cost; None if that is not known.
+
+        Raises:
+            UsageError: a budget in money must be kept to.
+        """
+        price = self.price and self.price.of_batches
+        if self.budget.cost is not None and price is None:
+            raise UsageError(
+                f"judge.budget: no price of batches of {self.model!r} is known, so no cost can be "
+                "kept to",
+                remedy=f"add judge.prices.{self.model}.batch, the share of the price that a batch "
+                "costs (0.5 for half), or give the budget in calls or tokens",
+            )
+        return price
+
     def rubric_for(self, asks: Asks, text: str) -> Rubric:
         """The rubric of a question about `text` (the query or the gold text).
 

@@ -7,13 +7,13 @@ counted here, nowhere else, and its kind is put in words here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from kragx.ground.errors import JudgingError
 from kragx.ground.json_values import HIDDEN, plain_fields
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, percent, phrase
 from kragx.judging.client import FailureKind
 from kragx.judging.question import Judgement, Question
 
@@ -223,6 +223,29 @@ def remedy(kind: FailureKind, status: int | None = None) -> str:
     return by_status or _KINDS[kind][1]
 
 
+def coverage_line(judging: Mapping[str, Any]) -> str:
+    """How many of the judgements that were wanted there are, of plain values of a `Tally`."""
+    n_of, coverage = judging["n_judgements"], percent(judging["coverage"])
+    return phrase(
+        "judged: {n} of {n_judgements} (coverage {coverage})",
+        n=n_of - judging["n_missing"],
+        n_judgements=n_of,
+        coverage=coverage,
+    )
+
+
+def missing_lines(judging: Mapping[str, Any]) -> Iterator[str]:
+    """Which judgements are missing, why, and what to do; nothing where none is."""
+    if judging["n_missing"]:
+        yield phrase(
+            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
+            "can become",
+            n=judging["n_missing"],
+            kinds=failed_kinds(judging),
+        )
+        yield from failure_lines(judging)
+
+
 def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
     """A line for each kind of failure, the most frequent first: how many, what to do, an example.
 
@@ -271,19 +294,26 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def too_many_missing(judging: Mapping[str, Any], max_missing: float, further: str) -> JudgingError:
-    """The error of a run in which more is missing than allowed, with an example of each kind.
+def check_missing(tally: Tally, judge: Any, further: Callable[[], str], n_excused: int = 0) -> None:
+    """Refuse a run in which more is missing than allowed, with an example of each kind.
 
     Args:
-        judging: plain values of a `Tally`.
-        max_missing: the share that is allowed.
-        further: the last line.
+        tally: of the run.
+        judge: whose `max_missing` is the share that is allowed; a dry run lacks everything.
+        further: gives the last line.
+        n_excused: how many are missing by right.
+
+    Raises:
+        JudgingError: more is missing.
     """
+    if judge.dry_run or tally.n_missing - n_excused <= judge.max_missing * tally.n_judgements:
+        return
+    judging = tally.to_dict()
     first = phrase(
         "{n} of {of} judgements are missing ({kinds}), more than max_missing {most:g} allows:",
-        n=judging["n_missing"],
-        of=judging["n_judgements"],
+        n=tally.n_missing,
+        of=tally.n_judgements,
         kinds=failed_kinds(judging),
-        most=max_missing,
+        most=judge.max_missing,
     )
-    return JudgingError(joined("\n  ", [first, *failure_lines(judging), further]))
+    raise JudgingError(joined("\n  ", [first, *failure_lines(judging), further()]))

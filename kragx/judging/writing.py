@@ -15,12 +15,12 @@ from typing import Literal, get_args
 
 from kragx.data import Fact, GoldDataset, Query, facts_of
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.json_values import HIDDEN, plain
+from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, joined, phrase, warning
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import HANGUL, Rubric, built_in, words_around
-from kragx.judging.tally import Tally, too_many_missing
+from kragx.judging.tally import Tally, check_missing
 
 Origin = Literal["auto", "reference", "gold"]
 
@@ -141,12 +141,11 @@ def extract(
         raise DataError(f"{dataset.name}: no question has both a text and a {what}")
     judged = judge.judge([*questions.values()])
     judgements, tally = dict(zip(questions, judged.judgements, strict=True)), judged.tally
-    if not judge.dry_run and tally.n_missing > judge.max_missing * tally.n_judgements:
-        raise too_many_missing(
-            plain(tally),
-            judge.max_missing,
-            f"What was judged is in {judge.store}: run again to ask for what is missing",
-        )
+    check_missing(
+        tally,
+        judge,
+        lambda: f"What was judged is in {judge.store}: run again to ask for what is missing",
+    )
     queries = tuple(
         _with_facts(query, questions[query.id], judgements[query.id], judge.model)
         if query.id in questions

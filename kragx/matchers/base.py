@@ -17,7 +17,7 @@ from kragx.ground import plugins
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import one_of, optional
-from kragx.matchers.items import MatchItem, batch_of, items_of, shapes
+from kragx.matchers.items import MatchItem, Pool, batch_of, items_of, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints, Profile
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kragx.data.batch import Batch
     from kragx.judging import Judge
     from kragx.judging.budget import Plan
-    from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
     from kragx.matchers.vocabulary import Vocabulary
 

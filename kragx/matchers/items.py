@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
 from threading import local
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from kragx.data.entries import NO_TEXT, Entries
 from kragx.data.lists import Forms
 from kragx.ground.errors import DataError
 from kragx.metrics import Bools, Ints, RankedList
+
+if TYPE_CHECKING:
+    from kragx.judging import Judgement
+    from kragx.judging.tally import Tally
 
 
 class TextlessError(DataError):
@@ -252,3 +257,68 @@ def _identities(docs: Entries) -> Ints:
         numbers[is_text] = len(number_of_id) + forms.of(docs.texts.known, numbers[is_text])
         identities[has_no_id] = numbers[has_no_id]
     return identities
+
+
+def _nothing() -> Tally:
+    from kragx.judging.tally import Tally
+
+    return Tally()
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The judged documents of all retrievers under comparison, as the gold of each of them.
+
+    Without gold, what is relevant is what was judged relevant in the union of what the retrievers
+    found. Numbers of a pool are relative to it: a document that no retriever found is not missed by
+    anyone. So they carry the pool's hash, and numbers of different pools are not compared.
+
+    Attributes:
+        judgements: by query id the judgement of each document text (normalised).
+        depth: how many documents of each list were pooled; None for all of them.
+        cut: the least grade that binary metrics count as relevant.
+        top: the highest grade of the scale.
+        votes: whether several judges have decided.
+        tally: what judging took.
+        hash: of the queries, documents and grades; two pools with the same hash are the same.
+    """
+
+    judgements: Mapping[str, Mapping[str, Judgement]]
+    depth: int | None
+    cut: int
+    top: int
+    votes: bool = False
+    tally: Tally = field(default_factory=_nothing, compare=False)
+    hash: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        from kragx.judging.rubric import canonical_json, key_of
+
+        content = [
+            [
+                query_id,
+                sorted([key_of(text), judgement.grade] for text, judgement in of_query.items()),
+            ]
+            for query_id, of_query in sorted(self.judgements.items())
+        ]
+        object.__setattr__(self, "hash", key_of(canonical_json([content, self.cut]))[:16])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records of the pool, the provenance of its labels included."""
+        sources = Counter(
+            "missing" if judgement.grade is None else judgement.source
+            for of_query in self.judgements.values()
+            for judgement in of_query.values()
+        )
+        return {
+            "hash": self.hash,
+            "depth": self.depth,
+            "rel": self.cut,
+            "documents": sources.total(),
+            "labels": {
+                "human": sources["human"],
+                "judge": sources["judge"] + sources["store"],
+                "missing": sources["missing"],
+            },
+        }

@@ -14,11 +14,10 @@ from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.data.lists import starts
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.json_values import plain
 from kragx.ground.plugins import optional, whole
 from kragx.ground.printing import joined, phrase
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
-from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
+from kragx.matchers.items import MatchItem, Pool, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import missing_ids_error
 from kragx.matchers.notes import Notes
 from kragx.matchers.pool import pool_trace
@@ -172,27 +171,30 @@ class JudgeMatcher(BaseMatcher):
 
     def check(self, notes: Notes) -> None:
         """Refuse more missing judgements than `max_missing` allows."""
-        judge, tally = self.judge, notes.judging
-        if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
-            return
-        from kragx.judging.tally import too_many_missing
+        from kragx.judging.tally import check_missing
 
+        check_missing(notes.judging, self.judge, lambda: self._ways_on(notes.judging))
+
+    def _ways_on(self, tally: Tally) -> str:
+        """What helps where too much is missing; what a batch is yet to give is collected."""
         further = phrase(
             "What was judged is in {store}: run again to ask for what is missing (ask_again: all "
             "also asks again what was refused, withheld or cut off), or allow it with max_missing "
             "and get bounds",
-            store=judge.store,
+            store=self.judge.store,
         )
-        if n_pending := tally.failures["pending"]:
-            pending = phrase(
-                "{n} are in batches that were submitted: kragx judge collect stores what has been "
-                "answered (kragx judge status says how much); --ask-pending asks all the same, and "
-                "pays twice",
-                n=n_pending,
-            )
-            all_pending = n_pending == tally.failures.total()
-            further = pending if all_pending else joined("\n  ", [pending, further])
-        raise too_many_missing(plain(tally), judge.max_missing, further)
+        n_pending = tally.failures["pending"]
+        if not n_pending:
+            return further
+        pending = phrase(
+            "{n} are in batches that were submitted: kragx judge collect stores what has been "
+            "answered (kragx judge status says how much); --ask-pending asks all the same, and "
+            "pays twice",
+            n=n_pending,
+        )
+        if n_pending == tally.failures.total():
+            return pending
+        return joined("\n  ", [pending, further])
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As its judge says it."""
@@ -262,8 +264,6 @@ class JudgeMatcher(BaseMatcher):
             DataError: a query has no text, or documents have none; these are counted.
             JudgingError: judging had to stop; what was judged is stored.
         """
-        from kragx.judging.pool import Pool
-
         # Whoever says that nothing answers has judged every document.
         items = [item for of_run in runs for item in of_run if item.query.answerable is not False]
         questions: dict[tuple[str, str], Question] = {}

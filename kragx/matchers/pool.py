@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +11,10 @@ from kragx.data import Gold, normalise
 from kragx.data.batch import Batch
 from kragx.ground.errors import UsageError
 from kragx.matchers.base import BaseMatcher, OnMatch, Trace
-from kragx.matchers.items import MatchItem, every_pair, items_of
+from kragx.matchers.items import MatchItem, Pool, every_pair, items_of
 from kragx.matchers.matching import match
 from kragx.matchers.notes import Notes
 from kragx.metrics import MatchTable, Votes
-
-if TYPE_CHECKING:
-    from kragx.judging.pool import Pool
 
 
 def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:

@@ -14,13 +14,12 @@ from kragx.ground.errors import UntrustedError
 from kragx.ground.json_values import plain
 from kragx.ground.plugins import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
-from kragx.matchers.items import MatchItem, items_of
+from kragx.matchers.items import MatchItem, Pool, items_of
 from kragx.matchers.notes import Notes
 from kragx.matchers.pool import pool_trace
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:
-    from kragx.judging.pool import Pool
     from kragx.matchers.vocabulary import Vocabulary
 
 Key = tuple[str, tuple[tuple[str | None, str | None], ...]]

@@ -227,7 +227,7 @@ def label(kragx, monkeypatch):
                     for (question, document), grade in zip(left, grades)
                 )
 
-        monkeypatch.setattr("kragx.app.commands.label.serve", served)
+        monkeypatch.setattr("kragx.workshop.commands.label.serve", served)
         return kragx("judge", "label", *arguments)
 
     return call

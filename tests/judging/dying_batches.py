@@ -11,12 +11,12 @@ import os
 import signal
 import sys
 
+from kragx.adapters.batches import collecting, service as batches
 from kragx.app.commands.main import main
-from kragx.judging.batches import collecting, service
 from kragx.judging.store.pending import Register
 
 OWNERS = {
-    "BatchService": service.BatchService,
+    "BatchService": batches.BatchService,
     "Register": Register,
     "Store": collecting.Store,
 }

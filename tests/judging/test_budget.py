@@ -20,12 +20,12 @@ from kragx.judging.budget import (
     at_most,
     most_tokens,
     read_budget,
-    usage_of_answer,
 )
+from kragx.judging.calls import usage_of_answer
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.limits import Limits
-from kragx.judging.store.statistics import statistics
+from kragx.judging.store.qrels import statistics
 from kragx.judging.tally import Spent
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import examples

@@ -11,7 +11,7 @@ from kragx.judging import Answer, OpenAIClient, Question, Store
 from kragx.judging.clients.dialect import Dialect, Speaker
 from kragx.judging.reading import read_judge
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.store.statistics import statistics
+from kragx.judging.store.qrels import statistics
 from tests.judging import providers
 from tests.judging.providers import Provider
 from tests.judging.support import ENDPOINT, ask, judge_of

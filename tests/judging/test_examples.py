@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, evaluate
+from kragx.adapters.batches.collecting import look_after
+from kragx.adapters.batches.service import submit
 from kragx.agreement import probe
 from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
@@ -17,12 +19,11 @@ from kragx.data import Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
 from kragx.ground.event_loop import run_sync
 from kragx.judging import Judge, Panel, Question, Store, read_judge
-from kragx.judging.batches.collecting import look_after
-from kragx.judging.batches.submitting import Outbox, submit
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.examples import Examples, diverse, is_held_out
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Example
+from kragx.judging.queue import Outbox
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import Address
 from tests.judging.batch_server import batches

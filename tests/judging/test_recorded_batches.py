@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pytest
 
+from kragx.adapters.batches.collecting import look_after
+from kragx.adapters.batches.service import submit
 from kragx.errors import JudgingError
 from kragx.ground.event_loop import run_sync
 from kragx.judging import Judge, Store
-from kragx.judging.batches import submitting
-from kragx.judging.batches.collecting import look_after
-from kragx.judging.batches.submitting import Outbox, submit
+from kragx.judging.queue import Outbox
 from kragx.judging.store import Address
 from tests.judging.batch_server import batches
 from tests.judging.conftest import RECORD
@@ -92,7 +92,7 @@ def test_an_answer_that_never_came(tape, store):
         assert batch.state == "submitted"
         again = Outbox()
         replace(judge, outbox=again, dry_run=True).judge([ask("grade-2, document 0")])
-        assert [len(parcel.pending) for parcel in again.parcels] == [1]
+        assert [sum(parcel.answered.values()) for parcel in again.parcels] == [1]
         if server:
             server.run(batch.id)
         assert looked(judge, collect=True).n_pending == 0
@@ -108,7 +108,7 @@ def test_a_limit_of_bytes(tape, store):
         questions = [ask(f"grade-1 {'x' * 500} {n}") for n in range(4)]
         replace(judge, outbox=outbox, dry_run=True).judge(questions)
         (parcel,) = outbox.parcels
-        result = run_sync(lambda: submitting.submit(parcel, most_bytes=6000))
+        result = run_sync(lambda: submit(parcel, most_bytes=6000))
     sizes = [n for _, n in result.batches]
     assert sum(sizes) == 4
     assert len(sizes) == 2

@@ -13,7 +13,7 @@ from kragx import DataError, Gold, GoldDataset, Query, Run, UsageError, evaluate
 from kragx.app import config as configs, pipeline
 from kragx.errors import JudgingError
 from kragx.judging import Failure, Judge
-from kragx.judging.batches.submitting import Outbox
+from kragx.judging.queue import Outbox
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, jsonl, kragx
 from tests.judging.support import judge_of

@@ -20,8 +20,7 @@ from kragx.judging.prompt import messages, request_for
 from kragx.judging.question import Example
 from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import as_asked, canonical_json, digest, key_of
-from kragx.judging.store.qrels import grades
-from kragx.judging.store.statistics import statistics
+from kragx.judging.store.qrels import grades, statistics
 from kragx.testing import ScriptedClient
 from tests.judging.support import judge_of
 from tests.thoroughness import examples

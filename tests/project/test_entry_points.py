@@ -7,9 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from kragx.ground.entry_points import Group, plugins
 
 TOY = Path(__file__).with_name("toy")
 QUESTION = {"query_id": "q1", "query": "섬에 무엇이 있나?", "gold": [{"text": "섬에는 등대가"}]}
@@ -117,3 +122,51 @@ def test_a_stranger_s_folder_runs_none_of_it(installed: Path, folder: Path) -> N
     shutil.copy(TOY / "kragx_toy.py", installed)
     assert done.returncode == 2
     assert "it was imported" not in done.stdout + done.stderr
+
+
+def test_the_heavy_parts_are_declared_and_found() -> None:
+    """What pyproject.toml declares is what the installed kragx has, and each of it is there."""
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    groups = {f"kragx.{group}" for group in get_args(Group)}
+    for group, written in project["entry-points"].items():
+        assert group in groups
+        points = entry_points(group=group)
+        own = {point.name: point.value for point in points if point.value.startswith("kragx.")}
+        assert own == written, "install kragx again: pip install --no-deps -e ."
+        for plugin in plugins(group.removeprefix("kragx.")).values():
+            assert callable(plugin.load())
+
+
+def test_no_package_changes_what_a_name_of_kragx_means(installed: Path, folder: Path) -> None:
+    """A package that declares kragx's names, of a command and of an engine, is not heard."""
+    metadata = installed / "kragx_toy-1.0.dist-info/entry_points.txt"
+    text = metadata.read_text("utf-8")
+    others = "\n[kragx.engines]\nray = kragx_toy:greet\n"
+    metadata.write_text(f"{text}gold = kragx_toy:greet\nscore = kragx_toy:greet\n{others}", "utf-8")
+    try:
+        assert "validate" in kragx(installed, folder, "gold", "--help").stdout
+        assert "Score a results" in kragx(installed, folder, "score", "--help").stdout
+        done = kragx(installed, folder, "score", "toy.jsonl", "--engine", "ray", "--address", "")
+        assert "engine.ray.address: a cluster's address is expected" in done.stderr
+    finally:
+        metadata.write_text(text, "utf-8")
+
+
+def test_a_command_of_a_group(installed: Path, folder: Path) -> None:
+    """A name with a dot adds a command to a group, beside kragx's own."""
+    metadata = installed / "kragx_toy-1.0.dist-info/entry_points.txt"
+    text = metadata.read_text("utf-8")
+    metadata.write_text(f"{text}judge.greet = kragx_toy:greet\n", "utf-8")
+    try:
+        assert kragx(installed, folder, "judge", "greet").stdout == "hello from a package\n"
+        help_text = kragx(installed, folder, "--help").stdout
+        assert "judge.greet" not in help_text.replace("judge.greet  kragx-toy", "")
+        assert "Submit what" in kragx(installed, folder, "judge", "--help").stdout
+    finally:
+        metadata.write_text(text, "utf-8")
+
+
+def test_an_engine_that_nobody_has(folder: Path) -> None:
+    """An engine's name is looked up where engines are declared; the error names those there are."""
+    done = kragx(folder, folder, "score", "toy.jsonl", "--engine", "rya")
+    assert (done.returncode, "perhaps you meant 'ray'?" in done.stderr) == (2, True), done.stderr

@@ -11,6 +11,7 @@ from kragx.comparison import failed
 from kragx.comparison.gates import gates_parts
 from kragx.comparison.lists import ListDiff
 from kragx.ground import printing
+from kragx.ground.entry_points import declared
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import Line, as_markdown, phrase, warning
 
@@ -151,9 +152,7 @@ def diff(
     labelled = None
     # Who failed can neither win, lose nor tie, so nobody is asked for labels.
     if workshop and metric and not any(failure.failed for failure in result.failures):
-        from kragx.app.commands.diff_labels import labelled_difference
-
-        labelled = labelled_difference(
+        labelled = declared("parts", "labelled_difference")(
             result,
             workshop,
             metric,

@@ -1,37 +1,26 @@
 """The judge: label, corrected, probe, nuggets, store; submit, status, collect."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from kragx import agreement
 from kragx.app import pipeline
-from kragx.app.commands import agree, batches, options as opt, store
-from kragx.app.commands.label import label
+from kragx.app.commands import agree, options as opt, store
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
 from kragx.app.run_summary import counted_plan
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import plain
 from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
-from kragx.judging.tally import too_many_missing
+from kragx.judging.tally import check_missing
 
 judge: opt.Commands = opt.group("judge", __doc__)
-_COMMANDS: tuple[Callable[..., Any], ...] = (
-    label,
-    agree.corrected,
-    batches.submit,
-    batches.status,
-    batches.collect,
-    nuggets,
-)
-for _command in _COMMANDS:
-    judge.command()(_command)
+judge.command()(agree.corrected)
+judge.command()(nuggets)
 judge.add_typer(store.store)
 
 
@@ -91,8 +80,4 @@ def probe(
         show_parts(counted_plan(result.judging, tested.plans))
         return
     show(format, result.describe, result.to_dict)
-    total, n_missing = result.judging.n_judgements, result.judging.n_missing
-    if n_missing > tested.max_missing * total:
-        raise too_many_missing(
-            plain(result.judging), tested.max_missing, "the lifts above are of the rest"
-        )
+    check_missing(result.judging, tested, lambda: "the lifts above are of the rest")

@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 import typer
 
 from kragx.app import pipeline
-from kragx.app.commands import batches, options as opt
+from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
 from kragx.app.run_summary import counted_plan
 from kragx.data.formats.gold import write_gold
+from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
-from kragx.judging.batches.submitting import Outbox
 from kragx.judging.reading import adjusted
 from kragx.judging.writing import extract
 
@@ -59,7 +59,7 @@ def nuggets(
     if not (dry_run or submit):
         _check_new(out)
     limits = opt.limits(budget, max_calls)
-    outbox = Outbox() if submit else None
+    outbox = declared("parts", "batches")() if submit else None
     with loaded.secrets.guarding():
         judge = read_judge(filled(loaded.judge)).members[0]
         adjusted_judge = adjusted(
@@ -70,13 +70,13 @@ def nuggets(
             outbox=outbox,
             budget=judge.budget.with_limits(limits) if limits else None,
         )
-        if submit and not dry_run:
-            batches.finish_interrupted(adjusted_judge.members, loaded.secrets)
+        if outbox is not None and not dry_run:
+            outbox.finish_interrupted(adjusted_judge.members, loaded.secrets)
         dataset = pipeline.load_dataset(loaded)
         texts = pipeline.corpus_of(loaded).gold(dataset)
         result = extract(dataset, adjusted_judge, most=most, origin=origin, texts=texts)
         if outbox is not None:
-            batches.send(outbox, dry_run=dry_run)
+            outbox.send(dry_run=dry_run)
             return
     if dry_run:
         show_parts(counted_plan(result.judging, adjusted_judge.plans))

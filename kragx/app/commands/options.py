@@ -132,9 +132,9 @@ Workers = Annotated[
     ),
 ]
 Engine = Annotated[
-    Literal["ray"] | None,
+    str | None,
     typer.Option(
-        help="A Ray cluster shares the work instead (the extra 'ray'); see --address.",
+        help="Who shares the work instead: ray, a cluster (the extra 'ray'); see --address.",
         rich_help_panel=AT_SCALE,
     ),
 ]

@@ -6,7 +6,6 @@ import sys
 from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -15,63 +14,67 @@ from typer.main import get_command
 
 from kragx.app.commands.options import Commands
 from kragx.app.commands.process import ending
-from kragx.ground.entry_points import plugins
-from kragx.ground.plugins import load
+from kragx.ground.entry_points import Plugin, plugins
 from kragx.ground.printing import inert, put, speaking
 from kragx.ground.printing.phrases import asked_language
 
 _SECTIONS = {
-    "The road": {
-        "init": "lists",
-        "run": "run",
-        "score": "score",
-        "report": "run",
-        "explain": "explain",
-        "compare": "run",
-        "diff": "diff",
-        "history": "history",
-    },
-    "What the numbers rest on": {
-        "match": "score",
-        "agree": "agree",
-        "gold": "gold",
-        "workshop": "workshop",
-        "threshold": "threshold",
-        "convert": "convert",
-        "judge": "judge",
-    },
-    "To look up": {"metrics": "lists", "schema": "lists"},
+    "The road": ("init", "run", "score", "report", "explain", "compare", "diff", "history"),
+    "What the numbers rest on": (
+        *("match", "agree", "gold", "workshop", "threshold", "convert", "judge"),
+    ),
+    "To look up": ("metrics", "schema"),
 }
-"""Every command with the module that holds it, as they stand in the help."""
+"""Every command, as they stand in the help."""
+
+_HERE = {
+    name: Plugin(name, f"kragx.app.commands.{file}:{name}", "kragx")
+    for file, names in {
+        **{name: (name,) for name in ("explain", "diff", "history", "agree", "threshold")},
+        **{name: (name,) for name in ("convert", "judge")},
+        "run": ("run", "report", "compare"),
+        "score": ("score", "match"),
+        "lists": ("init", "metrics", "schema"),
+    }.items()
+    for name in names
+}
+"""The commands of this folder."""
 
 
-class _Commands(UserDict[str, Any]):
+class _Commands(UserDict[str, Plugin]):
     """The commands by name; a command's module, and what that needs, is imported with it.
 
-    Behind kragx's own come those that installed packages add (`kragx.commands`).
+    Beside those of this folder they are declared (`kragx.commands`), by kragx's heavy parts and by
+    other packages: one of a group (`kragx judge label`) by both names, with a dot between.
     """
 
+    def __iter__(self) -> Iterator[str]:
+        yield from self.data
+        yield from (name for name in plugins("commands") if "." not in name)
+
     def __contains__(self, name: object) -> bool:
-        return name in self.data or name in plugins("commands")
+        return name in self.data or name in [*self]  # no look at all that is installed but for need
 
     def __getitem__(self, name: str) -> Any:
-        if name in self.data:
-            command = getattr(import_module(f"kragx.app.commands.{self.data[name]}"), name)
-        else:
-            command = load(plugins("commands")[name].path)
-        if isinstance(command, typer.Typer):
-            return get_command(command)
-        app = Commands(add_completion=False, rich_markup_mode=None)
-        app.command()(command)
-        return get_command(app)
+        command = (self.data.get(name) or plugins("commands")[name]).load()
+        if not isinstance(command, typer.Typer):
+            app = Commands(add_completion=False, rich_markup_mode=None)
+            app.command()(command)
+            return get_command(app)
+        for declared, plugin in plugins("commands").items():
+            if declared.startswith(f"{name}."):
+                command.command(declared.removeprefix(f"{name}."))(plugin.load())
+        return get_command(command)
 
 
-def _about(name: str, module: str) -> str | None:
+def _about(plugin: Plugin) -> str | None:
     """What a command says of itself, read from its module: importing them all takes long.
 
     A command is a function, and a group is described by its module.
     """
-    source = ast.parse(pkgutil.get_data("kragx.app.commands", f"{module}.py") or b"")
+    module, _, name = plugin.path.partition(":")
+    package, _, file = module.partition(".")
+    source = ast.parse(pkgutil.get_data(package, f"{file.replace('.', '/')}.py") or b"")
     functions = {node.name: node for node in source.body if isinstance(node, ast.FunctionDef)}
     return ast.get_docstring(functions.get(name, source))
 
@@ -80,8 +83,7 @@ class _Kragx(TyperGroup):
     """Whatever goes wrong becomes one line and its exit code; the help shows the road."""
 
     def __init__(self, **options: Any) -> None:
-        modules = {name: file for names in _SECTIONS.values() for name, file in names.items()}
-        super().__init__(**{**options, "commands": _Commands(modules)})
+        super().__init__(**{**options, "commands": _Commands(_HERE)})
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with _inert():
@@ -95,17 +97,21 @@ class _Kragx(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands under their heads, each with a line about it."""
-        limit = formatter.width - 6 - max(map(len, self.commands))
+        added = plugins("commands")
+        there = {**added, **_HERE}
+        limit = formatter.width - 6 - max(len(name) for name in there if "." not in name)
         for head, names in _SECTIONS.items():
             rows = [
-                (name, TyperCommand(name, help=_about(name, module)).get_short_help_str(limit))
-                for name, module in names.items()
+                (name, TyperCommand(name, help=_about(there[name])).get_short_help_str(limit))
+                for name in names
+                if name in there
             ]
             with formatter.section(head):
                 formatter.write_dl(rows)
-        if added := plugins("commands"):
+        others = [(name, plugin.package) for name, plugin in added.items() if not plugin.is_own]
+        if others:
             with formatter.section("Of installed packages"):
-                formatter.write_dl([(name, plugin.package) for name, plugin in added.items()])
+                formatter.write_dl(others)
 
 
 app: typer.Typer = typer.Typer(

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from kragx.adapters.junit import gates_xml
 from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
@@ -21,6 +20,7 @@ from kragx.comparison import failed
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_texts
 from kragx.ground import printing
+from kragx.ground.entry_points import declared
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import joined, phrase
 from kragx.report.csv_files import means_csv, write_text
@@ -317,7 +317,7 @@ def _end(
         write_text(summary, summary_markdown(outcome.findings))
     if junit is not None:
         leaks = leak_texts(evaluations)
-        write_text(junit, gates_xml(outcome.gates, outcome.failures, leaks=leaks))
+        write_text(junit, declared("parts", "junit")(outcome.gates, outcome.failures, leaks=leaks))
     if outcome.failures:
         names = ", ".join(outcome.failures)
         printing.say(phrase("not comparable, as failed: {names}", names=names))

@@ -14,8 +14,7 @@ from kragx.ground.errors import DataError, inside
 from kragx.ground.printing import Line, phrase, show as show_parts
 from kragx.judging import DEFAULT_STORE, Store
 from kragx.judging.store import exported
-from kragx.judging.store.qrels import qrels
-from kragx.judging.store.statistics import statistics
+from kragx.judging.store.qrels import qrels, statistics
 from kragx.report.csv_files import write_text
 
 store: opt.Commands = opt.group("store", __doc__)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from kragx.app.config.options import checked, plain_defaults
-from kragx.app.config.parts import Dataset, HtmlConfig, LocalPath, Model, Names, TuningConfig
+from kragx.app.config.parts import Dataset, HtmlConfig, LocalPath, Model, Names, OneOf, TuningConfig
 from kragx.app.config.retrievers import Retriever, RetrieverConfig
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.tuning import Setting, has_grid, size, spread
 from kragx.data import RUNS_OR_REPEAT
 from kragx.data.rules import RuleSet
+from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE
@@ -141,7 +142,7 @@ class RunConfig(Model):
         ge=1,
         description="processes that share matching; default: this one alone. A judge asks from it",
     )
-    engine: dict[Literal["ray"], dict[str, Any]] | None = Field(
+    engine: dict[Annotated[str, OneOf(lambda: plugins("engines"))], dict[str, Any]] | None = Field(
         default=None,
         min_length=1,
         description="a cluster that shares matching instead: {ray: {address: auto}}",

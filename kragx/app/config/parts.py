@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -19,6 +20,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import core_schema
 
 from kragx.comparison.tuning import MAX_SETTINGS
 from kragx.data.formats import format_names
@@ -88,6 +90,28 @@ _NameList = Annotated[list[str], Field(min_length=1)] | None
 Names = Annotated[_NameList, short_form(lambda name: [name], _NameList, "one of them")]
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """Of a text: one of the names that a registry has, which is asked when it is checked.
+
+    Attributes:
+        names: gives them.
+    """
+
+    names: Callable[[], Collection[str]]
+
+    def __get_pydantic_core_schema__(self, kind: Any, of: Callable[[Any], Any]) -> Any:
+        return core_schema.no_info_after_validator_function(self._read, of(kind))
+
+    def __get_pydantic_json_schema__(self, schema: Any, of: Callable[[Any], Any]) -> Any:
+        return {**of(schema), "enum": [*self.names()]}
+
+    def _read(self, value: str) -> str:
+        if value not in self.names():
+            raise ValueError(f"unknown value {value!r}; {nearest(value, self.names())}")
+        return value
+
+
 class DatasetConfig(Model):
     """The gold set: a file of any format that `kragx.read_dataset` knows."""
 
@@ -104,7 +128,7 @@ class DatasetConfig(Model):
             json_schema_input_type=str | float | None,
         ),
     ] = Field(default=None, description="recorded in results")
-    format: Annotated[str, Field(json_schema_extra={"enum": format_names()})] | None = Field(
+    format: Annotated[str, OneOf(format_names)] | None = Field(
         default=None, description="default: recognised by the fields"
     )
     columns: dict[str, str] | None = Field(
@@ -120,13 +144,6 @@ class DatasetConfig(Model):
         default=None,
         description="for 'kragx gold validate': shares, for example {query_type: {lookup: 0.5}}",
     )
-
-    @field_validator("format")
-    @classmethod
-    def _real_format(cls, value: Any) -> Any:
-        if value is not None and value not in format_names():
-            raise ValueError(f"unknown value {value!r}; {nearest(value, format_names())}")
-        return value
 
     @field_validator("targets")
     @classmethod

@@ -34,7 +34,6 @@ from kragx.ground.plugins import from_options
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judgement
 from kragx.judging.panel import Verdict
-from kragx.judging.pool import Pool
 from kragx.matchers import (
     BaseMatcher,
     MatchItem,
@@ -45,6 +44,7 @@ from kragx.matchers import (
     standing_in,
 )
 from kragx.matchers.gold_siblings import GoldSiblings
+from kragx.matchers.items import Pool
 from kragx.matchers.recorded import Contract, Key, RecordedAnswer, key_of
 from kragx.metrics import Floats, Profile
 

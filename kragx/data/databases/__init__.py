@@ -1,7 +1,6 @@
 """Databases in SQLite files or in PostgreSQL, of which rows are only added: judgements, workshops.
 
-`address` says where one is, `schema` which tables it has, `connection` opens or makes it, and
-`database` has the statements. The last three load SQLAlchemy.
+`address` says where one is; `database`, which loads SQLAlchemy, has its tables and statements.
 """
 
 from kragx.data.databases.address import (

@@ -37,7 +37,7 @@ from kragx.data.databases.database import Database, insert_rows, rows_of
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.json_values import HIDDEN
 from kragx.judging.budget import Used
-from kragx.judging.question import Judgement, now
+from kragx.judging.question import Judgement, in_batch, now
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batches, claims
 
 LASTS = 30.0
@@ -227,14 +227,10 @@ class Register:
         """What stands for the answers that open batches are to give to these questions."""
         rows = self._database.do(lambda db: _in_open_batches(db, keys))
         pending = {batch.uid: batch for batch in self.batches()} if rows else {}
-        return {
-            key: Judgement(
-                key,
-                failure="pending",
-                detail=f"in {pending[uid].id}, submitted {pending[uid].planned_at}",
-            )
-            for key, uid in rows
+        where = {
+            uid: f"in {batch.id}, submitted {batch.planned_at}" for uid, batch in pending.items()
         }
+        return {key: in_batch(key, where[uid]) for key, uid in rows}
 
     def plan(
         self, uid: str, about: Mapping[str, Any], keys: Iterable[str], *, again: bool

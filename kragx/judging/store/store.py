@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kragx.data.databases import Address, StoreFailedError
 from kragx.ground.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
-from kragx.judging.question import Judgement, now
+from kragx.judging.question import Judgement, check_whole, counting_of, now
 from kragx.judging.rubric import LISTED, RUBRICS, canonical_json, key_of
 from kragx.judging.tally import Spent
 
@@ -102,8 +102,7 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
                 raise DataError(f"{shorten(attempt.answer)} is no answer to it", field="answer")
         if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
             raise DataError(f"{grades[0]} is no grade of its rubric", field="grade")
-        if (grade is None) == (attempt.failure is None):
-            raise DataError("a judgement has a grade, or a failure without one")
+        check_whole(attempt)
     if key_of(material) != attempt.key:
         raise DataError(
             f"record {number}: its key is not that of its question; the question was changed, and "
@@ -248,9 +247,8 @@ class Store:
         judgements: dict[str, Judgement] = {}
         for values in self._database.rows("attempts", COLUMNS, "key", keys):
             attempt = attempt_of(values, str(self.address))
-            before = judgements.get(attempt.key)
-            if before is None or before.grade is None:
-                judgements[attempt.key] = replace(attempt, source="store")
+            attempt = replace(attempt, source="store")
+            judgements[attempt.key] = counting_of(judgements.get(attempt.key, attempt), attempt)
         return judgements
 
     def last_label(self) -> int:

@@ -12,7 +12,7 @@ from sqlalchemy import (
     text,
 )
 
-from kragx.data.databases.schema import WHOLE, Schema, id_column, text_column
+from kragx.data.databases.database import WHOLE, Schema, id_column, text_column
 
 _tables = MetaData()
 

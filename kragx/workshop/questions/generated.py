@@ -9,12 +9,11 @@ from typing import Any, Literal
 from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
 from kragx.ground.errors import UsageError, check_whole
-from kragx.ground.json_values import plain
 from kragx.ground.printing import phrase
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Rubric
-from kragx.judging.tally import Tally, too_many_missing
+from kragx.judging.tally import Tally, check_missing
 from kragx.judging.writing import (
     DIFFICULTIES,
     Draft,
@@ -362,13 +361,12 @@ class _Work:
         tally.add(judged.tally)
         self._n_refused += sum(row.failure in _REFUSED for row in judged.judgements)
         total, judge = self._writing + self._checking, self._judge
-        n_missing = total.n_missing - self._n_refused
-        if not judge.dry_run and n_missing > judge.max_missing * total.n_judgements:
-            raise too_many_missing(
-                plain(total),
-                judge.max_missing,
-                f"What was judged is in {judge.store}: run again to ask for what is missing",
-            )
+        check_missing(
+            total,
+            judge,
+            lambda: f"What was judged is in {judge.store}: run again to ask for what is missing",
+            n_excused=self._n_refused,
+        )
 
     def result(
         self, slots: Sequence[_Slot], shares: Shares, existing: Sequence[Query]

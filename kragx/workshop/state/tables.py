@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from sqlalchemy import CheckConstraint, Column, Double, Index, MetaData, Table, Text
 
-from kragx.data.databases.schema import WHOLE, Schema, id_column
+from kragx.data.databases.database import WHOLE, Schema, id_column
 from kragx.ground.errors import UsageError
 from kragx.workshop.state.records import AS_JSON, RECORDS
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from kragx.adapters.batches import collecting
+from kragx.adapters.batches.service import BatchService
 from kragx.judging import Store
-from kragx.judging.batches import submitting
-from kragx.judging.batches.service import BatchService
 from tests.judging.batch_server import BatchHandler, batches
 
 ROOT = Path(__file__).parents[3]
@@ -281,7 +281,7 @@ def test_not_there_yet(kragx, config, server, status):
 )
 def test_connection_lost(kragx, config, server, fault, code, monkeypatch):
     """Whatever of a submit gets lost on the way, nothing is asked twice, and nothing forgotten."""
-    monkeypatch.setattr(submitting, "_SOON", 0.0)
+    monkeypatch.setattr(collecting, "_SOON", 0.0)
     path = config()
     server.faults.append(fault)
     assert kragx("judge", "submit", path).code == code
@@ -427,7 +427,7 @@ def test_an_odd_charset(kragx, config, server, monkeypatch):
 @pytest.mark.integration
 def test_found_among_many(kragx, config, server, monkeypatch):
     """An orphan is found again on a later page of a long list."""
-    monkeypatch.setattr(submitting, "_SOON", 0.0)
+    monkeypatch.setattr(collecting, "_SOON", 0.0)
     server.page = 2
     path = config()
     server.faults.append("create lost")
@@ -446,16 +446,16 @@ def test_found_among_many(kragx, config, server, monkeypatch):
 def test_another_submit_at_once(kragx, config, server, monkeypatch):
     """Of two submits at a time one gives way: no question is in two batches that run."""
     path = config()
-    upload = submitting.BatchService.upload
+    upload = BatchService.upload
     codes = []
 
     async def late(self, name, content):
-        monkeypatch.setattr(submitting.BatchService, "upload", upload)
+        monkeypatch.setattr(BatchService, "upload", upload)
         command = [sys.executable, "-m", "kragx", "judge", "submit", path]
         codes.append(subprocess.run(command, env=environment(), check=False).returncode)
         return await upload(self, name, content)
 
-    monkeypatch.setattr(submitting.BatchService, "upload", late)
+    monkeypatch.setattr(BatchService, "upload", late)
     slow = kragx("judge", "submit", path)
     assert codes == [0]
     assert slow.code == 4
@@ -613,7 +613,7 @@ no_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL 
 )
 def test_killed_submit(kragx, config, server, where, monkeypatch):
     """Killed at any step of three batches, a submit is finished by the next: nothing is twice."""
-    monkeypatch.setattr(submitting, "_SOON", 0.0)
+    monkeypatch.setattr(collecting, "_SOON", 0.0)
     path = config()
     killed(where, "judge", "submit", path, "--per-batch", "10")
     assert kragx("judge", "submit", path, "--per-batch", 10).code == 0

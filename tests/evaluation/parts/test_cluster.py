@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from kragx import evaluate
+from kragx.adapters import ray as cluster_module
+from kragx.adapters.ray import Ray
 from kragx.data import read_results
 from kragx.data.formats.gold import write_results
 from kragx.errors import UsageError, WorkerError
-from kragx.evaluation.parts import source_parts as parts, workers as cluster_module
-from kragx.evaluation.parts.workers import Ray, engine_of
+from kragx.evaluation.parts import source_parts as parts
+from kragx.evaluation.parts.workers import engine_of
 from kragx.matchers import BaseMatcher
 from tests.local_cluster import two_workers
 

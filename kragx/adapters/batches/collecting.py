@@ -7,27 +7,28 @@ import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+from kragx.adapters.batches.service import BatchService, GoneError, Remote
 from kragx.ground.errors import JudgingError
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 from kragx.ground.secrets import Secrets
-from kragx.judging.batches.service import BatchService, GoneError, Remote
-from kragx.judging.batches.submitting import find_again
-from kragx.judging.budget import spent_of, usage_of_answer
-from kragx.judging.calls import judged
+from kragx.judging.budget import spent_of
+from kragx.judging.calls import judged, usage_of_answer
 from kragx.judging.clients.responses import read_response
 from kragx.judging.question import Judgement, Question, output_limit, question_of
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, Store
-from kragx.judging.store.pending import SubmittedBatch
+from kragx.judging.store.pending import Register, SubmittedBatch
 from kragx.judging.tally import Spent, Tally, failure_lines
 
 _ENDED = ("completed", "expired", "cancelled")
 """Statuses of batches whose answers are there, as many as there are."""
 _NOT_RUN = ("batch_expired", "batch_cancelled")
 _TOGETHER = 1000  # rows in a commit
+_SOON = 60.0  # seconds within which a batch that was asked for may not be listed yet
 _GOOD = 200
 _BEING_MADE = phrase("being made, or interrupted: a minute later it is known")
 _STATES: Mapping[str, str] = {
@@ -170,7 +171,7 @@ async def look_after(
             try:
                 if batch.is_open:
                     client = _client_of(batch, by_address)
-                    async with aclosing(BatchService(client.connected(), secrets)) as service:
+                    async with aclosing(BatchService(client, secrets)) as service:
                         entry = await _looked_at(entry, store, service, secrets, collect=collect)
             except JudgingError as error:
                 # One that cannot be asked after keeps no other from being collected.
@@ -197,13 +198,13 @@ async def _looked_at(
     entry: BatchStatus, store: Store, service: BatchService, secrets: Secrets, *, collect: bool
 ) -> BatchStatus:
     """How far an open batch is; if it has ended, and that is wanted, with its answers stored."""
-    batch, register = await find_again(store.batches, entry.batch, service), store.batches
+    batch, register = await _found_again(store.batches, entry.batch, service), store.batches
     if batch.state != "submitted":
         return entry
     remote = await service.look(batch.id)
     entry = replace(entry, batch=batch, remote=remote)
     if remote.status == "failed":
-        register.move(batch.uid, "submitted", "failed", problems=remote.problems)
+        register.move(batch.uid, "submitted", "failed", problems=_problems(remote))
     if remote.status not in _ENDED or not collect:
         return entry
     keys = register.keys(batch)
@@ -217,6 +218,38 @@ async def _looked_at(
         phrase("lines that cannot be read, or are about what was not asked"): lines.n_odd,
     }
     return replace(entry, tally=tally, odd=odd)
+
+
+async def _found_again(
+    register: Register, batch: SubmittedBatch, service: BatchService
+) -> SubmittedBatch:
+    """Find out whether a submit that was interrupted, if it was, has made its batch.
+
+    Should it be at work yet and have uploaded nothing, it notices, and makes none.
+
+    Raises:
+        JudgingError: the provider cannot be asked.
+    """
+    if batch.state == "planned":
+        register.move(batch.uid, "planned", "given up", problems=["interrupted before it began"])
+    elif batch.state == "uploaded":
+        planned, since = map(datetime.fromisoformat, (batch.planned_at, batch.since))
+        remote = await service.find(batch.uid, planned.timestamp())
+        if remote is not None:
+            register.move(batch.uid, "uploaded", "submitted", id=remote.id)
+        elif (datetime.now(UTC) - since).total_seconds() > _SOON:
+            problems = ["interrupted; the provider knows no such batch"]
+            register.move(batch.uid, "uploaded", "given up", problems=problems)
+    return next(entry for entry in register.batches() if entry.uid == batch.uid)
+
+
+def _problems(remote: Remote) -> list[str]:
+    """Why a batch failed."""
+    return [
+        f"{error.get('code')}: {error.get('message')}"
+        + (f" (line {error['line']})" if error.get("line") else "")
+        for error in (remote.errors and remote.errors.data) or ()
+    ]
 
 
 async def _downloaded(

@@ -99,7 +99,7 @@ def questions(
     model: written by the config's judge, and dropped where they are good for nothing; interrupted,
     it goes on where it was.
     """
-    from kragx.app.commands.gold_written import QuestionMaterial
+    from kragx.workshop.commands.gold_written import QuestionMaterial
     from kragx.workshop.questions import QuestionSet, make_questions, read_templates
     from kragx.workshop.questions.written import WrittenQuestions
 

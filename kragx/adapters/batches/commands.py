@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kragx.adapters.batches.collecting import Overview, look_after
+from kragx.adapters.batches.service import MOST_REQUESTS, submit as submit_parcel
 from kragx.app import pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
@@ -17,8 +19,7 @@ from kragx.ground.event_loop import run_sync
 from kragx.ground.printing import Line, joined, phrase, say, show as show_parts
 from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE, Judge, OpenAIClient
-from kragx.judging.batches.collecting import Overview, look_after
-from kragx.judging.batches.submitting import MOST_REQUESTS, Outbox, submit as submit_parcel
+from kragx.judging.queue import Outbox
 from kragx.judging.store import Address, NoStoreError
 
 _Config = Annotated[
@@ -31,6 +32,34 @@ _Config = Annotated[
 _Store = Annotated[
     str, typer.Option("--store", help="Without a config: the judgement store, a file or a URL.")
 ]
+
+
+class Submission(Outbox):
+    """What a command has judges submit."""
+
+    def finish_interrupted(self, judges: Sequence[Judge], secrets: Secrets) -> None:
+        """Find out what became of a submit that was interrupted; it comes before another one.
+
+        Raises:
+            JudgingError: that cannot be found out.
+        """
+        for store in _stores(judges):
+            with suppress(NoStoreError):
+                overview = _look_after_batches(store, judges, secrets)
+                if overview.problems:
+                    raise JudgingError("\n".join(overview.problems))
+
+    def send(self, per_batch: int = MOST_REQUESTS, *, dry_run: bool) -> None:
+        """Submit what is in it, and say what became of it."""
+        if not self.parcels:
+            show_parts([Line(phrase("nothing to submit: nothing needs a judge"))])
+        for parcel in self.parcels:
+            submitted = run_sync(
+                lambda parcel=parcel: submit_parcel(  # type: ignore[misc]
+                    parcel, most_requests=per_batch, dry_run=dry_run
+                )
+            )
+            submitted.print()
 
 
 def submit(
@@ -60,13 +89,13 @@ def submit(
     loaded = load(config, settings or ())
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
     judging = opt.given_options(budget=limits or None, ask_pending=ask_pending or None)
-    outbox, folder = Outbox(), None if dry_run else loaded.output
+    outbox, folder = Submission(), None if dry_run else loaded.output
     judges = _judges(loaded)
     for judge in judges:
         outbox.check(judge.client)
     with loaded.secrets.guarding(), nullcontext() if folder is None else claimed(folder, loaded):
         if not dry_run:
-            finish_interrupted(judges, loaded.secrets)
+            outbox.finish_interrupted(judges, loaded.secrets)
         outcome = pipeline.run(
             loaded,
             judging=judging,
@@ -75,37 +104,11 @@ def submit(
             say=lambda problem: say(joined(": ", ["kragx", problem])),
             outbox=outbox,
         )
-        send(outbox, per_batch, dry_run=dry_run)
+        outbox.send(per_batch, dry_run=dry_run)
     if outcome.failures:
         names = ", ".join(outcome.failures)
         say(phrase("failed, so that not all is asked: {names}", names=names))
         raise typer.Exit(RetrieverError.exit_code)
-
-
-def finish_interrupted(judges: Sequence[Judge], secrets: Secrets) -> None:
-    """Find out what became of a submit that was interrupted; it comes before another one.
-
-    Raises:
-        JudgingError: that cannot be found out.
-    """
-    for store in _stores(judges):
-        with suppress(NoStoreError):
-            overview = _look_after_batches(store, judges, secrets)
-            if overview.problems:
-                raise JudgingError("\n".join(overview.problems))
-
-
-def send(outbox: Outbox, per_batch: int = MOST_REQUESTS, *, dry_run: bool) -> None:
-    """Submit what is in an outbox, and say what became of it."""
-    if not outbox.parcels:
-        show_parts([Line(phrase("nothing to submit: nothing needs a judge"))])
-    for parcel in outbox.parcels:
-        submitted = run_sync(
-            lambda parcel=parcel: submit_parcel(  # type: ignore[misc]
-                parcel, most_requests=per_batch, dry_run=dry_run
-            )
-        )
-        submitted.print()
 
 
 def status(

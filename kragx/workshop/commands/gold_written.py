@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from kragx.app.commands import batches
+from kragx.adapters.batches.commands import Submission
 from kragx.app.config import RunConfig, filled, load, load_dataset_config
 from kragx.app.run_summary import judging_plan
 from kragx.data import GoldDataset, read_dataset
@@ -13,7 +13,6 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import Line, phrase, show
 from kragx.ground.secrets import Secrets
 from kragx.judging import read_judge, read_rubric
-from kragx.judging.batches.submitting import Outbox
 from kragx.judging.reading import adjusted
 from kragx.workshop.questions.generated import write_questions
 from kragx.workshop.questions.written import WrittenQuestions
@@ -98,7 +97,7 @@ class QuestionMaterial:
         """
         secrets = Secrets.of() if self.config is None else self.config.secrets
         judge_options = None if self.config is None else self.config.judge
-        outbox = Outbox() if submit else None
+        outbox = Submission() if submit else None
         with secrets.guarding():
             judge = read_judge(None if judge_options is None else filled(judge_options))
             judge = adjusted(
@@ -109,12 +108,12 @@ class QuestionMaterial:
                 outbox=outbox,
                 budget=judge.budget.with_limits(limits) if limits else None,
             )
-            if submit and not dry_run:
-                batches.finish_interrupted(judge.members, secrets)
+            if outbox is not None and not dry_run:
+                outbox.finish_interrupted(judge.members, secrets)
             own_rubric = None if rubric is None else read_rubric(rubric)
             result = write_questions(self.corpus, judge, n, rubric=own_rubric, **options)
             if outbox is not None:
-                batches.send(outbox, dry_run=dry_run)
+                outbox.send(dry_run=dry_run)
                 return None
         if not dry_run:
             return result

@@ -7,7 +7,7 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.app.commands.workshop_folder import opened
+from kragx.workshop.commands.workshop_folder import opened
 
 
 def release(

@@ -12,13 +12,13 @@ from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
-from kragx.app.commands.workshop import serve
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import joined, phrase, say
 from kragx.judging.rubric import Rubric, built_in_of, is_file, read_rubric, wording_of
 from kragx.judging.store import Address, Store
 from kragx.judging.store.qrels import Choice
+from kragx.workshop.commands.workshop import serve
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.app.commands.workshop_folder import workshop_of
 from kragx.ground.errors import KragxError, UsageError, needing
 from kragx.ground.printing import joined, phrase, put, say, visible
+from kragx.workshop.commands.workshop_folder import workshop_of
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
@@ -132,7 +132,7 @@ def _sources(
 
     if opened.settings.config is None:
         return (), CUT
-    from kragx.app.retrieving.suggesting import sources
+    from kragx.workshop.commands.suggesting import sources
 
     try:
         return sources(opened.settings.config)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
 from kragx.agreement.change.lot import LabelledMetric, draw_lot
-from kragx.app.commands.workshop import serve
 from kragx.comparison.lists import ListDiff
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import say
+from kragx.workshop.commands.workshop import serve
 
 if TYPE_CHECKING:
     from kragx.workshop.state.state import State

@@ -1,0 +1,187 @@
+"""A Ray cluster as what works on parts: a task for each (`kragx.evaluation.parts.workers`)."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from kragx.evaluation.parts.workers import (
+    AHEAD,
+    Engine,
+    Item,
+    Outcome,
+    Value,
+    died,
+    in_order,
+    name_of,
+    sendable,
+    work_on,
+)
+from kragx.ground.errors import UsageError, needing
+from kragx.ground.plugins import check_options, fitting, is_text, optional, whole
+
+__all__: list[str] = []
+
+RETRIES = 3
+"""How often a task is tried again whose worker died."""
+
+
+@dataclass(frozen=True)
+class Ray(Engine):
+    """A Ray cluster.
+
+    Attributes:
+        address: of the cluster; ``auto`` finds the one that runs here, ``local`` starts one on this
+            machine for the time of the work. A connection that is there already is used.
+        n: how many parts are under way at once; None for twice the cluster's processors.
+    """
+
+    address: Annotated[str, fitting(is_text, "a cluster's address is expected, not {!r}")] = "auto"
+    n: Annotated[int | None, optional(whole(1))] = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def map(
+        self, function: Callable[[Item], Value], items: Iterable[Item]
+    ) -> Generator[Value, None, None]:
+        """Yield what the function makes of each item, in the order of the items.
+
+        Raises:
+            UsageError: there is no such cluster, or its machines have another kragx or Python, or
+                lack the file.
+            WorkerError: a task's worker died again and again.
+        """
+        sent = sendable(function)
+        with self.connected() as ray:
+            of_all = ray.put(sent)  # each worker fetches it once, with its matcher and corpus
+            task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work_there)
+
+            def submit(item: Item) -> _Task:
+                path = getattr(item, "place", "")  # of a part of a file
+                ref = task.remote(sys.path, _code(), path, _size(path), of_all, sendable(item))
+                return _Task(ray, ref, name_of(item))
+
+            n_processors = max(int(ray.cluster_resources().get("CPU", 1)), 1)
+            yield from in_order(submit, items, self.n or AHEAD * n_processors)
+
+    @contextmanager
+    def connected(self) -> Iterator[Any]:
+        """Ray: one connection, and one ``local`` cluster, for all that is done meanwhile.
+
+        Raises:
+            UsageError: there is no such cluster, or it fails.
+        """
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of its use
+        with needing("ray", "engine ray"):
+            import ray
+        # Ray prints what becomes of workers; the result of a command may be JSON.
+        with redirect_stdout(sys.stderr):
+            is_new = not ray.is_initialized()
+            if is_new:
+                _start(ray, self.address)
+            try:
+                yield ray
+            except ray.exceptions.RayError as error:
+                raise UsageError(
+                    f"the Ray cluster fails: {_first_line(error)}", field="engine.ray", remedy=_LOGS
+                ) from error
+            finally:
+                if is_new:
+                    ray.shutdown()
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A task that is under way."""
+
+    ray: Any
+    ref: Any
+    name: str
+
+    def result(self) -> Outcome:
+        """Its outcome, once it is there; errors of the work are part of it."""
+        try:
+            outcome: Outcome = self.ray.get(self.ref)
+        except self.ray.exceptions.RayTaskError as error:
+            raise _differs("no kragx of this kind", error.ip) from error
+        except self.ray.exceptions.RayError as error:
+            remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
+            raise died(self.name, remark) from error
+        return outcome
+
+    def cancel(self) -> None:
+        """Nobody wants it any more."""
+        self.ray.cancel(self.ref, force=True)
+
+
+_LOGS = "its logs (below /tmp/ray) say why; workers=2 (--workers 2) does the work without Ray"
+
+
+def _start(ray: Any, address: str) -> None:
+    """Connect to a cluster, or start one; whatever keeps it from that is said with a remedy."""
+    try:
+        ray.init(address, include_dashboard=None, log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:  # Ray raises bare ones, too
+        is_local = address == "local"
+        how = "no Ray cluster can be started here" if is_local else f"no Ray cluster at {address!r}"
+        raise UsageError(
+            f"{how}: {_first_line(error)}",
+            field="engine.ray.address",
+            remedy=_LOGS
+            if is_local
+            else "start one (ray start --head), name its address, or name 'local' for one on "
+            "this machine",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
+
+
+def _work_there(
+    paths: Sequence[str], code: str, path: str, size: int | None, function: bytes, item: bytes
+) -> Outcome:
+    """What an item comes to, once it is sure that this worker computes what the driver would."""
+    import ray
+
+    # Modules are found here that the process finds that has sent the work.
+    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
+    if code == _code() and size == _size(path):
+        return work_on(function, item)
+    is_other = code != _code()
+    problem = (
+        "another version of kragx than this process" if is_other else f"not the same file {path}"
+    )
+    address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
+    return Outcome(_differs(problem, address))
+
+
+def _differs(problem: str, address: str) -> UsageError:
+    return UsageError(
+        f"the worker {address} has {problem}",
+        field="engine.ray",
+        remedy="numbers would differ, or fail: give every machine the same installation, and "
+        "files under one path (a shared file system)",
+    )
+
+
+@cache
+def _code() -> str:
+    folder = Path(__file__).parents[1]  # of kragx
+    code = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        code.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    return code.hexdigest()
+
+
+def _size(path: str) -> int | None:
+    return Path(path).stat().st_size if Path(path).is_file() else None
