@@ -19,8 +19,7 @@ from kragx.data.documents import clean_seconds
 from kragx.data.entries import Columns, Entries, Floats, are_whole, numbered
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
-from kragx.data.known import known_texts
-from kragx.data.lists import Lists
+from kragx.data.lists import Lists, known_texts
 from kragx.data.runs import Retrieved, Status, status_of
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search

@@ -22,7 +22,7 @@ from kragx.data.formats.jsonl import ending, first_line, read_records, read_whol
 from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.formats.trec import corpus_of, document, is_beir
 from kragx.data.gold import Gold, GoldDataset, Query
-from kragx.data.known import known_texts
+from kragx.data.lists import known_texts
 from kragx.data.problems import Problems
 from kragx.data.runs import Run
 from kragx.data.text import Mender

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold
-from kragx.data.known import known_texts
-from kragx.data.lists import Lists
+from kragx.data.lists import Lists, known_texts
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -15,8 +15,7 @@ import numpy as np
 
 from kragx.data.batch import Batch, Row, in_rows
 from kragx.data.entries import NO_TEXT, Entries, Floats
-from kragx.data.known import known_texts
-from kragx.data.lists import Lists
+from kragx.data.lists import Lists, known_texts
 from kragx.ground.errors import DataError, shorten
 
 AT_ONCE = 1 << 10

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.known import OfTexts
-from kragx.data.lists import Ints, Lists, counted, parts, ranges, starts
+from kragx.data.lists import Ints, Lists, OfTexts, counted, parts, ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 

@@ -28,10 +28,8 @@ from kragx.evaluation.document_sizes import DocumentSizes
 from kragx.evaluation.evidence import (
     Facts,
     GatheredEvidence,
-    Reads,
     facts_matcher,
     judged_relevance,
-    reads_of,
     relevance_matcher,
     relevance_specs,
     span_options,
@@ -70,6 +68,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.spec import Reads
 
 if TYPE_CHECKING:
     from kragx.judging import Judge
@@ -80,6 +79,10 @@ SEARCH_METRICS = ("evidence_recall", "first_search", "rescue", "waste", "searche
 """What is computed beside the usual metrics where questions have several searches."""
 TOKEN_METRICS = ("tokens_per_gold", "tokens_to_evidence")
 """The same where searches say what they cost in tokens."""
+
+
+def _reads_of(specs: Iterable[MetricSpec]) -> frozenset[Reads]:
+    return frozenset[Reads]().union(*map(attrgetter("reads"), specs))
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class Criteria:
                 f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}"
             )
         specs = tuple(parse_all(metrics, named))
-        reads = reads_of(specs)
+        reads = _reads_of(specs)
         with inside(FORBIDDEN):
             rules = {} if forbidden is None else RuleSet.of(forbidden).source
         if matcher.judges and named.name == "krag":
@@ -231,7 +234,7 @@ class Criteria:
         return self.of_ids() if may_be_ids and ids_alone(gold, runs) else self
 
     def __post_init__(self) -> None:
-        reads = reads_of(self.specs)
+        reads = _reads_of(self.specs)
         looks, forbidden = "documents" in reads, "forbidden" in reads
         vars(self).update(reads=reads, looks=looks, reads_forbidden=forbidden)
 

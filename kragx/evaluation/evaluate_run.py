@@ -32,7 +32,7 @@ from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.searching import seen_in_runs
-from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
+from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, GoldSiblings, compares_gold
 from kragx.matchers.items import items_of
@@ -84,6 +84,27 @@ def for_all(
     if dataset.may_forbid and as_corpus(corpus).source is None:
         criteria = replace(criteria, ids_met=ids_met(dataset, runs, criteria.id_key))
     return criteria
+
+
+def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Criteria:
+    """Criteria that know the words of a source, as far as anything that they name looks at them.
+
+    And of somebody who searches several times, which list metrics are about.
+
+    Args:
+        criteria: by which the source is evaluated.
+        source: will pass afterwards.
+        keep: as of `Source.ahead`.
+    """
+    if criteria.basis is None:
+        seen = source.searches_ahead(keep=keep, asks=criteria.asks_of_searches)
+        criteria = criteria.seeing(seen)
+    if criteria.needs_vocabulary:
+        return criteria.knowing(vocabulary_of(source, keep=keep))
+    compares = criteria.forbids(source) and criteria.forbidden_matcher is not None
+    if not (criteria.forbidden_words is None and compares):
+        return criteria
+    return replace(criteria, forbidden_words=vocabulary_of(source, keep=keep).of_forbidden)
 
 
 def evaluate_run(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress, pairwise
-from typing import Any, Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,31 +40,6 @@ FACTS_HAVE_NO_IDS = (
     "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "
     "another matcher, for example facts_match: text"
 )
-
-
-Reads = Literal[
-    "documents", "searches", "read", "tokens", "forbidden", "facts", "relevance", "spans"
-]
-"""What metrics may read beside matches."""
-
-
-def reads_of(specs: Iterable[MetricSpec]) -> frozenset[Reads]:
-    """What metrics read beside matches."""
-    reads: set[Reads] = set()
-    for spec in specs:
-        metric = spec.metric
-        may_read: dict[Reads, bool] = {
-            "documents": spec.looks,
-            "searches": spec.reads_searches,
-            "read": spec["of"] == "read",
-            "tokens": metric.reads_tokens,
-            "forbidden": metric.reads_forbidden,
-            "facts": metric.reads_facts,
-            "relevance": metric.from_relevance is not None,
-            "spans": metric.cuts_budgets,
-        }
-        reads.update(compress(may_read, may_read.values()))
-    return frozenset(reads)
 
 
 def facts_matcher(

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
 from kragx.data.batch import batched
-from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.inputs import Source
 from kragx.ground.errors import DataError
 from kragx.matchers import MatchItem
@@ -31,27 +30,6 @@ def vocabulary_of(source: Source, *, keep: bool = False) -> Vocabulary:
         for batch in texts.filled(source.ahead(LOOKED_AT, keep=keep)):
             gathering.add_batch(batch)
     return gathering.vocabulary
-
-
-def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Criteria:
-    """Criteria that know the words of a source, as far as anything that they name looks at them.
-
-    And of somebody who searches several times, which list metrics are about.
-
-    Args:
-        criteria: by which the source is evaluated.
-        source: will pass afterwards.
-        keep: as of `Source.ahead`.
-    """
-    if criteria.basis is None:
-        seen = source.searches_ahead(keep=keep, asks=criteria.asks_of_searches)
-        criteria = criteria.seeing(seen)
-    if criteria.needs_vocabulary:
-        return criteria.knowing(vocabulary_of(source, keep=keep))
-    compares = criteria.forbids(source) and criteria.forbidden_matcher is not None
-    if not (criteria.forbidden_words is None and compares):
-        return criteria
-    return replace(criteria, forbidden_words=vocabulary_of(source, keep=keep).of_forbidden)
 
 
 def vocabulary_of_runs(

@@ -16,7 +16,7 @@ from kragx.data import Doc, Gold, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
 from kragx.data.entries import NO_TEXT, Entries
-from kragx.data.known import Forms
+from kragx.data.lists import Forms
 from kragx.ground.errors import DataError
 from kragx.metrics import Bools, Ints, RankedList
 

@@ -14,8 +14,7 @@ from kragx.data import TokenCorpus, Tokenizer
 from kragx.data.amounts import RULES, in_figures
 from kragx.data.batch import Batch
 from kragx.data.entries import numbered
-from kragx.data.known import Forms, known_texts
-from kragx.data.lists import Lists, distinct
+from kragx.data.lists import Forms, Lists, distinct, known_texts
 from kragx.data.tokens import of_pairs
 from kragx.data.words import words
 from kragx.ground.errors import shorten

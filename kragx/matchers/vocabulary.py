@@ -20,9 +20,8 @@ from kragx.data import TokenCorpus
 from kragx.data.amounts import in_figures
 from kragx.data.batch import Batch
 from kragx.data.entries import NO_TEXT, Entries
-from kragx.data.known import known_texts
 from kragx.data.korean import stem
-from kragx.data.lists import distinct
+from kragx.data.lists import distinct, known_texts
 from kragx.data.tokenizers import AutoTokenizer, Passages
 from kragx.data.tokens import Tokens
 from kragx.metrics import Ints

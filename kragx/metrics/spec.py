@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,11 @@ from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView
 from kragx.metrics.weights import weighted_mean
+
+Reads = Literal[
+    "documents", "searches", "read", "tokens", "forbidden", "facts", "relevance", "spans"
+]
+"""What metrics may read beside matches."""
 
 Value = str | int | float | None
 """What an option may be set to."""
@@ -296,6 +302,22 @@ class MetricSpec:
         """
         knows = self.metric.reads_forbidden or self.metric.way in ("from_matches", "from_searches")
         return self.budget is not None or not knows
+
+    @property
+    def reads(self) -> frozenset[Reads]:
+        """What it reads beside matches."""
+        metric = self.metric
+        may_read: dict[Reads, bool] = {
+            "documents": self.looks,
+            "searches": self.reads_searches,
+            "read": self["of"] == "read",
+            "tokens": metric.reads_tokens,
+            "forbidden": metric.reads_forbidden,
+            "facts": metric.reads_facts,
+            "relevance": metric.from_relevance is not None,
+            "spans": metric.cuts_budgets,
+        }
+        return frozenset(compress(may_read, may_read.values()))
 
     @property
     def reads_searches(self) -> bool:

@@ -19,8 +19,7 @@ import numpy as np
 
 from kragx import evaluate
 from kragx.data import Reading, TokenCorpus, UnicodeTokenizer
-from kragx.data.known import KnownTexts
-from kragx.data.lists import Lists
+from kragx.data.lists import KnownTexts, Lists
 from kragx.data.tokens import ngram_overlaps
 
 _BATCH = 512

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import known
-from kragx.data.known import Ints, KnownTexts, OfTexts, known_texts
+from kragx.data import lists
+from kragx.data.lists import Ints, KnownTexts, OfTexts, known_texts
 from tests.thoroughness import examples
 
 
@@ -36,7 +36,7 @@ def test_numbers_are_those_of_a_dictionary(batches: list[list[str]], most: int) 
     """Equal texts have one number and others another, and what is made of them is found by it."""
     texts, lengths = KnownTexts(), OfTexts(Counted())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "_MOST_CHARACTERS", most)
+        patch.setattr(lists, "_MOST_CHARACTERS", most)
         for batch in batches:
             texts.make_room()
             numbers = texts.numbers(map(fresh, batch))

@@ -138,9 +138,9 @@ def _root(
 ) -> None:
     context.with_resource(speaking(asked_language(language)))  # a wrong one before any work
     if version:
-        from kragx import __version__
+        from importlib.metadata import version as version_of  # which takes long to load
 
-        put(f"kragx {__version__}\n")
+        put(f"kragx {version_of('kragx')}\n")
         raise typer.Exit
 
 

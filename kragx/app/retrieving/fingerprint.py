@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
 from glob import iglob
+from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, variables_in
 from kragx.ground.entry_points import import_path
 from kragx.ground.plugins import is_import_path
@@ -71,7 +71,7 @@ class Fingerprints:
             parts[f"values of {', '.join(names)}"] = state_of(values)
         for text in _texts([config.args, options.get("callbacks"), options.get("command")]):
             parts |= self._files(text)
-        return {**parts, **self.code(config), "version of kragx": __version__}
+        return {**parts, **self.code(config), "version of kragx": version("kragx")}
 
     def code(self, config: RetrieverConfig) -> Parts:
         """The state of the code of a retriever, when this was first called.

@@ -17,7 +17,7 @@ from kragx.data.forbidden import FORBIDDEN, check_cycle
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
 from kragx.data.weights import WEIGHT, unequal
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import unmeasured
+from kragx.evaluation.evaluate_run import informed, unmeasured
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
 from kragx.evaluation.forbidden import Forbidding
@@ -31,7 +31,6 @@ from kragx.evaluation.part_tables.scored import (
 )
 from kragx.evaluation.parts.source_parts import parts_of, passing
 from kragx.evaluation.parts.workers import engine_of
-from kragx.evaluation.vocabulary import informed
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.plugins import check_arguments
 from kragx.ground.printing import phrase

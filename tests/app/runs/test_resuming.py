@@ -175,7 +175,7 @@ def test_versions(interrupted, kragx, monkeypatch, version, named):
         packages = property(lambda self: real(self) | {named: "9.9"})
         monkeypatch.setattr(Fingerprints, "_packages", packages)
     else:
-        monkeypatch.setattr(fingerprint, "__version__", version)
+        monkeypatch.setattr(fingerprint, "version", lambda name: version)
     assert f"changed since: {named}; all is asked for now" in kragx("run", "run.yaml").err
     assert asked(interrupted) == "1 2 3 4 5 6"
 

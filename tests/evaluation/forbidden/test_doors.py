@@ -13,7 +13,7 @@ import pytest
 
 from kragx import Evaluation, evaluate, read_results, write_results
 from kragx.app.commands.main import main
-from kragx.data import known, source
+from kragx.data import lists, source
 from kragx.evaluation.part_tables import evaluate_in_parts
 from tests.local_cluster import two_workers
 from tests.thoroughness import some
@@ -140,7 +140,7 @@ def test_planted_leaks(n: int, match: str, tmp_path: Path) -> None:
 
 def test_texts_that_were_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that waits while texts are forgotten keeps its own, those of its items among them."""
-    monkeypatch.setattr(known, "_MOST_CHARACTERS", 5_000)
+    monkeypatch.setattr(lists, "_MOST_CHARACTERS", 5_000)
     monkeypatch.setattr(source, "_AT_ONCE", 20)
     lines, leaks = planted(120)
     for rows in (written(lines, tmp_path / "r.jsonl"), lines):

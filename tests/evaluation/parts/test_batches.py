@@ -20,7 +20,7 @@ from hypothesis import example, given, strategies as st
 from pyarrow import parquet as parquet_files
 
 from kragx import DataError, Evaluation, UsageError, evaluate
-from kragx.data import known, source
+from kragx.data import lists, source
 from kragx.data.batch import Batch
 from kragx.data.entries import Columns
 from kragx.matchers import MatchItem, Notes, RougeMatcher
@@ -173,7 +173,7 @@ def test_texts_are_forgotten_between_batches(tmp_path: Path, most: int) -> None:
         record = {"query_id": f"q{number}", "gold": docs[number % 2 :][:1], "retrieved": docs}
         records.append(record if number % 7 < 6 else {**record, "query_type": "a"})
     path.write_text("".join(json.dumps(own) + "\n" for own in records), encoding="utf-8")
-    with of_size(4), patch.object(known, "_MOST_CHARACTERS", most):
+    with of_size(4), patch.object(lists, "_MOST_CHARACTERS", most):
         in_batches = outcome(path, match="rouge1", metrics=["recall@1"])
     with one_by_one():
         assert in_batches == outcome(path, match="rouge1", metrics=["recall@1"])
