@@ -9,8 +9,8 @@ import numpy as np
 from kragx.app.config import RunConfig
 from kragx.comparison import Comparison, sliced
 from kragx.comparison.statistics import Rows
+from kragx.comparison.thresholds import Sweep, sweep_of_grid
 from kragx.comparison.tuning import (
-    MatcherSettings,
     Rules,
     Setting,
     Sizes,
@@ -18,7 +18,6 @@ from kragx.comparison.tuning import (
     Tuning,
     drawn,
     halved,
-    matcher_settings,
     tuned,
 )
 from kragx.data import GoldDataset, Run
@@ -97,7 +96,7 @@ def _halves(
 
 def matcher_grids(
     config: RunConfig, evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison]
-) -> tuple[MatcherSettings, ...]:
+) -> tuple[Sweep, ...]:
     """How the order of retrievers depends on the settings of each matcher that has a grid.
 
     Args:
@@ -122,7 +121,7 @@ def matcher_grids(
             leader = comparison.overall.leaders.get(measured)
             is_certain = leader is not None and leader.decided and len(means) > 1
             of_grid.setdefault(setting.of, []).append((setting, means, is_certain))
-    return tuple(matcher_settings(name, metric, under) for name, under in of_grid.items())
+    return tuple(sweep_of_grid(name, metric, under) for name, under in of_grid.items())
 
 
 def metric_of(config: RunConfig) -> str | None:

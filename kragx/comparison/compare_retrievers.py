@@ -17,7 +17,7 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
-from kragx.comparison.orders import orders_near, orders_warning
+from kragx.comparison.orders import orders_warning
 from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
@@ -26,6 +26,7 @@ from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_doc
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
+from kragx.comparison.thresholds import sweep_near
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
@@ -219,7 +220,9 @@ class ComparisonDraft:
                 for number, (field, value) in enumerate(self.parts)
             ),
             orders=tuple(
-                order for order in orders_near(scores, aligned.metrics).values() if order.swapped
+                order
+                for order in sweep_near(scores, aligned.metrics).orders.values()
+                if order.swapped
             ),
             failures=self.failures,
             gold=self.gold,

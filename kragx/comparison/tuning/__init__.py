@@ -14,11 +14,6 @@ from kragx.comparison.tuning.grid import (
     value_label as value_label,
 )
 from kragx.comparison.tuning.grid_search import tune
-from kragx.comparison.tuning.matcher_settings import (
-    MatcherSettings,
-    UnderSetting,
-    matcher_settings as matcher_settings,
-)
 from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
 from kragx.comparison.tuning.tuning import (
     SHOWN as SHOWN,
@@ -30,10 +25,8 @@ from kragx.comparison.tuning.tuning import (
 __all__ = [
     "Curve",
     "HeldOut",
-    "MatcherSettings",
     "Point",
     "SettingResult",
     "Tuning",
-    "UnderSetting",
     "tune",
 ]
