@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kragx.comparison.comparison import Caution, Comparison
+from kragx.comparison.advice import Caution
+from kragx.comparison.comparison import Comparison
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.searching import counts_all, unequal_documents

@@ -11,10 +11,10 @@ from typing_extensions import Unpack
 from kragx.comparison.columns import ids_at
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
+from kragx.comparison.estimates import Difference
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.view import Difference
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain

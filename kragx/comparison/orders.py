@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kragx.comparison.view import Direction
+from kragx.comparison.estimates import Direction
 from kragx.ground.printing import Line, Result, joined, phrase
 from kragx.metrics import Bools, Floats
 

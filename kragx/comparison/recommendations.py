@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from kragx.comparison.advice import Recommendation
 from kragx.comparison.columns import ids_at
-from kragx.comparison.comparison import Comparison, Recommendation
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimates import Leader
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.searching import price
 from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, leak_of, verdict
-from kragx.comparison.view import FEW, Leader
+from kragx.comparison.view import FEW
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import Bools, known_metric
 

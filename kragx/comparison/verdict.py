@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from math import inf, nan, sqrt
 from typing import Any
 
-from kragx.comparison.comparison import Comparison, Recommendation
+from kragx.comparison.advice import Recommendation
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimates import Difference, Leader
 from kragx.comparison.scores import RetrieverScores, direction
 from kragx.comparison.statistics import deciding, queries_needed
-from kragx.comparison.view import Difference, Leader
 from kragx.evaluation.wording import silent_searches, silent_text
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import known_metric
