@@ -21,7 +21,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.searching import price
 from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.verdict import by_depth, every, leak_of, verdict
+from kragx.comparison.verdict import by_depth, every, verdict
 from kragx.comparison.view import FEW
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import Bools, known_metric
@@ -374,36 +374,3 @@ def beside_earlier(comparison: Comparison) -> Comparison:
     values = {"failed": [], "earlier": True}
     advice = Recommendation("one_retriever", text, False, values, before.cautions)
     return replace(comparison, recommendations=(advice, *rest))
-
-
-def beside_setting(
-    comparison: Comparison, sentence: str, take: str | None, *, supported: bool
-) -> Comparison:
-    """The same where a grid says which setting to take: that is the only verdict.
-
-    Context and time are part of that choice, so what the best one costs is no advice beside it.
-
-    Args:
-        comparison: of the settings, over all questions.
-        sentence: which to take, as the grid says it.
-        take: the setting; None where nothing can be said.
-        supported: whether the data carries it.
-    """
-    before, *rest = comparison.recommendations
-    metric, best = comparison.primary, comparison.best
-    values = {"metric": metric, "take": take}
-    if leak_of(comparison, take):
-        sentence = joined(" ", [sentence, phrase("{name} leaks.", name=take)])
-    advices = [Recommendation("setting", sentence, supported, values, before.cautions)]
-    if before.values.get("nothing_found") or before.values.get("found_in"):
-        advices.append(replace(before, supported=True, cautions=()))
-    elif comparison.leader is not None and take != best:
-        text = phrase(
-            "Over all questions, those that chose among them, {best} has the best {metric}. What "
-            "else is said here, and the marks of tables, is about that and chooses no setting.",
-            best=best,
-            metric=metric,
-        )
-        advices.append(Recommendation("over_all", text, True, {**values, "best": best}))
-    unpriced = (advice for advice in rest if advice.kind not in ("cost", "price"))
-    return replace(comparison, recommendations=(*advices, *unpriced))
