@@ -193,7 +193,7 @@ class ComparisonDraft:
 
     def comparison(self, families: Families) -> Comparison:
         """With each test as one of a family."""
-        aligned, scores, p_worse = self.tests.aligned, self.scores, self.tests.p_worse(families)
+        aligned, scores = self.tests.aligned, self.scores
         comparison = Comparison(
             match=scores[0].match,
             retrievers=aligned.retrievers,
@@ -208,17 +208,7 @@ class ComparisonDraft:
             n_tests_of_times=families.times.n_tests,
             least=families.first.least(aligned.settings.alpha),
             overall=self.tests.overall(families),
-            slices=tuple(
-                Slice(
-                    **vars(self.tests.slice(number, families)),
-                    field=field,
-                    value=value,
-                    query_ids=ids_at(aligned.query_ids, self.tests.slices[number]),
-                    p_worse=p_worse[number],
-                    share=aligned.share(self.tests.slices[number]),
-                )
-                for number, (field, value) in enumerate(self.parts)
-            ),
+            slices=tuple(self._slices(families)),
             orders=tuple(
                 order
                 for order in sweep_near(scores, aligned.metrics).orders.values()
@@ -239,6 +229,20 @@ class ComparisonDraft:
         first_advice, *advice = recommend(comparison, scores)
         first_advice = replace(first_advice, cautions=tuple(could_turn(comparison, scores)))
         return replace(comparison, recommendations=(first_advice, *advice))
+
+    def _slices(self, families: Families) -> Iterator[Slice]:
+        """The queries of each slice compared."""
+        aligned, p_worse = self.tests.aligned, self.tests.p_worse(families)
+        for number, (field, value) in enumerate(self.parts):
+            rows = self.tests.slices[number]
+            yield Slice(
+                **vars(self.tests.slice(number, families)),
+                field=field,
+                value=value,
+                query_ids=ids_at(aligned.query_ids, rows),
+                p_worse=p_worse[number],
+                share=aligned.share(rows),
+            )
 
 
 def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...]:

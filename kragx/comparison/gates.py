@@ -140,35 +140,45 @@ def gate_problems(
         baseline: the retriever that was named as such.
     """
     for gate in gates:
-        path = f"{gate.path}:"
-        if gate.metric in FAILURES:
-            pass
-        elif gate.metric not in metrics:
-            hint = nearest(gate.metric, metrics)
-            yield f"{path} {gate.metric} is not computed; add it to 'metrics'; {hint}"
-        elif gate.than is not None and direction(gate.metric) == "neither":
-            yield f"{path} {gate.metric} has no direction, so nothing is worse"
-        elif gate.surely and (why := _never_sure(gate)):
-            without = gate.condition.removeprefix("surely ")
-            yield f"{path} surely is not offered for {why}; write {without!r}"
+        named = [*_metric_problems(gate, metrics)]
         for kind, name, names in (
             ("retriever", gate.retriever, retrievers),
             ("matcher", gate.match, matchers),
         ):
             if name is not None and name not in names:
-                yield f"{path} no {kind} {name!r}; {nearest(name, names)}"
+                named.append(f"no {kind} {name!r}; {nearest(name, names)}")
         if gate.field is not None and gate.field not in slices:
             hint = f"; {nearest(gate.field, slices)}" if slices else ""
-            yield f"{path} {gate.field!r} is not among the slices; add it to 'slices'{hint}"
-        if gate.than != "baseline":
-            continue
-        if baseline is None:
-            name = next(iter(retrievers), "NAME")
-            yield f"{path} 'no worse than baseline' needs one; name a retriever: baseline: {name}"
-        elif {gate.retriever or baseline, *retrievers} == {baseline}:
-            yield f"{path} there is no retriever besides the baseline {baseline!r}"
-        elif gate.retriever == baseline:
-            yield f"{path} {baseline!r} is the baseline, which is not held to itself"
+            named.append(f"{gate.field!r} is not among the slices; add it to 'slices'{hint}")
+        named += _baseline_problems(gate, retrievers, baseline)
+        yield from (f"{gate.path}: {problem}" for problem in named)
+
+
+def _metric_problems(gate: Gate, metrics: Collection[str]) -> Iterator[str]:
+    if gate.metric in FAILURES:
+        return
+    if gate.metric not in metrics:
+        hint = nearest(gate.metric, metrics)
+        yield f"{gate.metric} is not computed; add it to 'metrics'; {hint}"
+    elif gate.than is not None and direction(gate.metric) == "neither":
+        yield f"{gate.metric} has no direction, so nothing is worse"
+    elif gate.surely and (why := _never_sure(gate)):
+        without = gate.condition.removeprefix("surely ")
+        yield f"surely is not offered for {why}; write {without!r}"
+
+
+def _baseline_problems(
+    gate: Gate, retrievers: Collection[str], baseline: str | None
+) -> Iterator[str]:
+    if gate.than != "baseline":
+        return
+    if baseline is None:
+        name = next(iter(retrievers), "NAME")
+        yield f"'no worse than baseline' needs one; name a retriever: baseline: {name}"
+    elif {gate.retriever or baseline, *retrievers} == {baseline}:
+        yield f"there is no retriever besides the baseline {baseline!r}"
+    elif gate.retriever == baseline:
+        yield f"{baseline!r} is the baseline, which is not held to itself"
 
 
 def _never_sure(gate: Gate) -> str:

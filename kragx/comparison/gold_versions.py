@@ -120,9 +120,15 @@ class GoldVersions(Result):
         )
         if is_told and n and not self.left_out:
             outcome = self._not_the_same
+        pair = gold_pair(self.earlier, self.later)
+        return phrase("{pair}: {end}", pair=pair, end=joined("; ", [outcome, *self._besides]))
+
+    @property
+    def _besides(self) -> Iterator[str]:
+        """Whose gold moved, and whose differs in ids alone."""
         moved = phrase(
             "the gold of {n} of them is the same text, moved to other chunks"
-            if is_told and self.left_out
+            if self.named and self.left_out
             else "the gold of {n} questions is the same text, moved to other chunks",
             n=self.n_moved,
         )
@@ -131,9 +137,8 @@ class GoldVersions(Result):
             "('kragx gold move') is recorded",
             n=self.n_ids,
         )
-        besides = (moved if self.n_moved else "", by_ids if self.n_ids else "")
-        pair = gold_pair(self.earlier, self.later)
-        return phrase("{pair}: {end}", pair=pair, end=joined("; ", [outcome, *besides]))
+        yield moved if self.n_moved else ""
+        yield by_ids if self.n_ids else ""
 
     @property
     def _not_the_same(self) -> str:
@@ -193,10 +198,10 @@ def gold_versions(
         return None
     if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None
-    diffs = {} if diffs is None else diffs
-    if hashes not in diffs:
-        diffs[hashes] = diff_gold(before, after)
-    diff = replace(diffs[hashes], old=dict(earlier), new=dict(later))
+    diff = (diffs or {}).get(hashes) or diff_gold(before, after)
+    if diffs is not None:
+        diffs[hashes] = diff
+    diff = replace(diff, old=dict(earlier), new=dict(later))
     return GoldVersions(diff, left_out=not anyway, compares_ids=_compares_ids(match))
 
 

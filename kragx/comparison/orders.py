@@ -150,6 +150,14 @@ def tiers_of(names: Sequence[str], leads: Bools) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def measured_tiers(
+    names: Sequence[str], means: Floats, leads: Bools
+) -> tuple[tuple[str, ...], ...]:
+    """`tiers_of` those that have a mean: who has none is behind nobody, and yet not the best."""
+    measured = np.flatnonzero(~np.isnan(means)).tolist()
+    return tiers_of([names[row] for row in measured], leads[np.ix_(measured, measured)])
+
+
 def _order(
     metric: str,
     names: Sequence[str],
@@ -176,16 +184,12 @@ def _order(
             led_by.setdefault(names[leader], thresholds[nearest[column]])
     behind = ahead.swapaxes(0, 1)
     reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
-    # Who has no value is behind nobody, and yet not the best.
-    measured = np.flatnonzero(~np.isnan(rows[:, place])).tolist()
     return Order(
         metric=metric,
         chosen=threshold,
         low=thresholds[low],
         high=thresholds[high],
-        tiers=tiers_of(
-            [names[row] for row in measured], leads[np.ix_(measured, measured)][..., place]
-        ),
+        tiers=measured_tiers(names, rows[:, place], leads[..., place]),
         leader=names[leaders[0]] if is_single else None,
         led_by=led_by,
         swapped=tuple(

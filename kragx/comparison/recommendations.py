@@ -200,7 +200,6 @@ def _price(case: _Case) -> Advice:
 def _routing(case: _Case) -> Advice:
     """The slices in which another retriever is best; or that there is no such slice."""
     comparison, metric, overall = case.comparison, case.primary, case.leader
-    fields = comparison.fields_told
     if overall is None or comparison.overall.found_nothing(metric):
         return
     n_routed = 0
@@ -220,7 +219,7 @@ def _routing(case: _Case) -> Advice:
                 difference=difference.text,
             )
             yield "routing", text, {**values, "metric": metric}
-    if fields and not n_routed:
+    if (fields := comparison.fields_told) and not n_routed:
         text = phrase(
             "The data does not support choosing a retriever by {fields}: in no slice another one "
             "than {best} is clearly best in {metric}.",
@@ -285,7 +284,7 @@ def _saturated(case: _Case) -> Advice:
 
 
 def _unfound(case: _Case) -> Advice:
-    """The queries for which nobody finds anything, and those for which all but the best do."""
+    """The queries for which nobody finds anything."""
     comparison, (metric, hits, answerable) = case.comparison, case.hits
     nowhere, n_answerable = answerable & ~hits.any(axis=1), int(answerable.sum())
     if n := int(nowhere.sum()):
@@ -303,11 +302,16 @@ def _unfound(case: _Case) -> Advice:
             queries=listed(ids, 5, n),
         )
         yield "unfound", text, {"metric": metric, "n": n, "of": n_answerable, "query_ids": ids}
+
+
+def _combination(case: _Case) -> Advice:
+    """The queries for which another retriever finds something, and the best does not."""
+    comparison, (metric, hits, answerable) = case.comparison, case.hits
     if not metric or case.leader is None:
         return
     missed = answerable & ~hits[:, comparison.retrievers.index(comparison.best)]
     gained = missed & hits.any(axis=1)
-    if (n_gained := int(gained.sum())) and n_gained >= n_answerable / 50:
+    if (n_gained := int(gained.sum())) and n_gained >= int(answerable.sum()) / 50:
         text = phrase(
             "Of the 1 query with {metric} = 0 for {best} another retriever finds something for "
             "{n_gained}; a combination could gain those at most."
@@ -354,7 +358,8 @@ RULES: Mapping[Callable[[_Case], Advice], tuple[str, ...]] = {
     _routing: ("routing", "no_routing"),
     _slices: ("weak_slice", "small_slices"),
     _saturated: ("saturated",),
-    _unfound: ("unfound", "combination"),
+    _unfound: ("unfound",),
+    _combination: ("combination",),
     _reranking: ("reranking",),
 }
 """The kinds of advice of each rule."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from kragx.comparison.orders import Order, leads_of, orders_of, orders_warning, tiers_of
+from kragx.comparison.orders import Order, leads_of, measured_tiers, orders_of, orders_warning
 from kragx.comparison.scores import RetrieverScores, direction
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
@@ -216,11 +216,6 @@ def sweep_of_grid(
     columns = {name: tuple(means.get(name) for _, means, _ in under) for name in names}
     rows = np.array([*columns.values()], np.float64).reshape(len(names), len(under))
     leads = leads_of(rows, is_higher=direction(metric) != "lower")
-    orders = []
-    for place in range(len(under)):
-        measured = np.flatnonzero(~np.isnan(rows[:, place])).tolist()
-        of_measured = leads[np.ix_(measured, measured)][..., place]
-        orders.append(tiers_of([names[row] for row in measured], of_measured))
     leads_anywhere = leads.any(axis=2)  # under some setting
     swapped = np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
     axes = [setting.values for setting, _, _ in under]
@@ -236,7 +231,10 @@ def sweep_of_grid(
         of_grid=OfGrid(
             metric,
             tuple(setting.name for setting, _, _ in under),
-            tuple(orders),
+            tuple(
+                measured_tiers(names, rows[:, place], leads[..., place])
+                for place in range(len(under))
+            ),
             tuple(is_certain for _, _, is_certain in under),
             tuple((names[one], names[other]) for one, other in swapped),
         ),

@@ -113,20 +113,14 @@ class View(Result):
         metrics = tuple(metrics)
         evaluated = {evaluation.name: evaluation for evaluation in evaluations}
         micro = evaluations[0] if len(evaluations) == 1 and evaluations[0].micro else None
-
-        def cell(metric: str, retriever: str) -> Cell:
-            mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
-            evaluation = evaluated.get(retriever)
-            value = mean.number if evaluation is None else mean_cell(evaluation, metric)
-            style = {"★": "bold green", "=": "bold"}.get(mark, "")
-            spread = runs[retriever].beside(metric) if retriever in runs else ""
-            return Cell(joined(" ", [value, mark]), style, joined("; ", [mean.ends, spread]))
-
         columns = [phrase("metric"), *self.means, *([phrase("micro")] if micro else [])]
         rows = [
             [
                 Cell(metric, code=True),
-                *(cell(metric, retriever) for retriever in self.means),
+                *(
+                    self._mean_cell(metric, name, evaluated.get(name), runs.get(name))
+                    for name in self.means
+                ),
                 *([Cell(micro_cell(micro, metric))] if micro else []),
             ]
             for metric in metrics
@@ -141,6 +135,19 @@ class View(Result):
             ),
             note=with_reasons(below, note, bounds_note(evaluations), runs_note(runs)),
         )
+
+    def _mean_cell(
+        self,
+        metric: str,
+        retriever: str,
+        evaluation: Evaluation | None,
+        runs: SeveralRuns | None,
+    ) -> Cell:
+        mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
+        value = mean.number if evaluation is None else mean_cell(evaluation, metric)
+        style = {"★": "bold green", "=": "bold"}.get(mark, "")
+        spread = "" if runs is None else runs.beside(metric)
+        return Cell(joined(" ", [value, mark]), style, joined("; ", [mean.ends, spread]))
 
     def differences_table(self, note: str = "") -> Table:
         """Each retriever against the baseline; of two the means stand beside their difference."""

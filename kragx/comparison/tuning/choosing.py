@@ -267,19 +267,16 @@ class _Trials:
         if len(held_values):
             name = compared[choice].name
             worth, is_refuted = _held_out(held_values, choice, best, name, rules, self.held_out[1])
-        verdict: Verdict = (
-            "refuted"
-            if is_refuted
-            else "only"
-            if len(compared) == 1
-            else "open"
-            if len(alike) == len(compared)
-            else "best"
-            if choice == best
-            else "simplest"
-        )
+        verdict = "refuted" if is_refuted else self._verdict(alike, choice == best)
         take = compared[best if is_refuted else choice].name
         return replace(base, verdict=verdict, take=take, held_out=worth)
+
+    def _verdict(self, alike: Sequence[int], is_best: bool) -> Verdict:
+        """What the choice rests on, where the questions held out do not refute it."""
+        n = len(self.compared)
+        return (
+            "only" if n == 1 else "open" if len(alike) == n else "best" if is_best else "simplest"
+        )
 
     def _results(self) -> list[SettingResult]:
         """What each setting came to, held against the others."""

@@ -191,12 +191,15 @@ class Tuning(Result):
     @property
     def _choice(self) -> str:
         verdict, alike = self.verdict, self.n_candidates
+        if verdict == "none":
+            return phrase("No setting can be taken: none has values that can be compared.")
+        if verdict == "too_few":
+            return phrase(
+                "Cannot tell: too few questions to choose by for any difference, {n}.",
+                n=self.n_choosing,
+            )
         return phrase(
-            "No setting can be taken: none has values that can be compared."
-            if verdict == "none"
-            else "Cannot tell: too few questions to choose by for any difference, {n}."
-            if verdict == "too_few"
-            else "Take {take}: no other can be compared."
+            "Take {take}: no other can be compared."
             if verdict == "only" and self.n_failed
             else "Take {take}: there is no other."
             if verdict == "only"
