@@ -34,7 +34,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.matchers.batches import SHORT_GOLD
+from kragx.matchers.text_base import SHORT_GOLD
 from kragx.metrics import MetricLike, listed as listed_metrics
 
 if TYPE_CHECKING:
