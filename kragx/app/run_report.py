@@ -26,7 +26,8 @@ from kragx.comparison import (
     fields_worth_slicing,
 )
 from kragx.comparison.recommendations import beside_earlier
-from kragx.comparison.tuning import MatcherSettings, Tuning
+from kragx.comparison.thresholds import Sweep
+from kragx.comparison.tuning import Tuning
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.stage_losses import StageLosses
@@ -129,7 +130,7 @@ class RunReport(Result):
         )
 
     @cached_property
-    def matcher_grids(self) -> tuple[MatcherSettings, ...]:
+    def matcher_grids(self) -> tuple[Sweep, ...]:
         """How the order of retrievers depends on the settings of each matcher with a grid."""
         return matcher_grids(self.config, self.evaluations, self.comparisons)
 

@@ -4,18 +4,15 @@
 earlier results beside the present ones, and `check_gates` holds numbers against what they must be.
 """
 
+from kragx.comparison.advice import Recommendation
 from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.compare_retrievers import (
     compare,
     compare_by_matcher as compare_by_matcher,
     compare_scores,
 )
-from kragx.comparison.comparison import (
-    CORRECTIONS as CORRECTIONS,
-    Comparison,
-    Recommendation,
-    Settings,
-)
+from kragx.comparison.comparison import CORRECTIONS as CORRECTIONS, Comparison, Settings
+from kragx.comparison.estimates import Difference, Estimate, Leader
 from kragx.comparison.failures import Failures
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
@@ -41,7 +38,7 @@ from kragx.comparison.side_by_side import (
     gold_differs as gold_differs,
 )
 from kragx.comparison.slices import fields_worth_slicing as fields_worth_slicing, sliced as sliced
-from kragx.comparison.view import NO_VALUE as NO_VALUE, Difference, Estimate, Leader, Slice, View
+from kragx.comparison.view import NO_VALUE as NO_VALUE, Slice, View
 
 __all__ = [
     "Change",

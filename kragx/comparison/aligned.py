@@ -12,11 +12,11 @@ import numpy as np
 
 from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
+from kragx.comparison.estimates import Difference, Direction, Estimate
 from kragx.comparison.scores import RetrieverScores, interval_kind
 from kragx.comparison.side_by_side import shared_weights
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
 from kragx.comparison.statistics.weighted import of_rows, total
-from kragx.comparison.view import Difference, Direction, Estimate
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.metrics import Bools, Floats, known_metric

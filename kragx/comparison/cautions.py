@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kragx.comparison.comparison import Caution, Comparison
+from kragx.comparison.advice import Caution
+from kragx.comparison.comparison import Comparison
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.searching import counts_all, unequal_documents
@@ -33,7 +34,29 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         comparison: of the retrievers, before there is a verdict.
         scores: those that are compared.
     """
-    metric = comparison.primary
+    yield from _leaks(comparison)
+    # The gold set and the matcher are everybody's; where texts are misread differs.
+    remarks = ((score, [*siblings_remarks(score.counts, score.match)]) for score in scores)
+    if told := next(((score, texts) for score, texts in remarks if texts), None):
+        yield Caution("siblings", told[1][0], told[0].counts[SIBLINGS])
+    yield from _failed(comparison)
+    yield from _missing_questions(scores)
+    yield from _missing_judgements(comparison.primary, scores)
+    apart = {score.name: score.counts.get(APART) for score in scores}
+    if n_apart := {name: n for name, n in apart.items() if n}:
+        text = phrase(
+            "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
+            names=listed(list(n_apart)),
+        )
+        yield Caution("ids_apart", text, n_apart)
+    unequal, brought = unequal_documents(comparison, scores)
+    if unequal and counts_all(comparison.primary):
+        yield Caution("documents", unequal, brought)
+    yield from _threshold(comparison)
+
+
+def _leaks(comparison: Comparison) -> Iterator[Caution]:
+    """Who finds what must not be found, the best one first."""
     names = sorted(comparison.retrievers, key=lambda name: name != comparison.best)
     if leaks := {name: leak for name in names if (leak := leak_of(comparison, name))}:
         means = {name: comparison.overall.means[name][leak] for name, leak in leaks.items()}
@@ -43,15 +66,13 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         ]
         if len(texts) > _NAMED:
             texts[_NAMED:] = [phrase("and {n} more", n=len(texts) - _NAMED)]
-        yield Caution(
-            "leaks", joined("; ", texts), {name: mean.value for name, mean in means.items()}
-        )
-    # The gold set and the matcher are everybody's; where texts are misread differs.
-    for score in scores:
-        if remarks := [*siblings_remarks(score.counts, score.match)]:
-            yield Caution("siblings", remarks[0], score.counts[SIBLINGS])
-            break
-    is_told = len(comparison.retrievers) < 2  # the verdict is about who failed
+        values = {name: mean.value for name, mean in means.items()}
+        yield Caution("leaks", joined("; ", texts), values)
+
+
+def _failed(comparison: Comparison) -> Iterator[Caution]:
+    """Who failed, unless the verdict is about that."""
+    is_told = len(comparison.retrievers) < 2
     if failures := [failure for failure in comparison.failures if failure.tolerated or not is_told]:
         texts = [
             phrase(
@@ -65,6 +86,10 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         ]
         n_failed = {failure.retriever: failure.n_failed for failure in failures}
         yield Caution("failed", joined("; ", texts), n_failed)
+
+
+def _missing_questions(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
+    """Whose results lack many questions."""
     if lacking := {score.name: n for score in scores if (n := _n_lacking(score))}:
         texts = [
             phrase(
@@ -77,6 +102,10 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             if score.name in lacking
         ]
         yield Caution("missing_questions", joined("; ", texts), lacking)
+
+
+def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
+    """Between what values may become once all judgements are there."""
     bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
     known_as = known_metric(metric)
     if bounds and not (known_as and known_as.reads_forbidden):
@@ -90,16 +119,11 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             ranges=listed(ranges),
         )
         yield Caution("missing_judgements", text, bounds)
-    apart = {score.name: score.counts.get(APART) for score in scores}
-    if n_apart := {name: n for name, n in apart.items() if n}:
-        text = phrase(
-            "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
-            names=listed(list(n_apart)),
-        )
-        yield Caution("ids_apart", text, n_apart)
-    unequal, brought = unequal_documents(comparison, scores)
-    if unequal and counts_all(metric):
-        yield Caution("documents", unequal, brought)
+
+
+def _threshold(comparison: Comparison) -> Iterator[Caution]:
+    """That the best is not the best at a threshold nearby."""
+    metric = comparison.primary
     order = next((order for order in comparison.orders if order.metric == metric), None)
     if order and comparison.leader is not None and comparison.best in order.involved:
         warning = orders_warning(comparison.orders)

@@ -11,10 +11,10 @@ from typing_extensions import Unpack
 from kragx.comparison.columns import ids_at
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
+from kragx.comparison.estimates import Difference
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.view import Difference
+from kragx.comparison.statistics import TOLERANCE, Rows
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
@@ -113,16 +113,7 @@ class Change(Result):
             gold: say which questions of two gold sets are not the same.
         """
         comparison = self.comparison
-        title = phrase(
-            "{retriever}: {after} against {before}, match {match}"
-            if matchers
-            else "{retriever}: {after} against {before}",
-            retriever=self.retriever,
-            after=self.after,
-            before=self.before,
-            match=comparison.match,
-        )
-        yield Heading(title, level=3)
+        yield self._heading(matchers=matchers)
         for remark in (*(comparison.gold if gold else ()), *comparison.failures):
             yield from remark.describe()
         if comparison.not_comparable:
@@ -136,6 +127,22 @@ class Change(Result):
         yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
         yield from map(warning, comparison.further_cautions)
+        yield from self._turned_parts()
+
+    def _heading(self, *, matchers: bool) -> Heading:
+        title = phrase(
+            "{retriever}: {after} against {before}, match {match}"
+            if matchers
+            else "{retriever}: {after} against {before}",
+            retriever=self.retriever,
+            after=self.after,
+            before=self.before,
+            match=self.comparison.match,
+        )
+        return Heading(title, level=3)
+
+    def _turned_parts(self) -> Iterator[Part]:
+        """How many queries changed which way, and those that changed most."""
         n_turned = self.n_better + self.n_worse
         yield Line(
             phrase(
@@ -144,7 +151,7 @@ class Change(Result):
                 else "no query got better or worse, of {n}",
                 n_better=self.n_better,
                 n_worse=self.n_worse,
-                n=comparison.n_queries - n_turned,
+                n=self.comparison.n_queries - n_turned,
             )
         )
         if self.worse:
@@ -269,6 +276,22 @@ def _pairs(
     old: Results, new: Results, retrievers: Sequence[str]
 ) -> list[tuple[RetrieverScores, RetrieverScores]]:
     """What corresponds: a retriever before and after, under each matcher that both have."""
+    pairs = [
+        (earlier, now)
+        for name_before, name_after in _names(old, new, retrievers)
+        for before, after in [(old.of(name_before), new.of(name_after))]
+        for now in after
+        for earlier in before
+        # Of one matcher each they correspond, whatever the two are called.
+        if earlier.match == now.match or len(before) == len(after) == 1
+    ]
+    if not pairs:
+        raise UsageError("no matcher is in both; run both with the same 'matchers'")
+    return pairs
+
+
+def _names(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[str, str]]:
+    """What the retrievers that correspond are called, before and after."""
     if len(retrievers) > 2:
         raise UsageError(f"--retriever: {len(retrievers)} are named; one or two can be compared")
     if old is new and len(retrievers) < 2:
@@ -286,18 +309,7 @@ def _pairs(
             f"no retriever is in both: {old.name} has {', '.join(old.retrievers)}; {new.name} has "
             f"{', '.join(new.retrievers)}; name one of each: --retriever OLD --retriever NEW"
         )
-    pairs = [
-        (earlier, now)
-        for name_before, name_after in names
-        for before, after in [(old.of(name_before), new.of(name_after))]
-        for now in after
-        for earlier in before
-        # Of one matcher each they correspond, whatever the two are called.
-        if earlier.match == now.match or len(before) == len(after) == 1
-    ]
-    if not pairs:
-        raise UsageError("no matcher is in both; run both with the same 'matchers'")
-    return pairs
+    return names
 
 
 def _turned_queries(
@@ -330,14 +342,9 @@ def _turned_queries(
     turned: dict[str, Any] = {}
     for name, sign in (("better", 1), ("worse", -1)):
         rows = np.flatnonzero(sign * ways > 0)
-        turned[f"n_{name}"] = len(rows)
         order = np.lexsort((-sign * (asks * overall)[rows], -sign * (asks * first)[rows]))
-        turned_rows = rows[order][:LISTED]
-        sides: list[list[dict[str, float | None]]] = [[{} for _ in turned_rows] for _ in pair]
-        for metric, has_moved in moved.items() if turned_rows.size else ():
-            for side, values in zip(sides, _paired_values(pair, ids, metric)):
-                for place in np.flatnonzero(has_moved[turned_rows]).tolist():
-                    side[place][metric] = plain(values[turned_rows[place]])
+        turned[f"n_{name}"] = len(rows)
+        listed_rows = rows[order][:LISTED]
         turned[name] = tuple(
             QueryChange(
                 query_id,
@@ -347,10 +354,24 @@ def _turned_queries(
                 by=float(first[row]),
             )
             for row, query_id, before, after in zip(
-                turned_rows.tolist(), ids_at(ids, turned_rows), *sides
+                listed_rows.tolist(),
+                ids_at(ids, listed_rows),
+                *_moved_values(pair, ids, listed_rows, moved),
             )
         )
     return turned
+
+
+def _moved_values(
+    pair: Sequence[RetrieverScores], ids: Sequence[str], rows: Rows, moved: Mapping[str, Bools]
+) -> list[list[dict[str, float | None]]]:
+    """Before and after, for each of these rows the values of the metrics that changed there."""
+    sides: list[list[dict[str, float | None]]] = [[{} for _ in rows] for _ in pair]
+    for metric, has_moved in moved.items() if rows.size else ():
+        for side, values in zip(sides, _paired_values(pair, ids, metric)):
+            for place in np.flatnonzero(has_moved[rows]).tolist():
+                side[place][metric] = plain(values[rows[place]])
+    return sides
 
 
 def _paired_values(

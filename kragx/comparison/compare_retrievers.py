@@ -17,7 +17,7 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
-from kragx.comparison.orders import orders_near, orders_warning
+from kragx.comparison.orders import orders_warning
 from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
@@ -26,6 +26,7 @@ from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_doc
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
+from kragx.comparison.thresholds import sweep_near
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
@@ -192,7 +193,7 @@ class ComparisonDraft:
 
     def comparison(self, families: Families) -> Comparison:
         """With each test as one of a family."""
-        aligned, scores, p_worse = self.tests.aligned, self.scores, self.tests.p_worse(families)
+        aligned, scores = self.tests.aligned, self.scores
         comparison = Comparison(
             match=scores[0].match,
             retrievers=aligned.retrievers,
@@ -207,19 +208,11 @@ class ComparisonDraft:
             n_tests_of_times=families.times.n_tests,
             least=families.first.least(aligned.settings.alpha),
             overall=self.tests.overall(families),
-            slices=tuple(
-                Slice(
-                    **vars(self.tests.slice(number, families)),
-                    field=field,
-                    value=value,
-                    query_ids=ids_at(aligned.query_ids, self.tests.slices[number]),
-                    p_worse=p_worse[number],
-                    share=aligned.share(self.tests.slices[number]),
-                )
-                for number, (field, value) in enumerate(self.parts)
-            ),
+            slices=tuple(self._slices(families)),
             orders=tuple(
-                order for order in orders_near(scores, aligned.metrics).values() if order.swapped
+                order
+                for order in sweep_near(scores, aligned.metrics).orders.values()
+                if order.swapped
             ),
             failures=self.failures,
             gold=self.gold,
@@ -236,6 +229,20 @@ class ComparisonDraft:
         first_advice, *advice = recommend(comparison, scores)
         first_advice = replace(first_advice, cautions=tuple(could_turn(comparison, scores)))
         return replace(comparison, recommendations=(first_advice, *advice))
+
+    def _slices(self, families: Families) -> Iterator[Slice]:
+        """The queries of each slice compared."""
+        aligned, p_worse = self.tests.aligned, self.tests.p_worse(families)
+        for number, (field, value) in enumerate(self.parts):
+            rows = self.tests.slices[number]
+            yield Slice(
+                **vars(self.tests.slice(number, families)),
+                field=field,
+                value=value,
+                query_ids=ids_at(aligned.query_ids, rows),
+                p_worse=p_worse[number],
+                share=aligned.share(rows),
+            )
 
 
 def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...]:

@@ -12,8 +12,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from kragx.comparison.advice import Recommendation
+from kragx.comparison.estimates import Direction, Leader, difference_cell
 from kragx.comparison.failures import Failures, failed_names, with_failures
 from kragx.comparison.families import correction_text, family_of
 from kragx.comparison.gold_versions import GoldVersions
@@ -25,15 +27,7 @@ from kragx.comparison.statistics import (
     SEED,
     check_confidence,
 )
-from kragx.comparison.view import (
-    FEW,
-    STANDING,
-    Direction,
-    Leader,
-    Slice,
-    View,
-    difference_cell,
-)
+from kragx.comparison.view import FEW, STANDING, Slice, View
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.runs import SeveralRuns
 from kragx.ground.errors import UsageError, check_whole, nearest
@@ -41,7 +35,6 @@ from kragx.ground.json_values import HIDDEN, IF_KNOWN
 from kragx.ground.printing import (
     Cell,
     Heading,
-    Line,
     Part,
     Result,
     Table,
@@ -93,74 +86,6 @@ class Settings:
     def alpha(self) -> float:
         """The chance of a false alarm that is put up with."""
         return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
-
-
-@dataclass(frozen=True)
-class Caution(Result):
-    """One thing that could turn a verdict.
-
-    Attributes:
-        code: ``leaks``, ``siblings``, ``failed``, ``missing_questions``, ``missing_judgements``,
-            ``ids_apart``, ``documents`` or ``threshold``.
-        text: as people read it, a sentence without its full stop.
-        values: the numbers and names in it.
-    """
-
-    code: str
-    text: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def sentence(self) -> str:
-        """As it goes on behind the verdict."""
-        return phrase("Caution: {caution}.", caution=self.text)
-
-    def describe(self) -> Iterator[Line]:
-        """Its sentence."""
-        yield warning(self.sentence)
-
-
-@dataclass(frozen=True)
-class Recommendation(Result):
-    """One sentence or two of advice.
-
-    Attributes:
-        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``equal``,
-            ``cost``, ``price``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``,
-            ``saturated``, ``unfound``, ``combination``, ``reranking``.
-        text: as people read it.
-        supported: whether the data carries it; False for what it does not say.
-        values: the numbers and names in it.
-        cautions: of the verdict what could turn it.
-    """
-
-    kind: str
-    text: str
-    supported: bool = True
-    values: Mapping[str, Any] = field(default_factory=dict)
-    cautions: tuple[Caution, ...] = ()
-
-    @property
-    def said(self) -> str:
-        """Its text with its cautions."""
-        return joined(" ", [self.text, *(caution.sentence for caution in self.cautions)])
-
-    def describe(self) -> Iterator[Line]:
-        """Its text, with ``?`` before what the data does not carry; then its cautions."""
-        yield Line(self.text, item="-" if self.supported else "?")
-        yield from self.caution_lines()
-
-    def leak_lines(self) -> Iterator[Line]:
-        """Who leaks, where nothing else says so above whatever is compared."""
-        for caution in self.cautions:
-            if caution.code == "leaks":
-                yield Line(caution.sentence, "bold red")
-
-    def caution_lines(self) -> Iterator[Line]:
-        """The cautions, but that some failed or leak: that stands above whatever is compared."""
-        for caution in self.cautions:
-            if caution.code not in ("failed", "leaks"):
-                yield from caution.describe()
 
 
 @dataclass(frozen=True)

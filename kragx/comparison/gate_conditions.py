@@ -186,13 +186,9 @@ class _Block:
             is_metric = metric not in FAILURES
             name = name_among(metric, self.metrics, self.within) if is_metric else metric
         except UsageError as error:
-            retriever, _, rest = metric.partition(".")
-            if known_metric(rest) is not None:
-                written = f"retrievers: {{{retriever}: {{{rest}: {shorten(conditions)}}}}}"
-                problem = phrase("a gate of one retriever is written {gate}", gate=written)
-                self.problems.append(f"gates: {problem}")
-                return
-            self.problems.append(f"{self.path}: {error}{also}")
+            self.problems.append(
+                _of_one_retriever(metric, conditions) or f"{self.path}: {error}{also}"
+            )
             return
         for text in conditions if isinstance(conditions, list) else [conditions]:
             gate = read_condition(self.path, name, text, **self.context)
@@ -201,6 +197,15 @@ class _Block:
                 self.problems.append(f"{self.path}: {shorten(text)} is no condition; write {forms}")
             else:
                 yield gate
+
+
+def _of_one_retriever(metric: str, conditions: object) -> str:
+    """How a gate of ``retriever.metric`` is written; empty where that is none."""
+    retriever, _, rest = metric.partition(".")
+    if known_metric(rest) is None:
+        return ""
+    written = f"retrievers: {{{retriever}: {{{rest}: {shorten(conditions)}}}}}"
+    return f"gates: {phrase('a gate of one retriever is written {gate}', gate=written)}"
 
 
 def read_condition(path: str, metric: str, text: object, **context: str) -> Gate | None:
@@ -221,18 +226,23 @@ def read_condition(path: str, metric: str, text: object, **context: str) -> Gate
         most = 1 if metric == "max_failed" else inf
         if match["surely"] or match["sign"] not in ("<=", "<") or not 0 <= bound <= most:
             return None
-    margin = f" by {amount}" if amount else ""
-    condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
     return Gate(
         path,
         metric,
-        f"surely {condition}" if match["surely"] else condition,
+        _written(match, amount, than),
         match["surely"] is not None,
         match["sign"],
         bound,
         than,
         **context,
     )
+
+
+def _written(match: re.Match[str], amount: str | None, than: str | None) -> str:
+    """A condition as people read it, however it was written."""
+    margin = f" by {amount}" if amount else ""
+    condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
+    return f"surely {condition}" if match["surely"] else condition
 
 
 def conditions_by_metric(options: Sequence[str]) -> dict[str, list[str]]:

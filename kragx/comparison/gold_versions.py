@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold, gold_name
@@ -21,93 +22,113 @@ class GoldVersions(Result):
     """Two states of a gold set, whose results are compared: what a `GoldDiff` means for them.
 
     Attributes:
-        earlier, later: name, version and content hash of each.
-        n_same: the questions of both on which numbers mean the same.
-        changed: the questions that both have on which numbers do not mean the same.
-        only_earlier, only_later: the questions that only one has.
-        left_out: whether only those that are the same are compared.
-        n_moved: those that are the same whose gold is in other chunks, or under other ids.
-        n_ids: of `changed` those whose gold is the same text under other ids, which the matcher
-            compares, and no record of a move says that these are the same chunks.
+        diff: of the two.
+        left_out: whether only those questions that are the same are compared.
+        compares_ids: whether the matcher does: then gold with the same text under another id is
+            other gold, unless a move has recorded where it went.
     """
 
-    earlier: Mapping[str, Any]
-    later: Mapping[str, Any]
-    n_same: int
-    changed: tuple[str, ...]
-    only_earlier: tuple[str, ...]
-    only_later: tuple[str, ...]
+    diff: GoldDiff = field(repr=False, metadata=HIDDEN)
     left_out: bool = True
-    n_moved: int = 0
-    n_ids: int = 0
-    differing: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
+    compares_ids: bool = field(default=True, metadata=HIDDEN)
 
-    @classmethod
-    def of(cls, diff: GoldDiff, *, left_out: bool, compares_ids: bool) -> GoldVersions:
-        """Those that a diff has found.
+    also_plain: ClassVar[tuple[str, ...]] = (
+        "earlier",
+        "later",
+        "n_same",
+        "changed",
+        "only_earlier",
+        "only_later",
+        "n_moved",
+        "n_ids",
+    )
 
-        Args:
-            diff: of the two.
-            left_out: whether only those that are the same are compared.
-            compares_ids: whether the matcher does: then gold with the same text under another id
-                is other gold, unless a move has recorded where it went.
-        """
-        n_ids = diff.kinds.get("ids", 0)
-        n_alike = 0 if compares_ids else n_ids
-        ids: dict[str, list[str]] = {"changed": [], "dropped": [], "added": []}
-        for question in diff.differing(compares_ids=compares_ids):
-            ids[question.state].append(question.query_id)
-        return cls(
-            diff.old,
-            diff.new,
-            diff.n_same + n_alike,
-            tuple(ids["changed"]),
-            tuple(ids["dropped"]),
-            tuple(ids["added"]),
-            left_out=left_out,
-            n_moved=diff.kinds.get("moved", 0) + n_alike,
-            n_ids=n_ids - n_alike,
-            differing=frozenset().union(*ids.values()),
-        )
+    @property
+    def earlier(self) -> Mapping[str, Any]:
+        """Name, version and content hash of the earlier one."""
+        return self.diff.old
+
+    @property
+    def later(self) -> Mapping[str, Any]:
+        """Those of the later one."""
+        return self.diff.new
+
+    @cached_property
+    def _ids(self) -> Mapping[str, tuple[str, ...]]:
+        """By what became of them the questions on which numbers do not mean the same."""
+        differing = self.diff.differing(compares_ids=self.compares_ids)
+        return {
+            state: tuple(question.query_id for question in differing if question.state == state)
+            for state in ("changed", "added", "dropped")
+        }
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The questions that both have on which numbers do not mean the same."""
+        return self._ids["changed"]
+
+    @property
+    def only_later(self) -> tuple[str, ...]:
+        """Those that only the later one has."""
+        return self._ids["added"]
+
+    @property
+    def only_earlier(self) -> tuple[str, ...]:
+        """Those that only the earlier one has."""
+        return self._ids["dropped"]
 
     @property
     def named(self) -> tuple[str, ...]:
         """The questions that are not the same, those that both have first."""
         return (*self.changed, *self.only_later, *self.only_earlier)
 
+    @cached_property
+    def differing(self) -> frozenset[str]:
+        """The same, to look among."""
+        return frozenset(self.named)
+
+    @property
+    def n_same(self) -> int:
+        """The questions of both on which numbers mean the same."""
+        return self.diff.n_old - len(self.changed) - len(self.only_earlier)
+
+    @property
+    def n_moved(self) -> int:
+        """Those of them whose gold is in other chunks, or under other ids."""
+        kinds = self.diff.kinds
+        return kinds["moved"] + (0 if self.compares_ids else kinds["ids"])
+
+    @property
+    def n_ids(self) -> int:
+        """The changed ones with the same text under other ids, and no record of a move."""
+        return self.diff.kinds["ids"] if self.compares_ids else 0
+
     @property
     def text(self) -> str:
         """What a reader must know, in a sentence."""
-        n, ids = len(self.named), [*map(visible, self.named)]
-        numbers = (
-            (self.changed, phrase("{n} changed", n=len(self.changed))),
-            (self.only_later, phrase("{n} only in the later", n=len(self.only_later))),
-            (self.only_earlier, phrase("{n} only in the earlier", n=len(self.only_earlier))),
-        )
-        kinds = phrase(
-            "1 question is not the same ({counts}: {questions})"
-            if n == 1
-            else "{n} questions are not the same ({counts}: {questions})",
-            n=n,
-            counts=joined(", ", (text for questions, text in numbers if questions)),
-            questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
-        )
-        outcome = phrase(
+        is_told, n = bool(self.named), self.n_same
+        outcome: str = phrase(
             "no question differs in what metrics read"
-            if not n
+            if not is_told
             else "{which}, none is the same"
-            if not self.n_same
+            if not n
             else "{which}, left out here; 1 is the same, and compared"
-            if self.n_same == 1
+            if n == 1
             else "{which}, left out here; {n} are the same, and compared",
-            which=kinds,
-            n=self.n_same,
+            which=self._not_the_same,
+            n=n,
         )
-        if n and self.n_same and not self.left_out:
-            outcome = kinds
+        if is_told and n and not self.left_out:
+            outcome = self._not_the_same
+        pair = gold_pair(self.earlier, self.later)
+        return phrase("{pair}: {end}", pair=pair, end=joined("; ", [outcome, *self._besides]))
+
+    @property
+    def _besides(self) -> Iterator[str]:
+        """Whose gold moved, and whose differs in ids alone."""
         moved = phrase(
             "the gold of {n} of them is the same text, moved to other chunks"
-            if n and self.left_out
+            if self.named and self.left_out
             else "the gold of {n} questions is the same text, moved to other chunks",
             n=self.n_moved,
         )
@@ -116,11 +137,25 @@ class GoldVersions(Result):
             "('kragx gold move') is recorded",
             n=self.n_ids,
         )
-        besides = (moved if self.n_moved else "", by_ids if self.n_ids else "")
+        yield moved if self.n_moved else ""
+        yield by_ids if self.n_ids else ""
+
+    @property
+    def _not_the_same(self) -> str:
+        """How many questions differ, and which."""
+        n, ids = len(self.named), [*map(visible, self.named)]
+        numbers = (
+            (self.changed, phrase("{n} changed", n=len(self.changed))),
+            (self.only_later, phrase("{n} only in the later", n=len(self.only_later))),
+            (self.only_earlier, phrase("{n} only in the earlier", n=len(self.only_earlier))),
+        )
         return phrase(
-            "{pair}: {end}",
-            pair=gold_pair(self.earlier, self.later),
-            end=joined("; ", [outcome, *besides]),
+            "1 question is not the same ({counts}: {questions})"
+            if n == 1
+            else "{n} questions are not the same ({counts}: {questions})",
+            n=n,
+            counts=joined(", ", (text for questions, text in numbers if questions)),
+            questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
         )
 
     def describe(self) -> Iterator[Line]:
@@ -163,11 +198,11 @@ def gold_versions(
         return None
     if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None
-    diffs = {} if diffs is None else diffs
-    if hashes not in diffs:
-        diffs[hashes] = diff_gold(before, after)
-    diff = replace(diffs[hashes], old=dict(earlier), new=dict(later))
-    return GoldVersions.of(diff, left_out=not anyway, compares_ids=_compares_ids(match))
+    diff = (diffs or {}).get(hashes) or diff_gold(before, after)
+    if diffs is not None:
+        diffs[hashes] = diff
+    diff = replace(diff, old=dict(earlier), new=dict(later))
+    return GoldVersions(diff, left_out=not anyway, compares_ids=_compares_ids(match))
 
 
 def _compares_ids(match: Mapping[str, Any]) -> bool:

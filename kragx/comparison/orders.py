@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.view import Direction
+from kragx.comparison.estimates import Direction
 from kragx.ground.printing import Line, Result, joined, phrase
 from kragx.metrics import Bools, Floats
 
@@ -95,24 +94,6 @@ class Order(Result):
         )
 
 
-def orders_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Order]:
-    """The order in each of these metrics, by what retrievers scored near their threshold.
-
-    Nothing where there is nothing to vary: one retriever, a matcher that decides yes or no,
-    different matchers, or a pool.
-    """
-    nearby = [score.nearby for score in scores if score.nearby is not None]
-    if (
-        len(nearby) < max(2, len(scores))
-        or len({near.thresholds for near in nearby}) > 1
-        or any(score.settings["match"] != scores[0].settings["match"] for score in scores)
-    ):
-        return {}
-    values = {score.name: near.means for score, near in zip(scores, nearby, strict=True)}
-    better = {metric: scores[0].better[metric] for metric in metrics}
-    return orders_of(values, better, nearby[0].thresholds, nearby[0].chosen)
-
-
 def orders_warning(orders: Iterable[Order]) -> str | None:
     """One line about all metrics in which an order is reversed; None if it holds in each."""
     reversed_orders = [order for order in orders if order.swapped]
@@ -129,7 +110,7 @@ def orders_of(
     values: Mapping[str, Values],
     better: Mapping[str, Direction],
     thresholds: Sequence[float],
-    threshold: float,
+    threshold: float | None,
 ) -> dict[str, Order]:
     """The order of several retrievers in each metric that all have and that has a direction.
 
@@ -139,9 +120,9 @@ def orders_of(
         values: of each retriever.
         better: the metrics' directions.
         thresholds: (t) where the values are, ascending.
-        threshold: that of the evaluations; nothing follows where it is none of these.
+        threshold: that of the evaluations; nothing follows where it is none of these, or None.
     """
-    if len(values) < 2 or threshold not in thresholds:
+    if len(values) < 2 or threshold is None or threshold not in thresholds:
         return {}
     place = thresholds.index(threshold)
     return {
@@ -167,6 +148,14 @@ def tiers_of(names: Sequence[str], leads: Bools) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(name for name, n in zip(names, n_ahead) if n == rank) for rank in sorted({*n_ahead})
     )
+
+
+def measured_tiers(
+    names: Sequence[str], means: Floats, leads: Bools
+) -> tuple[tuple[str, ...], ...]:
+    """`tiers_of` those that have a mean: who has none is behind nobody, and yet not the best."""
+    measured = np.flatnonzero(~np.isnan(means)).tolist()
+    return tiers_of([names[row] for row in measured], leads[np.ix_(measured, measured)])
 
 
 def _order(
@@ -195,16 +184,12 @@ def _order(
             led_by.setdefault(names[leader], thresholds[nearest[column]])
     behind = ahead.swapaxes(0, 1)
     reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
-    # Who has no value is behind nobody, and yet not the best.
-    measured = np.flatnonzero(~np.isnan(rows[:, place])).tolist()
     return Order(
         metric=metric,
         chosen=threshold,
         low=thresholds[low],
         high=thresholds[high],
-        tiers=tiers_of(
-            [names[row] for row in measured], leads[np.ix_(measured, measured)][..., place]
-        ),
+        tiers=measured_tiers(names, rows[:, place], leads[..., place]),
         leader=names[leaders[0]] if is_single else None,
         led_by=led_by,
         swapped=tuple(

@@ -11,6 +11,7 @@ from math import isclose
 import numpy as np
 
 from kragx.comparison.aligned import Aligned, Key, Means, Pair
+from kragx.comparison.estimates import Difference, Estimate, Leader, Verdict, told
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.statistics import (
     NO_FAMILY,
@@ -23,7 +24,7 @@ from kragx.comparison.statistics import (
     worse_parts,
 )
 from kragx.comparison.statistics.weighted import signed
-from kragx.comparison.view import FEW, Difference, Estimate, Leader, Verdict, View
+from kragx.comparison.view import FEW, View
 from kragx.ground.json_values import plain
 from kragx.metrics import Floats, Ints, known_metric
 
@@ -251,9 +252,7 @@ class PairTests:
             return "undecided"
         if low is not None and high is not None and low <= 0 <= high:
             return "undecided"
-        if better == "neither":
-            return "different"
-        return "better" if (difference.value > 0) == (better == "higher") else "worse"
+        return told(difference.value, better)
 
 
 def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from kragx.comparison.advice import Recommendation
 from kragx.comparison.columns import ids_at
-from kragx.comparison.comparison import Comparison, Recommendation
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimates import Leader
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.searching import price
 from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.verdict import by_depth, every, leak_of, verdict
-from kragx.comparison.view import FEW, Leader
+from kragx.comparison.verdict import by_depth, every, verdict
+from kragx.comparison.view import FEW
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import Bools, known_metric
 
@@ -198,7 +200,6 @@ def _price(case: _Case) -> Advice:
 def _routing(case: _Case) -> Advice:
     """The slices in which another retriever is best; or that there is no such slice."""
     comparison, metric, overall = case.comparison, case.primary, case.leader
-    fields = comparison.fields_told
     if overall is None or comparison.overall.found_nothing(metric):
         return
     n_routed = 0
@@ -218,7 +219,7 @@ def _routing(case: _Case) -> Advice:
                 difference=difference.text,
             )
             yield "routing", text, {**values, "metric": metric}
-    if fields and not n_routed:
+    if (fields := comparison.fields_told) and not n_routed:
         text = phrase(
             "The data does not support choosing a retriever by {fields}: in no slice another one "
             "than {best} is clearly best in {metric}.",
@@ -283,7 +284,7 @@ def _saturated(case: _Case) -> Advice:
 
 
 def _unfound(case: _Case) -> Advice:
-    """The queries for which nobody finds anything, and those for which all but the best do."""
+    """The queries for which nobody finds anything."""
     comparison, (metric, hits, answerable) = case.comparison, case.hits
     nowhere, n_answerable = answerable & ~hits.any(axis=1), int(answerable.sum())
     if n := int(nowhere.sum()):
@@ -301,11 +302,16 @@ def _unfound(case: _Case) -> Advice:
             queries=listed(ids, 5, n),
         )
         yield "unfound", text, {"metric": metric, "n": n, "of": n_answerable, "query_ids": ids}
+
+
+def _combination(case: _Case) -> Advice:
+    """The queries for which another retriever finds something, and the best does not."""
+    comparison, (metric, hits, answerable) = case.comparison, case.hits
     if not metric or case.leader is None:
         return
     missed = answerable & ~hits[:, comparison.retrievers.index(comparison.best)]
     gained = missed & hits.any(axis=1)
-    if (n_gained := int(gained.sum())) and n_gained >= n_answerable / 50:
+    if (n_gained := int(gained.sum())) and n_gained >= int(answerable.sum()) / 50:
         text = phrase(
             "Of the 1 query with {metric} = 0 for {best} another retriever finds something for "
             "{n_gained}; a combination could gain those at most."
@@ -352,7 +358,8 @@ RULES: Mapping[Callable[[_Case], Advice], tuple[str, ...]] = {
     _routing: ("routing", "no_routing"),
     _slices: ("weak_slice", "small_slices"),
     _saturated: ("saturated",),
-    _unfound: ("unfound", "combination"),
+    _unfound: ("unfound",),
+    _combination: ("combination",),
     _reranking: ("reranking",),
 }
 """The kinds of advice of each rule."""
@@ -372,36 +379,3 @@ def beside_earlier(comparison: Comparison) -> Comparison:
     values = {"failed": [], "earlier": True}
     advice = Recommendation("one_retriever", text, False, values, before.cautions)
     return replace(comparison, recommendations=(advice, *rest))
-
-
-def beside_setting(
-    comparison: Comparison, sentence: str, take: str | None, *, supported: bool
-) -> Comparison:
-    """The same where a grid says which setting to take: that is the only verdict.
-
-    Context and time are part of that choice, so what the best one costs is no advice beside it.
-
-    Args:
-        comparison: of the settings, over all questions.
-        sentence: which to take, as the grid says it.
-        take: the setting; None where nothing can be said.
-        supported: whether the data carries it.
-    """
-    before, *rest = comparison.recommendations
-    metric, best = comparison.primary, comparison.best
-    values = {"metric": metric, "take": take}
-    if leak_of(comparison, take):
-        sentence = joined(" ", [sentence, phrase("{name} leaks.", name=take)])
-    advices = [Recommendation("setting", sentence, supported, values, before.cautions)]
-    if before.values.get("nothing_found") or before.values.get("found_in"):
-        advices.append(replace(before, supported=True, cautions=()))
-    elif comparison.leader is not None and take != best:
-        text = phrase(
-            "Over all questions, those that chose among them, {best} has the best {metric}. What "
-            "else is said here, and the marks of tables, is about that and chooses no setting.",
-            best=best,
-            metric=metric,
-        )
-        advices.append(Recommendation("over_all", text, True, {**values, "best": best}))
-    unpriced = (advice for advice in rest if advice.kind not in ("cost", "price"))
-    return replace(comparison, recommendations=(*advices, *unpriced))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.columns import rows_of
+from kragx.comparison.estimates import Direction
 from kragx.comparison.report_fields import check_report
 from kragx.comparison.statistics.weighted import total
 from kragx.comparison.tables import Tables
-from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns

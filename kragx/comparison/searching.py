@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb, isfinite
 from typing import Any
 
@@ -134,8 +134,15 @@ def unequal_documents(
     if not unequal or (comparison.primary in most_of and comparison.primary not in unequal):
         return "", {}
     most = most_of[unequal[0]]
+    return _more_documents(comparison, known, most, least, unequal), known
+
+
+def _more_documents(
+    comparison: Comparison, known: Mapping[str, float], most: str, least: str, unequal: list[str]
+) -> str:
+    """The sentence: who brings most and least, what gains from it, and what does not."""
     compared = [metric for metric in comparison.metrics if _is_at_equal(metric)]
-    text = phrase(
+    return phrase(
         "{most} brings {n:.1f} documents a question and {least} {n_least:.1f}, and more documents "
         "find more in {metrics}; with as many of each: {equal}"
         if compared
@@ -148,7 +155,6 @@ def unequal_documents(
         metrics=listed(unequal),
         equal=listed(compared or AT_EQUAL),
     )
-    return text, known
 
 
 def _ahead(comparison: Comparison, metric: str, names: Iterable[str]) -> tuple[str, ...]:

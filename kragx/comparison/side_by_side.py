@@ -205,12 +205,16 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         )
     tokens, other_tokens = (entry.get("tokenizer") for entry in (looks, other_looks))
     if tokens != other_tokens and _reads_tokens(first) and _reads_tokens(second):
-        reasons["tokens"] = phrase(
-            "tokens of searches are known differently ({one} and {other})",
-            one=_known_by(tokens),
-            other=_known_by(other_tokens),
-        )
+        reasons["tokens"] = _tokens_differ(tokens, other_tokens)
     return reasons
+
+
+def _tokens_differ(tokens: object, other_tokens: object) -> str:
+    return phrase(
+        "tokens of searches are known differently ({one} and {other})",
+        one=_known_by(tokens),
+        other=_known_by(other_tokens),
+    )
 
 
 def _first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:

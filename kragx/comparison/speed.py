@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import comb
 from typing import Any
 
@@ -12,7 +12,7 @@ from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, difference_interval
 from kragx.comparison.view import FEW
-from kragx.metrics import METRICS
+from kragx.metrics import METRICS, Floats
 from kragx.metrics.weights import weighted_mean
 
 _RATIO = 1.5
@@ -47,34 +47,17 @@ def slower(
         for score in scores
         if score.name in (*slow, *fast)
     }
-    means, weights = comparison.overall.means, comparison.weights
-    seconds = {
-        name: value
-        for name, values in tables.items()
-        if (
-            value := weighted_mean(values, weights) if metric is None else means[name][metric].value
-        )
-    }
+    seconds = _seconds(comparison, tables, metric)
     slow, fast = (list(filter(seconds.__contains__, names)) for names in (slow, fast))
     if not slow or not fast:
         return {}
     slowest, fastest = max(slow, key=seconds.__getitem__), min(fast, key=seconds.__getitem__)
     long, short = seconds[slowest], seconds[fastest]
+    metric = metric or _MEAN
+    pair = np.stack([tables[slowest], tables[fastest]], axis=1)
     if long - short < _LEAST_SECONDS or long / short < _RATIO:
         return {}
-    metric = metric or _MEAN
-    settings, n = comparison.statistics, len(comparison.retrievers)
-    # The slowest and the fastest are picked from all pairs, so the interval is as wide as for all
-    # of them (Bonferroni).
-    looked_at = comb(n, 2) * (2 if comparison.n_tests_of_times else 1)
-    ends = difference_interval(
-        np.stack([tables[slowest], tables[fastest]], axis=1),
-        METRICS[metric].number,
-        weights=weights,
-        confidence=1 - settings.alpha / max(1, looked_at),
-        seed=settings.seed,
-    )
-    if ends is None or ends[0] <= 0:
+    if not _is_slower(comparison, pair, metric):
         return {}
     return {
         "metric": metric,
@@ -84,6 +67,36 @@ def slower(
         "fast_seconds": short,
         "ratio": long / short,
     }
+
+
+def _seconds(
+    comparison: Comparison, tables: Mapping[str, Floats], metric: str | None
+) -> dict[str, float]:
+    """By a metric, or else the mean, what each takes, where it takes any time at all."""
+    means, weights = comparison.overall.means, comparison.weights
+    return {
+        name: value
+        for name, values in tables.items()
+        if (
+            value := weighted_mean(values, weights) if metric is None else means[name][metric].value
+        )
+    }
+
+
+def _is_slower(comparison: Comparison, pair: Floats, metric: str) -> bool:
+    """Whether the first of (q, 2) times is the longer one by more than noise."""
+    settings, n = comparison.statistics, len(comparison.retrievers)
+    # The slowest and the fastest are picked from all pairs, so the interval is as wide as for all
+    # of them (Bonferroni).
+    looked_at = comb(n, 2) * (2 if comparison.n_tests_of_times else 1)
+    ends = difference_interval(
+        pair,
+        METRICS[metric].number,
+        weights=comparison.weights,
+        confidence=1 - settings.alpha / max(1, looked_at),
+        seed=settings.seed,
+    )
+    return ends is not None and ends[0] > 0
 
 
 def equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> list[list[str]]:

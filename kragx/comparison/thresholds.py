@@ -2,41 +2,85 @@
 
 Every score is kept in the match table, so another threshold decides anew and scores nothing. A
 metric can change only where a score lies, so thresholds between which none does share a value.
+
+Other settings of a matcher are studied as thresholds are. All of them say what counts as found, so
+one under which numbers are higher is not a better one: only labels say which is right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from kragx.comparison.orders import Order, orders_of
-from kragx.comparison.scores import direction
+from kragx.comparison.orders import Order, leads_of, measured_tiers, orders_of, orders_warning
+from kragx.comparison.scores import RetrieverScores, direction
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import Cell, Line, Part, Result, Table, number, phrase, warning
+from kragx.ground.json_values import IF_KNOWN
+from kragx.ground.printing import (
+    Cell,
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    listed,
+    number,
+    phrase,
+    visible,
+    warning,
+)
 from kragx.matchers.text_base import SHORT_GOLD
-from kragx.metrics import MetricLike, listed
+from kragx.metrics import MetricLike, listed as listed_metrics
+
+if TYPE_CHECKING:
+    from kragx.comparison.tuning import Setting
 
 _ROWS = 21  # a table of more is thinned out
+_NAMED = 4  # pairs that are named
+
+
+@dataclass(frozen=True)
+class OfGrid:
+    """What a grid of a matcher's settings adds to a sweep.
+
+    Attributes:
+        metric: by which retrievers are ordered.
+        settings: (t) what they are called.
+        orders: (t) the retrievers that can be compared, the best first, those that are equal
+            together.
+        certain: (t) whether the first is told to be better than every other.
+        swapped: pairs of retrievers of which one is ahead under some setting and the other under
+            another.
+    """
+
+    metric: str
+    settings: tuple[str, ...]
+    orders: tuple[tuple[tuple[str, ...], ...], ...]
+    certain: tuple[bool, ...]
+    swapped: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Sweep(Result):
-    """Metrics of retrievers under one matcher at several thresholds.
+    """Metrics of retrievers under one matcher at several thresholds, or other settings of a grid.
 
     Attributes:
-        match: how it was matched, as results record it.
+        match: how it was matched, as results record it; empty of a grid.
         match_name: what the matcher is called.
-        chosen: the threshold of the evaluations themselves.
-        thresholds: (t) ascending.
-        n_matches: for each retriever (t) how many pairs of document and gold match at each.
+        chosen: the threshold of the evaluations themselves; None of a grid.
+        thresholds: (t) ascending, of a grid in its order; empty where it varies something else.
+        n_matches: for each retriever (t) how many pairs of document and gold match at each; empty
+            of a grid.
         values: for each retriever and metric its mean at each threshold; None where it has none.
-        orders: of several retrievers, their order in each metric that is better high or low.
+        orders: of several retrievers, their order in each metric that is better high or low; empty
+            of a grid.
         notes: of retrievers, what keeps thresholds from mattering.
+        of_grid: the settings of a grid, and who is first under each; None without a grid.
 
     Examples:
         >>> from kragx import evaluate, sweep
@@ -50,19 +94,37 @@ class Sweep(Result):
 
     match: dict[str, Any]
     match_name: str
-    chosen: float
+    chosen: float | None
     thresholds: tuple[float, ...]
     n_matches: dict[str, tuple[int, ...]]
     values: dict[str, dict[str, tuple[float | None, ...]]]
     orders: dict[str, Order] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    of_grid: OfGrid | None = field(default=None, metadata=IF_KNOWN)
+
+    also_plain: ClassVar[tuple[str, ...]] = ("sentence",)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(t) what the settings are called; a threshold by its number."""
+        if self.of_grid is not None:
+            return self.of_grid.settings
+        return tuple(f"{threshold:.4g}" for threshold in self.thresholds)
 
     def describe(self) -> Iterator[Part]:
-        """A table for each retriever, the chosen threshold in bold; where their order holds."""
+        """Of a grid whether the order depends on it, and retrievers by setting.
+
+        Else a table for each retriever, the chosen threshold in bold; where their order holds.
+        """
+        if self.of_grid is not None:
+            yield from self._grid_parts(self.of_grid)
+            return
         match = method_label(self.match)
-        for retriever in self.values:
+        for retriever, values in self.values.items():
             yield Line(phrase("{retriever}, match: {match}", retriever=retriever, match=match))
-            yield self._table(retriever)
+            columns = {metric: list(map(number, means)) for metric, means in values.items()}
+            n_matches = list(map(str, self.n_matches[retriever]))
+            yield self._table(phrase("threshold"), {phrase("matches"): n_matches, **columns})
             yield from map(warning, self.notes.get(retriever, ()))
         yield Line(
             phrase("*: the chosen threshold")
@@ -74,19 +136,56 @@ class Sweep(Result):
         for order in self.orders.values():
             yield from order.describe()
 
-    def _table(self, retriever: str) -> Table:
-        """Thresholds down, metrics across; of many thresholds some, and the chosen one."""
-        n, values = len(self.thresholds), self.values[retriever]
+    def _grid_parts(self, grid: OfGrid) -> Iterator[Part]:
+        """Whether the order depends on the setting, then settings by retriever."""
+        yield Line(self.sentence, "bold")
+        marks = [" ★" if is_certain else " =" for is_certain in grid.certain]
+        columns = {
+            name: [
+                number(mean) + (mark if name in tiers[0] else "")
+                for mean, mark, tiers in zip(values[grid.metric], marks, grid.orders)
+            ]
+            for name, values in self.values.items()
+        }
+        note = phrase("★ first, and told to be better than every other; = first")
+        yield self._table(phrase("{metric} under", metric=grid.metric), columns, note)
+
+    def _table(self, head: str, columns: Mapping[str, Sequence[str]], note: str = "") -> Table:
+        """Settings down; of many thresholds some, and the chosen one."""
+        n, is_grid = len(self.labels), self.of_grid is not None
         # Evenly spaced, the first and the last one among them.
         thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
+        place = self.thresholds.index(self.chosen) if self.chosen in self.thresholds else None
         rows = []
-        for position, threshold in enumerate(self.thresholds):
-            if n <= _ROWS or position in thinned or threshold == self.chosen:
-                mark, style = (" *", "bold") if threshold == self.chosen else ("", "")
-                cells = [f"{threshold:.4g}{mark}", str(self.n_matches[retriever][position])]
-                cells += [number(means[position]) for means in values.values()]
-                rows.append([Cell(cell, style) for cell in cells])
-        return Table([phrase("threshold"), phrase("matches"), *values], rows, words=0)
+        for position, label in enumerate(self.labels):
+            if is_grid or n <= _ROWS or position in {*thinned, place}:
+                mark, style = (" *", "bold") if position == place else ("", "")
+                cells = [Cell(texts[position], style) for texts in columns.values()]
+                rows.append([Cell(f"{label}{mark}", style, code=is_grid), *cells])
+        return Table([head, *columns], rows, words=int(is_grid), note=note)
+
+    @property
+    def sentence(self) -> str:
+        """Whether the order depends on the setting; of thresholds empty where it does not."""
+        if (grid := self.of_grid) is None:
+            return orders_warning(self.orders.values()) or ""
+        pairs = [
+            phrase("{one} and {other}", one=visible(one), other=visible(other))
+            for one, other in grid.swapped
+        ]
+        summary = phrase(
+            "{metric} of one retriever under {n} settings of {of}."
+            if sum(map(len, grid.orders[0])) < 2
+            else "The order of retrievers by {metric} is the same under all {n} settings of {of}."
+            if not pairs
+            else "The order by {metric} depends on the setting of {of}: it changes for {pairs}.",
+            of=visible(self.match_name),
+            n=len(grid.settings),
+            metric=grid.metric,
+            pairs=listed(pairs, _NAMED),
+        )
+        right = phrase("Higher numbers make no setting the right one; labels do (kragx agree).")
+        return joined(" ", (summary, right))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One for each retriever and threshold, as CSV has them."""
@@ -100,6 +199,72 @@ class Sweep(Result):
                     "n_matches": self.n_matches[retriever][position],
                     **{metric: means[position] for metric, means in values.items()},
                 }
+
+
+def sweep_of_grid(
+    name: str, metric: str, under: Sequence[tuple[Setting, Mapping[str, float], bool]]
+) -> Sweep:
+    """How retrievers stand under each setting of a matcher's grid.
+
+    Args:
+        name: of the matcher.
+        metric: what the means are of.
+        under: for each setting the means of the retrievers that can be compared, and whether the
+            first of them is told to be better than every other.
+    """
+    names = list(dict.fromkeys(name for _, means, _ in under for name in means))
+    columns = {name: tuple(means.get(name) for _, means, _ in under) for name in names}
+    rows = np.array([*columns.values()], np.float64).reshape(len(names), len(under))
+    leads = leads_of(rows, is_higher=direction(metric) != "lower")
+    leads_anywhere = leads.any(axis=2)  # under some setting
+    swapped = np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
+    axes = [setting.values for setting, _, _ in under]
+    return Sweep(
+        match={},
+        match_name=name,
+        chosen=None,
+        thresholds=tuple(
+            float(values["threshold"]) for values in axes if values.keys() == {"threshold"}
+        ),
+        n_matches={},
+        values={name: {metric: means} for name, means in columns.items()},
+        of_grid=OfGrid(
+            metric,
+            tuple(setting.name for setting, _, _ in under),
+            tuple(
+                measured_tiers(names, rows[:, place], leads[..., place])
+                for place in range(len(under))
+            ),
+            tuple(is_certain for _, _, is_certain in under),
+            tuple((names[one], names[other]) for one, other in swapped),
+        ),
+    )
+
+
+def sweep_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> Sweep:
+    """The same retrievers at thresholds near their own, by what they scored there.
+
+    Without values where there is nothing to vary: one retriever, a matcher that decides yes or no,
+    different matchers, or a pool.
+    """
+    first, nearby = scores[0], [score.nearby for score in scores if score.nearby is not None]
+    is_shared = (
+        len(nearby) == len(scores)
+        and len({near.thresholds for near in nearby}) == 1
+        and all(score.settings["match"] == first.settings["match"] for score in scores)
+    )
+    values = {score.name: dict(near.means) for score, near in zip(scores, nearby) if is_shared}
+    chosen, thresholds = (nearby[0].chosen, nearby[0].thresholds) if is_shared else (None, ())
+    better = {name: first.better[name] for name in metrics}
+    return Sweep(
+        match=dict(first.settings["match"]),
+        match_name=first.match,
+        chosen=chosen,
+        thresholds=thresholds,
+        n_matches={},
+        values=values,
+        orders=orders_of(values, better, thresholds, chosen),
+    )
 
 
 def sweep(
@@ -138,7 +303,7 @@ def sweep(
     if len({*names}) < len(names):
         raise UsageError("evaluations: several have one name; give each run its own")
     if metrics is not None:
-        metrics = listed(metrics)
+        metrics = listed_metrics(metrics)
         several = [evaluation.with_metrics(metrics) for evaluation in several]
     looked_at = _thresholds(several, thresholds, threshold)
     studies = {

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from math import inf, nan, sqrt
 from typing import Any
 
-from kragx.comparison.comparison import Comparison, Recommendation
+from kragx.comparison.advice import Recommendation
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimates import Difference, Estimate, Leader
 from kragx.comparison.scores import RetrieverScores, direction
 from kragx.comparison.statistics import deciding, queries_needed
-from kragx.comparison.view import Difference, Leader
 from kragx.evaluation.wording import silent_searches, silent_text
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.metrics import known_metric
@@ -124,8 +125,23 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
             values["queries_needed"], values["queries_needed_at_most"] = n_needed
             values["many_more"] = many_more
         return Recommendation("no_winner", text, False, values)
-    leaks = leak_of(comparison, leader.best) is not None
-    use = phrase(
+    opposite = _opposite(comparison, leader)
+    values["opposite"] = [
+        {
+            "metrics": [difference.metric for difference in of_rival],
+            "retriever": name,
+            **_values_of(of_rival[0]),
+        }
+        for name, of_rival in opposite.items()
+    ]
+    text = joined(" ", [_use(comparison, best, rival), *map(_opposed, opposite.values())])
+    return Recommendation("winner", text, True, values)
+
+
+def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
+    """That the best is to be used, and what it is better by than the one that comes next."""
+    leaks = leak_of(comparison, rival.retriever) is not None
+    return phrase(
         "Use {best}, which leaks: in {metric} it is better than every other retriever that can be "
         "compared, with {value}. The next is {next}; the {difference}."
         if leaks and comparison.not_comparable
@@ -137,23 +153,11 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         if comparison.not_comparable
         else "Use {best}: in {metric} it is better than every other retriever, with {value}. "
         "The next is {next}; the {difference}.",
-        best=leader.best,
-        metric=metric,
+        best=rival.retriever,
+        metric=rival.metric,
         value=best.text,
         next=rival.against,
         difference=rival.text,
-    )
-    opposite = _opposite(comparison, leader)
-    values["opposite"] = [
-        {
-            "metrics": [difference.metric for difference in of_rival],
-            "retriever": name,
-            **_values_of(of_rival[0]),
-        }
-        for name, of_rival in opposite.items()
-    ]
-    return Recommendation(
-        "winner", joined(" ", [use, *map(_opposed, opposite.values())]), True, values
     )
 
 
@@ -289,8 +293,23 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
             metric=leader.metric,
             value=best,
         )
+    return phrase(
+        "The data does not say which retriever is best in {metric}: {names} have the best value, "
+        "{value}, but {reason}."
+        if len(leader.shared) > 1
+        else "The data does not say which retriever is best in {metric}: {names} has the best "
+        "value, {value}, but {reason}.",
+        metric=leader.metric,
+        names=listed(leader.shared),
+        value=best,
+        reason=_why_undecided(leader, rival),
+    )
+
+
+def _why_undecided(leader: Leader, rival: Difference) -> str:
+    """What keeps the best value from making its retriever the best."""
     ties = tuple(name for name in leader.tied if name not in leader.shared)
-    reason = phrase(
+    return phrase(
         "it is a run's own number, which is not tested"
         if not leader.tested
         else "cannot be told from each other"
@@ -301,17 +320,6 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
         ties=listed(ties) if ties else "",
         rival=rival.against,
         difference=rival.text,
-    )
-    return phrase(
-        "The data does not say which retriever is best in {metric}: {names} have the best value, "
-        "{value}, but {reason}."
-        if len(leader.shared) > 1
-        else "The data does not say which retriever is best in {metric}: {names} has the best "
-        "value, {value}, but {reason}.",
-        metric=leader.metric,
-        names=listed(leader.shared),
-        value=best,
-        reason=reason,
     )
 
 

@@ -29,6 +29,8 @@ from kragx.data.released import release_of
 from kragx.data.text import normalise
 from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 
+State = Literal["added", "dropped", "changed"]
+
 SHOWN = 20
 """So many questions are listed, unless all are asked for."""
 
@@ -46,7 +48,7 @@ class QuestionChange:
 
     query_id: str
     text: str | None
-    state: Literal["added", "dropped", "changed"]
+    state: State
     changes: tuple[FieldChange, ...] = ()
 
     also_plain: ClassVar[tuple[str, ...]] = ("kind",)
@@ -211,26 +213,31 @@ def diff_gold(old: GoldDataset, new: GoldDataset) -> GoldDiff:
     """
     lacking = tuple(_missing_fields(old, new))
     earlier, later = ({normalise(query.id): query for query in data} for data in (old, new))
+    # Hashes tell in a fraction of the time that a question is the same.
+    hashes = ({key: query_hash(query) for key, query in side.items()} for side in (earlier, later))
     questions = []
-    for key, query in earlier.items():
-        partner = later.get(key)
-        if partner is None:
-            questions.append(QuestionChange(query.id, query.text, "dropped"))
-        elif query_hash(query) != query_hash(partner) and (  # in a fraction of the time
-            changes := tuple(question_changes(query, partner, lacking))
-        ):
-            text = partner.text or query.text
-            questions.append(QuestionChange(partner.id, text, "changed", changes))
-    questions += [
-        QuestionChange(query.id, query.text, "added")
-        for key, query in later.items()
-        if key not in earlier
-    ]
+    for key, state in states(*hashes):
+        query = (earlier if state == "dropped" else later)[key]
+        before = earlier.get(key, query)
+        changes = tuple(question_changes(before, query, lacking)) if state == "changed" else ()
+        if changes or state != "changed":
+            text = query.text or before.text
+            questions.append(QuestionChange(query.id, text, state, changes))
     cautions: tuple[str, ...] = ()
     if old.forbidden != new.forbidden:
         cautions = (phrase("the rules that forbid documents differ"),)
     settings = old.settings, new.settings
     return GoldDiff(*settings, len(old), len(new), tuple(questions), lacking, cautions)
+
+
+def states(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[tuple[str, State]]:
+    """What became of each entry that is not the same, in the order of the old, then of the new."""
+    for key, value in old.items():
+        if key not in new:
+            yield key, "dropped"
+        elif new[key] != value:
+            yield key, "changed"
+    yield from ((key, "added") for key in new if key not in old)
 
 
 def diff_files(old: str | Path, new: str | Path) -> GoldDiff:

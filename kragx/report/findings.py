@@ -7,7 +7,8 @@ from itertools import groupby
 from kragx.comparison import Change, Comparison, GateResult, gates_table
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
-from kragx.comparison.tuning import MatcherSettings, Tuning
+from kragx.comparison.thresholds import Sweep
+from kragx.comparison.tuning import Tuning
 from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
@@ -35,7 +36,7 @@ class Findings:
     gates: Sequence[GateResult] = ()
     losses: Sequence[StageLosses] = ()
     tunings: Sequence[Tuning] = ()
-    matcher_grids: Sequence[MatcherSettings] = ()
+    matcher_grids: Sequence[Sweep] = ()
 
     @property
     def groups(self) -> list[list[Evaluation]]:
@@ -82,7 +83,8 @@ class Findings:
         for tuning in self.tunings:
             yield from tuning.full()
         for of_grid in self.matcher_grids:
-            yield from of_grid.full()
+            yield Heading(phrase("Under the settings of {of}", of=of_grid.match_name))
+            yield from of_grid.describe()
         for comparison, group in zip(self.comparisons, self.groups):
             if several:
                 yield Heading(phrase("Match: {match}", match=comparison.match))

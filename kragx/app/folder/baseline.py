@@ -19,6 +19,7 @@ from kragx.comparison import Results
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import read_object
 from kragx.data.gold import query_hash
+from kragx.data.gold_diff import State, states
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
 from kragx.report.csv_files import write_text
@@ -135,12 +136,12 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
         return
     if earlier.scores[0].settings["dataset"]["hash"] == dataset.content_hash:
         return
-    now, before = {query.id: _hash_of(query) for query in dataset}, earlier.gold_hashes
-    groups = {
-        "changed": [name for name in now if name in before and now[name] != before[name]],
-        "new": [name for name in now if name not in before],
-        "gone": [name for name in before if name not in now],
-    }
+    now = {query.id: _hash_of(query) for query in dataset}
+    # Seen from the present set, in whose order questions are named.
+    words: dict[State, str] = {"changed": "changed", "dropped": "new", "added": "gone"}
+    groups: dict[str, list[str]] = {word: [] for word in words.values()}
+    for query_id, state in states(now, earlier.gold_hashes):
+        groups[words[state]].append(query_id)
     texts = "; ".join(
         f"{len(group)} {problem}: {listed(group)}" for problem, group in groups.items() if group
     )

@@ -185,16 +185,7 @@ class History(Result):
 
     def _table(self, metric: str, start: int) -> Table:
         runs = self.runs[start:]
-        words = [
-            (phrase("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
-            (
-                phrase("commit"),
-                [Cell(_commit(run), below=visible(run.branch or "")) for run in runs],
-            ),
-            (phrase("gold set"), [Cell(visible(gold_name(run.gold))) for run in runs]),
-        ]
-        if not any(run.commit or run.branch for run in runs):  # it would say nothing
-            del words[1]
+        words = _run_columns(runs)
         places = range(start, len(self.runs))
         values = [
             (visible(self._label(series)), [series.cell(place, metric) for place in places])
@@ -250,6 +241,19 @@ def _history(
         n_tests_of_others=families.others.n_tests,
         n_tests_of_times=families.times.n_tests,
     )
+
+
+def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:
+    """What tells runs from each other: their heads and cells."""
+    commits = [Cell(_commit(run), below=visible(run.branch or "")) for run in runs]
+    columns: list[tuple[str, list[Cell]]] = [
+        (phrase("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
+        (phrase("commit"), commits),
+        (phrase("gold set"), [Cell(visible(gold_name(run.gold))) for run in runs]),
+    ]
+    if not any(run.commit or run.branch for run in runs):  # it would say nothing
+        del columns[1]
+    return columns
 
 
 def _when(run: PastRun) -> str:

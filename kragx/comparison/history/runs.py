@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from kragx.comparison.columns import joined
+from kragx.comparison.estimates import Direction, Estimate, told
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import Kind, settings_that_differ, shared_weights
 from kragx.comparison.statistics import CONFIDENCE, TOLERANCE, paired_tests
 from kragx.comparison.statistics.weighted import signed
-from kragx.comparison.view import Direction, Estimate
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import phrase
@@ -317,6 +317,4 @@ def _verdict(differences: Floats, mean: float, p: float, better: Direction) -> V
         return "same"
     if p > 1 - CONFIDENCE:
         return "undecided"
-    if better == "neither":
-        return "different"
-    return "better" if (mean > 0) == (better == "higher") else "worse"
+    return told(mean, better)

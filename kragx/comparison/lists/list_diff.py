@@ -154,6 +154,10 @@ class ListDiff(Result):
                 yield phrase("{name} returned nothing for any question", name=name)
         yield from self._identity_remarks()
         yield from self.left_out
+        yield from self._missing_remarks()
+
+    def _missing_remarks(self) -> Iterator[str]:
+        """Which of the results lack questions, or are one run of several."""
         for side, name in self._sides:
             if n := self.counts[f"n_missing_{side}"]:
                 yield phrase(

@@ -16,14 +16,13 @@ from math import sqrt
 import numpy as np
 
 from kragx.comparison.statistics.evidence import unseen
+from kragx.comparison.statistics.randomisation import GROUPS, drawn_groups
 from kragx.comparison.statistics.weighted import linearised, scaled
 from kragx.metrics import Floats
 from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, SEED, TOLERANCE, blocks
 from kragx.metrics.weights import effective_n
 
 _ROUNDING = 1e-9
-_GROUPS = 4_096
-"""Of more questions the signs of so many groups of them are flipped, drawn by lot."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,10 @@ def behind_best(
     if m < 2 or not n:
         return Behind(np.ones(m), np.full(m, 0.0 if n else np.inf))
     terms = values if weights is None else values * scaled(weights)[:, None]
-    if n > _GROUPS:
-        # Of very many questions random groups are flipped whole, so that a flip has `_GROUPS` terms
-        # at most.
-        group = np.random.default_rng(seed).permutation(n) % _GROUPS
-        sums = [np.bincount(group, weights=column, minlength=_GROUPS) for column in terms.T]
+    if n > GROUPS:
+        # A grid has many settings: groups are flipped whole from fewer questions on than elsewhere.
+        group = drawn_groups(n, seed)
+        sums = [np.bincount(group, weights=column, minlength=GROUPS) for column in terms.T]
         terms = np.stack(sums, axis=1)
     g = len(terms)
     # Sums of products instead of an array of all differences: (m, m), i ahead of j.
@@ -94,14 +92,27 @@ def behind_best(
     extreme = (drawn >= observed * (1 - _ROUNDING) - _ROUNDING).sum(axis=0)
     p = np.where(observed > 0, (extreme + 1) / (count + 1), 1.0)
     critical = np.quantile(drawn, confidence, axis=0)
-    # From the statistic with a norm that flips keep to Student's; beyond sqrt(g) there is no such
-    # t, and nothing is bounded.
+    return Behind(p, _most_behind(values, _student(critical, g), confidence, weights))
+
+
+def _student(critical: Floats, g: int) -> Floats:
+    """From the statistic with a norm that flips keep to Student's, of g terms.
+
+    Beyond sqrt(g) there is no such t, and nothing is bounded.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = np.where(
+        return np.where(
             critical**2 < g - _ROUNDING,
             critical * np.sqrt((g - 1) / np.maximum(g - critical**2, _ROUNDING)),
             np.inf,
         )
+
+
+def _most_behind(
+    values: Floats, reach: Floats, confidence: float, weights: Floats | None
+) -> Floats:
+    """(m) how far behind the best of the others each mean may lie, at t of `reach` at most."""
+    n, m = values.shape
     greatest = np.zeros(m)
     hidden = unseen(effective_n(weights, np.ones(n, bool)), confidence)
     hidden *= float(values.max() - values.min())
@@ -111,4 +122,4 @@ def behind_best(
         varies = spread > TOLERANCE
         width = np.where(varies, reach[j] * np.where(varies, spread, 1.0) / sqrt(n), hidden)
         greatest[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
-    return Behind(p, greatest)
+    return greatest

@@ -36,7 +36,7 @@ _LAST_BITS = 2.0**-51
 MANY = 1 << 17
 """Of more questions than this groups are flipped, and rows are not shuffled."""
 
-GROUPS = 1 << 14
+GROUPS = 1 << 12
 """So many that two questions that differ seldom share one where few do."""
 
 CELLS = 4_000_000
@@ -171,7 +171,7 @@ def paired_tests(
 
 def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: int) -> Floats:
     """(parts * GROUPS, c) what the questions of each group sum to, part after part."""
-    group = np.random.default_rng(seed).permutation(n) % GROUPS
+    group = drawn_groups(n, seed)
 
     def sums(column: Floats, rows: Rows) -> Floats:
         if np.isnan(column[rows]).all():
@@ -182,6 +182,11 @@ def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: 
     return np.stack(
         [np.concatenate([sums(column, rows) for rows in parts]) for column in columns], axis=1
     )
+
+
+def drawn_groups(n: int, seed: int) -> Rows:
+    """(n) the group of each question, drawn by lot; all are of one size, or one apart."""
+    return np.random.default_rng(seed).permutation(n) % GROUPS
 
 
 def zeroed(differences: Floats) -> Floats:

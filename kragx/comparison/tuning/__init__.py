@@ -1,6 +1,12 @@
 """Tuning: which setting of a grid to take, how sure that is, and what each axis does."""
 
-from kragx.comparison.tuning.choosing import Sizes as Sizes, Tried as Tried, tuned as tuned
+from kragx.comparison.tuning.choosing import (
+    Sizes as Sizes,
+    Tried as Tried,
+    as_measured as as_measured,
+    tuned as tuned,
+    tuning_of as tuning_of,
+)
 from kragx.comparison.tuning.curves import Curve, Point
 from kragx.comparison.tuning.grid import (
     GRID as GRID,
@@ -13,12 +19,7 @@ from kragx.comparison.tuning.grid import (
     spread as spread,
     value_label as value_label,
 )
-from kragx.comparison.tuning.grid_search import tune
-from kragx.comparison.tuning.matcher_settings import (
-    MatcherSettings,
-    UnderSetting,
-    matcher_settings as matcher_settings,
-)
+from kragx.comparison.tuning.grid_search import first_that_chooses as first_that_chooses, tune
 from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
 from kragx.comparison.tuning.tuning import (
     SHOWN as SHOWN,
@@ -30,10 +31,8 @@ from kragx.comparison.tuning.tuning import (
 __all__ = [
     "Curve",
     "HeldOut",
-    "MatcherSettings",
     "Point",
     "SettingResult",
     "Tuning",
-    "UnderSetting",
     "tune",
 ]

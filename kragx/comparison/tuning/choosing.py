@@ -1,29 +1,34 @@
-"""From the values of settings to what is said of them: `tuned`."""
+"""From the evaluations of a grid's settings to what is said of them: `tuning_of`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from statistics import fmean, median
 
 import numpy as np
 
-from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_flip_p
+from kragx.comparison import Failures, Settings, sliced
+from kragx.comparison.statistics import LEAST, TOLERANCE, Behind, Rows, deciding, sign_flip_p
 from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
 from kragx.comparison.tuning.curves import curves_of
 from kragx.comparison.tuning.grid import Setting
 from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
 from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
-from kragx.data import Run, tokenizer
+from kragx.data import GoldDataset, Run, tokenizer
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import Bools, Floats
+from kragx.metrics import Bools, Floats, parse
 
 _ALIKE = 0.05
 """Sizes and times that differ by less, as a share of the smaller, are equal."""
 
 _LEAST_SECONDS = 0.001
 """Times that differ by less are equal."""
+
+
+Costs = tuple[float | None, float | None]
+"""The tokens of a question's documents, and what it took in seconds; None where not known."""
 
 
 class Sizes:
@@ -37,7 +42,7 @@ class Sizes:
         counting = tokenizer(spec or "unicode", field="budget_tokenizer")
         self._of = cache(lambda text: len(next(counting.tokens([text]))))
 
-    def costs(self, run: Run) -> tuple[float | None, float | None]:
+    def costs(self, run: Run) -> Costs:
         """The tokens of a question's documents, their mean; and the median of what it took.
 
         None of what is not known: the text of a document, or any time.
@@ -72,22 +77,6 @@ class Tried:
     seconds: float | None = None
     failed: str = ""
 
-    @classmethod
-    def of(
-        cls,
-        evaluation: Evaluation,
-        setting: Setting,
-        metric: str,
-        query_ids: Sequence[str],
-        costs: tuple[float | None, float | None],
-        failed: str,
-    ) -> Tried:
-        """What its evaluation came to, of these questions, with its costs (`Sizes.costs`)."""
-        (scores,) = (score for score in evaluation.scores if str(score.spec) == metric)
-        by_id = dict(zip(evaluation.query_ids, scores.values.tolist()))
-        values = np.array([by_id.get(query_id, np.nan) for query_id in query_ids], np.float64)
-        return cls(setting, evaluation.name, values, *costs, failed)
-
     @property
     def result(self) -> SettingResult:
         """What is known of it without the others."""
@@ -100,6 +89,75 @@ class Tried:
             seconds=self.seconds,
             failed=self.failed or ("" if has_value else "no question has a value"),
         )
+
+
+def tuning_of(
+    evaluations: Sequence[Evaluation],
+    settings: Mapping[str, Setting],
+    costs: Mapping[str, Costs],
+    failures: Iterable[Failures],
+    metric: str,
+    statistics: Settings,
+    dataset: GoldDataset,
+    slices: Sequence[str] = (),
+) -> Tuning:
+    """Which setting to take under one matcher, from the evaluations of a grid's settings.
+
+    Args:
+        evaluations: one for each setting.
+        settings: by the evaluation's name.
+        costs: likewise (`Sizes.costs`).
+        failures: of those that failed.
+        metric: by which settings are compared.
+        statistics: confidence, resamples and seed.
+        dataset: the gold set.
+        slices: fields of a query; both halves of the questions have their share of the first one's.
+    """
+    first = evaluations[0]
+    measured = as_measured(metric, first)
+    failed = {failure.retriever: failure.text for failure in failures if not failure.tolerated}
+    tried = []
+    for evaluation in evaluations:
+        name = evaluation.name
+        (scores,) = (score for score in evaluation.scores if str(score.spec) == measured)
+        by_id = dict(zip(evaluation.query_ids, scores.values.tolist()))
+        values = np.array([by_id.get(query_id, np.nan) for query_id in first.query_ids])
+        tried.append(Tried(settings[name], name, values, *costs[name], failed.get(name, "")))
+    resampling = statistics.confidence, statistics.resamples, statistics.seed
+    rules = Rules.of(measured, first.match_name, *resampling)
+    halves = _halves(dataset, slices, first.query_ids, statistics.seed)
+    return tuned(tried, rules, halves=halves, weights=first.weights)
+
+
+def as_measured(metric: str, evaluation: Evaluation) -> str:
+    """How an evaluation calls a metric: where a pool is gold, its `rel` is the pool's."""
+    spec = parse(metric)
+    names = {str(score.spec): score.spec for score in evaluation.scores}
+    if metric in names:
+        return metric
+    rel = spec.options.get("rel")
+    same = spec.with_options(rel=rel)
+    return next(name for name, of in names.items() if of.with_options(rel=rel) == same)
+
+
+def _halves(
+    dataset: GoldDataset, slices: Sequence[str], ids: Sequence[str], seed: int
+) -> tuple[Rows, Rows]:
+    """Where the questions that choose stand, and the others, by the first field to slice by."""
+    queries = list(dataset)
+    value_of = {
+        row: value
+        for _, value, rows in (sliced(queries, slices[:1]) if slices else ())
+        for row in rows
+    }
+    lot = [value_of.get(row) for row in range(len(queries))]
+    place = {query_id: row for row, query_id in enumerate(ids)}
+    # Without those that were not asked.
+    choosing, validating = (
+        np.array([place[queries[row].id] for row in side if queries[row].id in place], np.intp)
+        for side in halved(drawn(lot, seed), lot)
+    )
+    return choosing, validating
 
 
 def tuned(
@@ -129,9 +187,9 @@ def tuned(
     n = max((len(trial.values) for trial in tried), default=0)
     if halves is None:
         halves = halved(drawn([None] * n, rules.seed), [None] * n)
-    values = (
-        np.stack([trial.values for trial in compared], axis=1) if compared else np.empty((n, 0))
-    )
+    values = np.empty((n, len(compared)))
+    for column, trial in enumerate(compared):
+        values[:, column] = trial.values
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
     choosing, held_rows = (rows[whole[rows]] for rows in halves)
     base = Tuning(
@@ -151,62 +209,97 @@ def tuned(
     )
     if not compared or not len(choosing):
         return base
-    (choosing_values, choosing_weights), (held_values, held_weights), (of_all, all_weights) = (
-        (values[rows], of_rows(weights, rows))
-        for rows in (choosing, held_rows, np.flatnonzero(whole))
+    trials = _Trials(
+        compared,
+        rules,
+        *(
+            (values[rows], of_rows(weights, rows))
+            for rows in (choosing, held_rows, np.flatnonzero(whole))
+        ),
     )
-    gap = rules.behind(choosing_values, choosing_weights)
-    significant = gap.p <= rules.alpha
-    means = column_means(rules.sign * choosing_values, choosing_weights)
-    best = int(np.argmax(means))
-    front = _front(column_means(rules.sign * of_all, all_weights), compared)
-    held_means = column_means(held_values, held_weights) if len(held_rows) else None
-    results = [
-        replace(
-            trial.result,
-            mean=mean,
-            low=low,
-            high=high,
-            held_out=None if held_means is None else float(held_means[place]),
-            p=float(gap.p[place]) if len(compared) > 1 else None,
-            at_most=float(gap.most[place]) if np.isfinite(gap.most[place]) else None,
-            told_apart=bool(significant[place]),
-            on_front=front[place],
+    return trials.tuning(base)
+
+
+Part = tuple[Floats, Floats | None]
+"""(n, m) the values of some questions under each setting, and (n) what the questions weigh."""
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Settings that are compared, on the questions that choose, those held out, and all of them."""
+
+    compared: Sequence[Tried]
+    rules: Rules
+    choosing: Part
+    held_out: Part
+    whole: Part
+
+    @cached_property
+    def means(self) -> Floats:
+        """(m) on the questions that choose; the higher the better."""
+        values, weights = self.choosing
+        return column_means(self.rules.sign * values, weights)
+
+    @cached_property
+    def behind(self) -> Behind:
+        """How each stands against the best of the others there."""
+        return self.rules.behind(*self.choosing)
+
+    def tuning(self, base: Tuning) -> Tuning:
+        """What they say, beside what `base` has."""
+        compared, rules = self.compared, self.rules
+        best, (held_values, _) = int(np.argmax(self.means)), self.held_out
+        results, n = self._results(), len(self.choosing[0])
+        ranked = sorted(range(len(results)), key=lambda place: -self.means[place])
+        curves = curves_of([trial.setting for trial in compared], *self.whole, rules)
+        base = replace(
+            base,
+            settings=(*(results[place] for place in ranked), *base.settings),
+            best=compared[best].name,
+            curves=tuple(curves),
         )
-        for place, (trial, (mean, low, high)) in enumerate(
-            zip(compared, rules.means(choosing_values, choosing_weights))
+        n_needed = deciding(rules.alpha, rules.resamples)
+        if len(compared) > 1 and (n < max(n_needed or 0, LEAST) or not len(held_values)):
+            return replace(base, verdict="too_few")
+        alike = np.flatnonzero(self.behind.p > rules.alpha).tolist()
+        choice = _simplest(alike, compared, self.means)
+        worth, is_refuted = None, False
+        if len(held_values):
+            name = compared[choice].name
+            worth, is_refuted = _held_out(held_values, choice, best, name, rules, self.held_out[1])
+        verdict = "refuted" if is_refuted else self._verdict(alike, choice == best)
+        take = compared[best if is_refuted else choice].name
+        return replace(base, verdict=verdict, take=take, held_out=worth)
+
+    def _verdict(self, alike: Sequence[int], is_best: bool) -> Verdict:
+        """What the choice rests on, where the questions held out do not refute it."""
+        n = len(self.compared)
+        return (
+            "only" if n == 1 else "open" if len(alike) == n else "best" if is_best else "simplest"
         )
-    ]
-    ranked = sorted(range(len(results)), key=lambda place: -means[place])
-    base = replace(
-        base,
-        settings=(*(results[place] for place in ranked), *base.settings),
-        best=compared[best].name,
-        curves=tuple(curves_of([trial.setting for trial in compared], of_all, rules, all_weights)),
-    )
-    n_needed = deciding(rules.alpha, rules.resamples)
-    if len(compared) > 1 and (len(choosing) < max(n_needed or 0, LEAST) or not len(held_rows)):
-        return replace(base, verdict="too_few")
-    alike = [place for place in range(len(compared)) if not significant[place]]
-    choice = _simplest(alike, compared, means)
-    worth, is_refuted = (
-        _held_out(held_values, choice, best, compared[choice].name, rules, held_weights)
-        if len(held_rows)
-        else (None, False)
-    )
-    verdict: Verdict = (
-        "refuted"
-        if is_refuted
-        else "only"
-        if len(compared) == 1
-        else "open"
-        if len(alike) == len(compared)
-        else "best"
-        if choice == best
-        else "simplest"
-    )
-    take = compared[best if is_refuted else choice].name
-    return replace(base, verdict=verdict, take=take, held_out=worth)
+
+    def _results(self) -> list[SettingResult]:
+        """What each setting came to, held against the others."""
+        gap, rules, (held_values, held_weights) = self.behind, self.rules, self.held_out
+        values, weights = self.whole
+        front = _front(column_means(rules.sign * values, weights), self.compared)
+        is_held = len(held_values) > 0
+        held_means = column_means(held_values, held_weights) if is_held else self.means
+        means = rules.means(*self.choosing)
+        return [
+            replace(
+                trial.result,
+                mean=mean,
+                low=low,
+                high=high,
+                held_out=float(held_means[place]) if is_held else None,
+                p=float(gap.p[place]) if len(means) > 1 else None,
+                at_most=float(gap.most[place]) if np.isfinite(gap.most[place]) else None,
+                told_apart=bool(gap.p[place] <= rules.alpha),
+                on_front=front[place],
+            )
+            for place, (trial, (mean, low, high)) in enumerate(zip(self.compared, means))
+        ]
 
 
 def _held_out(

@@ -80,7 +80,7 @@ def interval_text(low: float | None, high: float | None) -> str:
 
 
 def curves_of(
-    compared: Sequence[Setting], values: Floats, rules: Rules, weights: Floats | None = None
+    compared: Sequence[Setting], values: Floats, weights: Floats | None, rules: Rules
 ) -> Iterator[Curve]:
     """The curve of each axis with several values, over all settings.
 
@@ -92,8 +92,8 @@ def curves_of(
     Args:
         compared: the settings.
         values: (q, m) of each; none missing.
-        rules: how means are made and compared.
         weights: (q); None where all are alike.
+        rules: how means are made and compared.
     """
     axes: dict[tuple[str, str], dict[str, int]] = {}
     for setting in compared:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
 from kragx.comparison import Failures, Settings
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.comparison.tuning.choosing import Sizes, Tried, tuned
+from kragx.comparison.tuning.choosing import Sizes, tuning_of
 from kragx.comparison.tuning.grid import MAX_SETTINGS, Setting, read_grid, settings, size
-from kragx.comparison.tuning.rules import Rules
 from kragx.comparison.tuning.tuning import Tuning
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset
 from kragx.evaluation.criteria import Criteria
@@ -75,7 +74,7 @@ def tune(
         'first[k=3]'
     """
     axes = read_grid(grid)
-    Settings(confidence, resamples, seed, max_failed=max_failed)  # which says what is wrong
+    statistics = Settings(confidence, resamples, seed, max_failed=max_failed)
     _check_options(asking)
     every = settings(str(name or getattr(make, "__name__", type(make).__name__)), axes)
     if len(every) > max_settings:
@@ -88,16 +87,17 @@ def tune(
     runs = {setting.name: _ask_setting(gold, make, setting, progress, asking) for setting in every}
     corpus_texts = as_corpus(corpus)
     criteria = for_all(criteria, gold, runs.values(), corpus_texts)
-    query_ids, sizes, tried, match = [query.id for query in gold], Sizes(budget_tokenizer), [], ""
-    for setting in every:
-        run = runs[setting.name]
-        evaluation = evaluate_run(gold, run, criteria, corpus=corpus_texts)
-        failures, match = Failures.of(evaluation, max_failed), evaluation.match_name
-        failed = "" if failures.tolerated else failures.text
-        measured = str(evaluation.scores[0].spec)
-        tried.append(Tried.of(evaluation, setting, measured, query_ids, sizes.costs(run), failed))
-    rules = Rules.of(str(spec), match, confidence, resamples, seed)
-    return tuned(tried, rules, weights=gold.weights)
+    sizes = Sizes(budget_tokenizer)
+    evaluations = [evaluate_run(gold, run, criteria, corpus=corpus_texts) for run in runs.values()]
+    return tuning_of(
+        evaluations,
+        {setting.name: setting for setting in every},
+        {name: sizes.costs(run) for name, run in runs.items()},
+        [Failures.of(evaluation, max_failed) for evaluation in evaluations],
+        str(spec),
+        statistics,
+        gold,
+    )
 
 
 def _check_options(asking: Mapping[str, Any]) -> None:
@@ -108,15 +108,20 @@ def _check_options(asking: Mapping[str, Any]) -> None:
             raise UsageError(f"tune: unknown argument {name!r}; {nearest(name, names)}")
 
 
+def first_that_chooses(specs: Iterable[MetricSpec]) -> MetricSpec | None:
+    """The first metric by which settings may be compared: it is a mean and has a direction."""
+    means = (spec for spec in specs if spec.metric.is_mean)
+    return next((spec for spec in means if spec.metric.better != "neither"), None)
+
+
 def _metric(text: str | None, profile: str | Profile | None) -> MetricSpec:
     """The metric by which settings are compared."""
     named = profile_for(profile, None if text is None else [text])
     specs = parse_all(None if text is None else [text], named)
-    fit = [spec for spec in specs if spec.metric.is_mean and spec.metric.better != "neither"]
-    if not fit:
+    if (spec := first_that_chooses(specs)) is None:
         problem = f"{text!r} has no value of each question that is better or worse"
         raise UsageError(problem, field="metric", remedy="name another one, as ndcg@10")
-    return fit[0]
+    return spec
 
 
 def _ask_setting(

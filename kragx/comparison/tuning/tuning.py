@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from kragx.comparison import Comparison
-from kragx.comparison.recommendations import beside_setting
+from kragx.comparison.advice import Recommendation
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.tuning.curves import Curve, interval_text
+from kragx.comparison.verdict import leak_of
 from kragx.ground.printing import (
     Cell,
     Heading,
@@ -190,12 +191,15 @@ class Tuning(Result):
     @property
     def _choice(self) -> str:
         verdict, alike = self.verdict, self.n_candidates
+        if verdict == "none":
+            return phrase("No setting can be taken: none has values that can be compared.")
+        if verdict == "too_few":
+            return phrase(
+                "Cannot tell: too few questions to choose by for any difference, {n}.",
+                n=self.n_choosing,
+            )
         return phrase(
-            "No setting can be taken: none has values that can be compared."
-            if verdict == "none"
-            else "Cannot tell: too few questions to choose by for any difference, {n}."
-            if verdict == "too_few"
-            else "Take {take}: no other can be compared."
+            "Take {take}: no other can be compared."
             if verdict == "only" and self.n_failed
             else "Take {take}: there is no other."
             if verdict == "only"
@@ -277,9 +281,37 @@ class Tuning(Result):
         )
 
     def instead(self, comparison: Comparison) -> Comparison:
-        """A comparison of the settings whose verdict is which to take: a reader is told one."""
-        is_sure = self.take is not None and self.verdict != "open"
-        return beside_setting(comparison, self.sentence, self.take, supported=is_sure)
+        """A comparison of the settings whose only verdict is which to take.
+
+        Context and time are part of that choice, so what the best one costs is no advice beside it.
+        """
+        before, *rest = comparison.recommendations
+        verdict = self.recommendation(comparison)
+        advices = [replace(verdict, cautions=before.cautions)]
+        if before.values.get("nothing_found") or before.values.get("found_in"):
+            advices.append(replace(before, supported=True, cautions=()))
+        elif comparison.leader is not None and self.take != (best := comparison.best):
+            text = phrase(
+                "Over all questions, those that chose among them, {best} has the best {metric}. "
+                "What else is said here, and the marks of tables, is about that and chooses no "
+                "setting.",
+                best=best,
+                metric=comparison.primary,
+            )
+            values = {**verdict.values, "best": best}
+            advices.append(Recommendation("over_all", text, values=values))
+        unpriced = (advice for advice in rest if advice.kind not in ("cost", "price"))
+        return replace(comparison, recommendations=(*advices, *unpriced))
+
+    def recommendation(self, comparison: Comparison) -> Recommendation:
+        """Which setting to take, as a verdict of the comparison of all."""
+        leaks = phrase("{name} leaks.", name=self.take) if leak_of(comparison, self.take) else ""
+        return Recommendation(
+            "setting",
+            joined(" ", [self.sentence, leaks]),
+            self.take is not None and self.verdict != "open",
+            {"metric": comparison.primary, "take": self.take},
+        )
 
     def describe(self, most: int | None = None) -> Iterator[Part]:
         """The sentence, the settings, or at most so many, the axes."""

@@ -1,4 +1,4 @@
-"""Metrics against the threshold: a panel for each metric, a line for each retriever."""
+"""Metrics against the threshold or a grid's settings: a panel a metric, a line a retriever."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kragx.report.figures.drawing import (
     displayed,
     drawing,
     legend,
+    marker,
     panels,
     save,
     unit_axis,
@@ -23,6 +24,7 @@ from kragx.report.figures.drawing import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -37,7 +39,8 @@ def sweep_figure(
     Shaded are the thresholds around it at which several retrievers keep their order.
 
     Args:
-        sweeps: one, or several of other matchers; their metrics are drawn side by side.
+        sweeps: one, or several of other matchers; their metrics are drawn side by side. Of a grid
+            over something else than the threshold its settings stand side by side.
         path: where to write it (.png, .svg or .pdf). Without, it is shown where a window or a
             notebook can show it.
         language: of title and labels: ``en`` or ``ko``; None for the one that results are shown
@@ -63,43 +66,56 @@ def sweep_figure(
         raise UsageError("sweeps: there is nothing to draw; name at least one metric")
     file = None if path is None else checked_path(path)
     several = len({sweep.match_name for sweep in sweeps}) > 1
-    title = phrase(
-        "Metrics against the threshold (dotted: the chosen one; shaded: the order holds)"
-        if any(sweep.orders for sweep in sweeps)
-        else "Metrics against the threshold (dotted: the chosen one)"
-    )
+    title = _title(sweeps)
     with drawing("sweep", language):
         figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, is_interactive=path is None)
         lines: dict[str, Any] = {}
         for place, (panel, metric) in enumerate(zip(axes, metrics, strict=True), start=1):
-            means: list[float | None] = []
             for series, (sweep, retriever, values) in enumerate(lists):
-                if metric not in values:
-                    continue
-                means += values[metric]
-                # A score equal to the threshold matches, so a value holds up to its threshold.
-                [line] = panel.step(
-                    sweep.thresholds,
-                    [float("nan") if value is None else value for value in values[metric]],
-                    where="pre",
-                    color=colour(series),
-                    linestyle=dashes(series),
-                    gid=f"sweep-{place}-{series}",
-                )
-                label = f"{retriever}, {sweep.match_name}" if several else retriever
-                lines.setdefault(wrapped(label), line)
-                panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
-            for order in (sweep.orders.get(metric) for sweep in sweeps):
-                if order is not None and len(order.tiers) > 1:
-                    panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
-            panel.set(
-                title=metric,
-                xlabel=in_language(phrase("threshold")),
-                ylabel=in_language(phrase("value")),
-            )
+                if metric in values:
+                    line = _line(panel, sweep, values[metric], series)
+                    line.set_gid(f"sweep-{place}-{series}")
+                    label = f"{retriever}, {sweep.match_name}" if several else retriever
+                    lines.setdefault(wrapped(label), line)
+            _axes(panel, metric, sweeps)
+            means = [mean for _, _, values in lists for mean in values.get(metric, ())]
             unit_axis(panel, means, "y", room=1.05)
         legend(figure, lines)
         if file is not None:
             save(figure, file)
             return figure
     return displayed(figure)
+
+
+def _title(sweeps: Sequence[Sweep]) -> str:
+    if all(sweep.chosen is None for sweep in sweeps):
+        return phrase("Metrics under the settings of a matcher")
+    return phrase(
+        "Metrics against the threshold (dotted: the chosen one; shaded: the order holds)"
+        if any(sweep.orders for sweep in sweeps)
+        else "Metrics against the threshold (dotted: the chosen one)"
+    )
+
+
+def _line(panel: Axes, sweep: Sweep, means: Sequence[float | None], series: int) -> Any:
+    """The means at thresholds, or side by side under a grid's other settings."""
+    values = [float("nan") if mean is None else mean for mean in means]
+    look: dict[str, Any] = {"color": colour(series), "linestyle": dashes(series)}
+    if not sweep.thresholds:
+        [line] = panel.plot(range(len(values)), values, marker=marker(series), **look)
+        panel.set_xticks(range(len(values)), sweep.labels)
+        return line
+    # A score equal to the threshold matches, so a value holds up to its threshold.
+    [line] = panel.step(sweep.thresholds, values, where="pre", **look)
+    if sweep.chosen is not None:
+        panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
+    return line
+
+
+def _axes(panel: Axes, metric: str, sweeps: Sequence[Sweep]) -> None:
+    """What they are called, and where the order holds."""
+    for order in (sweep.orders.get(metric) for sweep in sweeps):
+        if order is not None and len(order.tiers) > 1:
+            panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
+    varied = phrase("threshold" if any(sweep.thresholds for sweep in sweeps) else "setting")
+    panel.set(title=metric, xlabel=in_language(varied), ylabel=in_language(phrase("value")))

@@ -18,7 +18,8 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
-from kragx.comparison.tuning import MatcherSettings, Tuning
+from kragx.comparison.thresholds import Sweep
+from kragx.comparison.tuning import Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
@@ -79,7 +80,7 @@ def write_html(
     changes: Sequence[Change] = (),
     losses: Sequence[StageLosses] = (),
     tunings: Sequence[Tuning] = (),
-    matcher_grids: Sequence[MatcherSettings] = (),
+    matcher_grids: Sequence[Sweep] = (),
     max_docs: int = 50,
     max_chars: int | None = None,
     language: str | None = None,

@@ -7,7 +7,8 @@ import pytest
 
 from kragx import evaluate, write_html
 from kragx.comparison import Settings
-from kragx.comparison.tuning import Rules, Setting, Tried, matcher_settings, settings, tuned
+from kragx.comparison.thresholds import sweep_of_grid
+from kragx.comparison.tuning import Rules, Setting, Tried, settings, tuned
 from tests.browser import expect
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 
@@ -45,7 +46,7 @@ def written(tmp_path):
             path,
             runs=found,
             tunings=[tuning],
-            matcher_grids=[matcher_settings("overlap", "ndcg@5", under)],
+            matcher_grids=[sweep_of_grid("overlap", "ndcg@5", under)],
         )
         return path, tuning
 

@@ -4,7 +4,7 @@ const SETTINGS = 12; // that are not folded away, the best first
 
 function tuningSection() {
   const tuning = data.tunings[match().name];
-  const grids = data.matcher_grids.filter(({ settings }) => settings.some((own) => own.match === match().name));
+  const grids = data.matcher_grids.filter(({ of_grid: { settings } }) => settings.includes(match().name));
   if (!tuning && !grids.length) return null;
   return el("section.tuning", { "aria-labelledby": "tuning-title" }, el("h2", { id: "tuning-title" }, t(tuning ? "tuning" : "matcherTitle")),
     tuning ? tuned(tuning) : null, grids.map(matcherGrid));
@@ -98,13 +98,14 @@ function curvePanel({ of, axis, points }, { curves }) {
 
 // -- a matcher's settings ------------------------------------------------------------------------
 
-function matcherGrid({ of, metric: named, settings, swapped }) {
-  const names = [...new Set(settings.flatMap(({ means }) => Object.keys(means)))];
+function matcherGrid({ match_name: of, values, of_grid: { metric: named, settings, orders, certain, swapped } }) {
+  const names = Object.keys(values);
   const key = names.length < 2 ? "matcherOne" : swapped.length ? "matcherOrder" : "matcherSame";
   const pairs = joined(swapped.slice(0, 4).map(([one, other]) => el("span", {}, strong(one), " ↔ ", strong(other))), ", ");
-  const mark = (own, retriever) => (own.order.length && own.order[0].includes(retriever) ? (own.certain ? " ★" : " =") : "");
-  const row = (own) => el("tr", {}, el("th", { scope: "row" }, breakable(own.match)),
-    names.map((retriever) => el("td", {}, missing(own.means[retriever]) ? "–" : number(own.means[retriever]) + mark(own, retriever))));
+  const mark = (place, retriever) => (orders[place].length && orders[place][0].includes(retriever) ? (certain[place] ? " ★" : " =") : "");
+  const cellOf = (place, retriever, mean) => el("td", {}, missing(mean) ? "–" : number(mean) + mark(place, retriever));
+  const row = (setting, place) => el("tr", {}, el("th", { scope: "row" }, breakable(setting)),
+    names.map((retriever) => cellOf(place, retriever, values[retriever][named][place])));
   return [
     el("p.headline", {}, phrase(key, el("strong.metric", {}, named), strong(of), settings.length, pairs)),
     el("p.how", {}, t("matcherRight")),

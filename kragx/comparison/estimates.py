@@ -1,0 +1,304 @@
+"""A mean, a difference of two, and who is best: what views are made of, each as it is said."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import (
+    Cell,
+    between,
+    joined,
+    number,
+    phrase,
+    probability,
+    signed,
+)
+from kragx.metrics.intervals import Interval, ends_text
+
+Direction = Literal["higher", "lower", "neither"]
+Verdict = Literal["better", "worse", "different", "undecided", "untested"]
+Mark = Literal["★", "=", "≈"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its interval.
+
+    Attributes:
+        value: the mean, or the run's own number (a percentile, a throughput); None where there is
+            nothing to take it of.
+        low, high: its interval over queries; None for a run's own number, with fewer than three
+            queries, and where all have the same value, unless that is the least or the greatest
+            that there is.
+        n: how many queries have a value.
+        is_mean: False for a run's own number.
+        sure_low, sure_high: what the queries are evidence for, whatever those may be that were not
+            asked (`kragx.comparison.statistics.sure_bounds`): `surely` gates look at these. None
+            where there is no evidence at all.
+        bounds: between which values it lies, as of `n_open` queries more it is not known; None
+            where all is known, or there is an estimate.
+        effective: how many queries of one weight are as sure (Kish); None where all weigh alike.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    is_mean: bool = True
+    sure_low: float | None = field(default=None, repr=False)
+    sure_high: float | None = field(default=None, repr=False)
+    exact: bool = field(default=False, repr=False, metadata=HIDDEN)
+    bounds: Interval | None = field(default=None, repr=False, metadata=HIDDEN)
+    n_open: int = field(default=0, repr=False, metadata=HIDDEN)
+    effective: float | None = field(default=None, repr=False, metadata=HIDDEN)
+
+    @property
+    def least(self) -> float | None:
+        """The value, or the least that it may be."""
+        return self.value if self.bounds is None else self.bounds[0]
+
+    @property
+    def greatest(self) -> float | None:
+        """The value, or the greatest that it may be."""
+        return self.value if self.bounds is None else self.bounds[1]
+
+    @property
+    def number(self) -> str:
+        """The value as people read it, or between which it lies."""
+        return number(self.value) if self.bounds is None else between(*self.bounds)
+
+    @property
+    def ends(self) -> str:
+        """Its interval, or why there is none; empty for a run's own number."""
+        n = self.n if self.is_mean else 0
+        return ends_text(self.low, self.high, n, exact=self.exact)
+
+    @property
+    def text(self) -> str:
+        """The value and its interval, in a sentence."""
+        return _in_text(self.number, self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One retriever against another in one metric, over the queries where both have a value.
+
+    Attributes:
+        metric, retriever, against: of what; `against` is the baseline, or the one that the leader
+            is set against.
+        value: the mean of the differences (of a run's own number: the difference over these
+            queries).
+        low, high: its interval over queries; None where nothing was tested, with fewer than three
+            queries, and where all differ by the same.
+        sure_low, sure_high: as of an `Estimate`.
+        n: how many queries both have a value for.
+        p: of the paired randomisation test, two-sided; None where nothing was tested.
+        p_adjusted: p as one of all tests of the report; the same as p without a correction.
+        effect: Cohen's d_z; None where all queries differ by the same, or n < 2.
+        wins, ties, losses: queries where `retriever` is better, equal, worse. For a metric without
+            a direction: higher, equal, lower.
+        verdict: ``better`` or ``worse`` where `p_adjusted` is at most 1 - confidence and the
+            interval, where there is one, leaves 0 out; ``different`` then for a metric without a
+            direction;
+            ``undecided`` where the data does not say; ``untested`` for a run's own number.
+        values: of a run's own number what both have over these queries, infinity for never.
+        effective: as of an `Estimate`.
+    """
+
+    metric: str
+    retriever: str
+    against: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    sure_low: float | None = field(default=None, repr=False)
+    sure_high: float | None = field(default=None, repr=False)
+    n: int = 0
+    p: float | None = None
+    p_adjusted: float | None = None
+    effect: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    verdict: Verdict = "untested"
+    values: tuple[float | None, float | None] = field(
+        default=(None, None), repr=False, metadata=HIDDEN
+    )
+    effective: float | None = field(default=None, repr=False, metadata=HIDDEN)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the data says that the two differ."""
+        return self.verdict in ("better", "worse", "different")
+
+    @property
+    def never_differs(self) -> bool:
+        """Whether the two have the same value for every query."""
+        return self.p is not None and self.wins == self.losses == 0
+
+    @property
+    def ends(self) -> str:
+        """Its interval, or why there is none; empty where nothing was tested."""
+        n = 0 if self.p is None else _n_sure(self.n, self.effective)
+        return ends_text(self.low, self.high, n, plus=True)
+
+    @property
+    def text(self) -> str:
+        """Its numbers as people read them."""
+        if self.value is None:
+            return phrase("difference is not known")
+        value = _in_text(signed(self.value), self.ends)
+        if self.p_adjusted is None:
+            return phrase("difference is {value}", value=value)
+        p = probability(self.p_adjusted, equals="= ")
+        is_corrected = self.p_adjusted != self.p
+        without_0 = self.low is not None and self.high is not None and self.low * self.high > 0
+        # Or it would look as if it contradicted the verdict.
+        explained = is_corrected and not self.decided and without_0
+        return phrase(
+            "difference is {value}, p {p} after correction (the interval is without it)"
+            if explained
+            else "difference is {value}, p {p} after correction"
+            if is_corrected
+            else "difference is {value}, p {p}",
+            value=value,
+            p=p,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Who against whom, the numbers, and what they decide."""
+        return phrase(
+            "{metric}: {retriever} against {against}: {difference}; {verdict}",
+            metric=self.metric,
+            retriever=self.retriever,
+            against=self.against,
+            difference=self.text,
+            verdict=_difference_text(self),
+        )
+
+
+def told(value: float, better: Direction) -> Literal["better", "worse", "different"]:
+    """What a difference says that is more than chance."""
+    if better == "neither":
+        return "different"
+    return "better" if (value > 0) == (better == "higher") else "worse"
+
+
+def _difference_text(difference: Difference) -> str:
+    """What a difference says; nothing more would decide between two that are the same."""
+    return phrase("the same") if difference.never_differs else VERDICTS[difference.verdict]
+
+
+def _in_text(value: str, ends: str) -> str:
+    """A number with its interval, or why there is none, in a sentence."""
+    if not ends:
+        return value
+    if ends.startswith("["):
+        return joined(" ", [value, ends])
+    return phrase("{value} ({reason})", value=value, reason=ends)
+
+
+VERDICTS: Mapping[Verdict, str] = {
+    "better": phrase("better"),
+    "worse": phrase("worse"),
+    "different": phrase("different"),
+    "undecided": phrase("undecided"),
+    "untested": phrase("untested"),
+}
+"""What tables and sentences call a verdict."""
+
+_MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "untested": ""}
+_STYLES = {"better": "green", "worse": "red", "different": "yellow"}
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Who is best in a metric.
+
+    Attributes:
+        metric: which.
+        best: the retriever with the best value; the first of them where several have it.
+        shared: all that have the best value.
+        differences: the best against each other with a value.
+        tested: False for a run's own number, which is compared as it stands.
+    """
+
+    metric: str = field(metadata=HIDDEN)
+    best: str
+    shared: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    tested: bool = True
+
+    also_plain: ClassVar[tuple[str, ...]] = ("tied", "decided", "marks")
+
+    @property
+    def ties(self) -> tuple[Difference, ...]:
+        """The differences that are not decided; of a run's own number those that are 0."""
+        return tuple(
+            difference
+            for difference in self.differences
+            if (not difference.decided if self.tested else difference.value == 0)
+        )
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The others that cannot be told from the best; one without a value is not among them."""
+        return tuple(difference.against for difference in self.ties)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the data says that `best` is better than every other."""
+        return self.tested and bool(self.differences) and not self.tied
+
+    @property
+    def marks(self) -> Mapping[str, Mark]:
+        """What stands beside a retriever's mean: ``★``, ``=``, ``≈`` or nothing.
+
+        ``★`` is better than every other; ``=`` has the best value, but it is a tie, with all that
+        have ``≈``. None is marked where all have the same value, or of a run's own number, as that
+        is not tested.
+        """
+        if not self.tested or len(self.shared) > len(self.differences):
+            return {}
+        if self.decided:
+            return {self.best: "★"}
+        marks: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
+        return {**marks, **dict.fromkeys(self.shared, "=")}
+
+    def against(self, retriever: str) -> Difference:
+        """The best against one of the others that have a value."""
+        return next(
+            difference for difference in self.differences if difference.against == retriever
+        )
+
+
+def difference_cell(difference: Difference | None) -> Cell:
+    """A difference and its p, with the mark of what is decided."""
+    if difference is None or difference.value is None:
+        return Cell("-")
+    p = "" if difference.p_adjusted is None else f" {probability(difference.p_adjusted)}"
+    mark = _MARKS[difference.verdict] or " "
+    return Cell(
+        joined("", [signed(difference.value), p, " ", mark]), _STYLES.get(difference.verdict, "")
+    )
+
+
+def difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
+    """Its numbers, and what they decide, in columns."""
+    verdict = joined(" ", [_MARKS[difference.verdict], _difference_text(difference)])
+    return (
+        signed(difference.value),
+        difference.ends or "-",
+        probability(difference.p_adjusted),
+        "-" if difference.effect is None else f"{difference.effect:+.2f}",
+        "-" if difference.p is None else f"{difference.wins}/{difference.ties}/{difference.losses}",
+        str(difference.n),
+        Cell(verdict, _STYLES.get(difference.verdict, "")),
+    )
+
+
+def _n_sure(n: int, effective: float | None) -> int:
+    """How many questions of one weight are as sure as n."""
+    return n if effective is None else max(1, round(effective))
