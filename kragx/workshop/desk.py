@@ -6,8 +6,7 @@ from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import CUT, LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.questions.leak import content_words
-from kragx.workshop.questions.meeting import Meetings
+from kragx.workshop.questions.words import Meetings, content_words
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Remark, Suggester, SuggestionSource
 from kragx.workshop.services.conflicts import Conflicts

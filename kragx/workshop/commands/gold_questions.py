@@ -101,7 +101,7 @@ def questions(
     """
     from kragx.workshop.commands.gold_written import QuestionMaterial
     from kragx.workshop.questions import QuestionSet, make_questions, read_templates
-    from kragx.workshop.questions.written import WrittenQuestions
+    from kragx.workshop.questions.question import WrittenQuestions
 
     of_model = opt.given_options(
         rubric=rubric, unanswerable=unanswerable, several=several, tries=tries

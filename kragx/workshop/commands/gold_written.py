@@ -15,7 +15,7 @@ from kragx.ground.secrets import Secrets
 from kragx.judging import read_judge, read_rubric
 from kragx.judging.reading import adjusted
 from kragx.workshop.questions.generated import write_questions
-from kragx.workshop.questions.written import WrittenQuestions
+from kragx.workshop.questions.question import WrittenQuestions
 
 _NO_GOLD_SET = "there is no gold set yet"
 _LACKING = {"dataset": {"path": _NO_GOLD_SET}, "retrievers": {"none": {"run": _NO_GOLD_SET}}}

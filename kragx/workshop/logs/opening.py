@@ -14,7 +14,7 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.workshop.folder.folder import FILE, Started, start
 from kragx.workshop.folder.settings import Language
-from kragx.workshop.logs.making import LoggedGold
+from kragx.workshop.logs.logged import LoggedGold
 from kragx.workshop.state.records import SuggestedDocument
 
 _CORPUS = "corpus.jsonl"

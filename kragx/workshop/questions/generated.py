@@ -1,9 +1,9 @@
 """Questions that a model writes about a corpus, and what becomes of each: kept, or why not."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from typing import Any, Literal
 
 from kragx.data.corpus import as_corpus
@@ -24,22 +24,27 @@ from kragx.judging.writing import (
     need_of,
     relevance_of,
 )
-from kragx.workshop.questions.asked import Asked, uses_of
-from kragx.workshop.questions.leak import leak
-from kragx.workshop.questions.passages import CorpusPassages, Passage, PassagePart
-from kragx.workshop.questions.pointing import pointing
-from kragx.workshop.questions.question import NewQuestion
+from kragx.workshop.questions.documents import CorpusPassages, Passage, PassagePart
+from kragx.workshop.questions.question import (
+    LONGEST,
+    Dropped,
+    Fault,
+    NewQuestion,
+    Sieve,
+    WrittenQuestions,
+    pointing,
+)
 from kragx.workshop.questions.targets import (
     Cell,
     Kinds,
     Shares,
     check_shares,
-    counts_of,
     kinds_of,
     target_shares,
     unmet_notes,
+    uses_of,
 )
-from kragx.workshop.questions.written import LONGEST, Dropped, Why, WrittenQuestions
+from kragx.workshop.questions.words import leak
 
 _REFUSED = frozenset({"refusal", "content_filter"})
 """The failures that say something of the text, and not of how it was asked for."""
@@ -99,22 +104,38 @@ def write_questions(
         raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
     existing = [*existing]
     passages = CorpusPassages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
-    kinds = wanted_kinds(
-        shares, existing, unanswerable, several if passages.have_neighbours else 0.0
-    )
-    slots = [_Slot(place, _kind(kinds)) for place in range(n)]
-    work = _Work(judge, rubric, passages, [query.text or "" for query in existing], most_leak)
+    several = several if passages.have_neighbours else 0.0
+    kinds = wanted_kinds(shares, existing, unanswerable, several)
+    slots = [_Slot(*pair) for pair in enumerate(islice(kinds, n))]
+    sieve = Sieve((query.text or "" for query in existing), most_leak)
+    source = _ModelDrafts(judge, rubric, passages, sieve)
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
         if open_slots := [slot for slot in slots if slot.is_open]:
-            work.round(open_slots, attempt * stride)
-    return work.result(slots, shares, existing)
+            source.round(open_slots, attempt * stride)
+    questions = tuple(slot.question for slot in slots if slot.question is not None)
+    cells = [(question.query_type, question.difficulty) for question in questions]
+    counts = Kinds(shares, (), [*kinds_of(existing), *cells]).counts
+    notes = unmet_notes(shares, counts)
+    if n_left := sum(slot.is_open for slot in slots):
+        lacking = phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
+        notes = [lacking, *notes]
+    return WrittenQuestions(
+        questions,
+        n,
+        shares,
+        counts,
+        len(existing),
+        tuple(notes),
+        dropped=tuple(sieve.dropped),
+        **source.spent,
+    )
 
 
 def wanted_kinds(
     shares: Shares, existing: Iterable[Query], unanswerable: float, several: float
-) -> Kinds:
-    """The kinds that a model is asked for: of what has no answer, nothing is difficult."""
+) -> Iterator[Kind]:
+    """Yield the kinds that a model is asked for: of what has no answer, nothing is difficult."""
     axes: dict[str, Mapping[Any, float]] = {
         **shares,
         "answerable": {True: 1 - unanswerable, False: unanswerable},
@@ -123,16 +144,11 @@ def wanted_kinds(
     types, difficulties = shares["query_type"], shares["difficulty"]
     cells: list[Cell] = [*product(types, difficulties, (True,), (False, True))]
     cells += [(query_type, None, False, None) for query_type in types]
-    return Kinds(axes, cells, [(*kind, None, None) for kind in kinds_of(existing)])
-
-
-def _kind(kinds: Kinds) -> Kind:
-    """The kind that comes next, counted."""
-    cell = kinds.next()
-    assert cell is not None  # none is ever closed
-    kinds.count(cell)
-    query_type, difficulty, answerable, several = cell
-    return Kind(query_type, difficulty, answerable, bool(several))
+    kinds = Kinds(axes, cells, [(*kind, None, None) for kind in kinds_of(existing)])
+    while (cell := kinds.next()) is not None:  # without end, as none is ever closed
+        kinds.count(cell)
+        query_type, difficulty, answerable, is_of_several = cell
+        yield Kind(query_type, difficulty, answerable, bool(is_of_several))
 
 
 @dataclass
@@ -171,7 +187,7 @@ class _Candidate:
     parts: Sequence[PassagePart]
     checks: list[Question]
 
-    def faults(self, judgements: Sequence[Judgement]) -> Iterator[tuple[Why, str]]:
+    def faults(self, judgements: Sequence[Judgement]) -> Iterator[Fault]:
         """Yield what the model says against it; what is not known says nothing."""
         need, *answers = judgements
         by_need, by_relevance = (check.rubric for check in self.checks[:2])
@@ -182,22 +198,24 @@ class _Candidate:
             if answers[0].grade is not None and not has_answer[0]:
                 yield "not answered", answers[0].text
             return
-        for part, row, is_answer in zip(
-            (self.passage.parts[0], *self.parts), answers, has_answer, strict=True
-        ):
+        parts = (self.passage.parts[0], *self.parts)
+        for part, row, is_answer in zip(parts, answers, has_answer, strict=True):
             if is_answer:
                 yield "answered", f"{part.id}: {row.text}"
 
     def passed(self, judgements: Sequence[Judgement]) -> NewQuestion:
         """The question with what the checks gave, and with the documents that it needs."""
         need, whole, *of_parts = judgements
-        made_by: dict[str, Any] = {
-            **self.question.made_by,
-            "checks": {"need": need.grade, "relevance": whole.grade},
-        }
+        checks = {"need": need.grade, "relevance": whole.grade}
+        made_by: dict[str, Any] = {**self.question.made_by, "checks": checks}
         sources = self.question.sources
         if self.slot.kind.answerable and of_parts:
-            sources = _needed_documents(self.parts, of_parts, self.checks[1].rubric)
+            # One document that answers it whole is enough; else what has nothing of the answer
+            # is none of its sources.
+            graded = list(zip(self.parts, (row.grade for row in of_parts), strict=True))
+            enough = [part for part, grade in graded if grade == self.checks[1].rubric.top]
+            some = [part for part, grade in graded if grade is None or grade > 0]
+            sources = Passage(tuple(enough[:1] or some or self.parts)).sources
         stretches = [
             {"source": part.id, "start": part.start, "end": part.end}
             for part in self.passage.parts
@@ -208,22 +226,15 @@ class _Candidate:
         return replace(self.question, sources=sources, made_by=made_by)
 
 
-class _Work:
+class _ModelDrafts:
     """Rounds of writing and checking, and what came of them."""
 
     def __init__(
-        self,
-        judge: Grader,
-        rubric: Rubric | None,
-        passages: CorpusPassages,
-        existing: Iterable[str],
-        most_leak: float | None,
+        self, judge: Grader, rubric: Rubric | None, passages: CorpusPassages, sieve: Sieve
     ) -> None:
         relevance_of(judge, Draft("", "", "easy"), "")  # what cannot be asked is refused at once
-        self._judge, self._rubric, self._passages = judge, rubric, passages
-        self._known, self._most_leak = Asked(existing), most_leak
-        self._used: set[tuple[str, Kind]] = set()
-        self._dropped: list[Dropped] = []
+        self._judge, self._rubric, self._passages, self._sieve = judge, rubric, passages, sieve
+        self._requests: set[tuple[str, Kind]] = set()
         self._counts = Counter[str]()
         self._writing, self._checking = Tally(), Tally()
         self._n_refused = 0
@@ -234,22 +245,18 @@ class _Work:
         written, judged = drafts(self._judge, [question for _, question in requests])
         self._take(self._writing, judged)
         candidates: list[_Candidate] = []
-        for slot, (passage, request), draft, judgement in zip(
+        for slot, (passage, request), text, judgement in zip(
             slots, requests, written, judged.judgements, strict=True
         ):
-            new = draft if judgement.failure is None else self._unwritten(slot, judgement, request)
-            if new is not None:
-                candidates += filter(None, [self._check_draft(slot, passage, request, new)])
-            elif judgement.failure is None:
-                self._counts["without"] += 1
+            draft = text or self._unwritten(slot, judgement.failure, request)
+            if draft is not None:
+                candidates += filter(None, [self._candidate(slot, passage, request, draft)])
         if candidates:
             checked = self._judge.judge([check for each in candidates for check in each.checks])
             self._take(self._checking, checked)
             judgements = iter(checked.judgements)
             for candidate in candidates:
-                of_candidate = [next(judgements) for _ in candidate.checks]
-                if candidate.slot.is_open:
-                    self._decide(candidate, of_candidate)
+                self._decide(candidate, [*islice(judgements, len(candidate.checks))])
 
     def _request(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
         """The question to the model for a place, about a passage that had none of this kind."""
@@ -257,28 +264,32 @@ class _Work:
         n = 2 + slot.place % 2 if slot.kind.several else 1
         passage, round_ = self._passages.at(slot.place + offset, n)
         kind = replace(slot.kind, several=len(passage.parts) > 1, number=round_ + 1)
-        while (passage.text, kind) in self._used:
+        while (passage.text, kind) in self._requests:
             kind = replace(kind, number=kind.number + 1)
-        self._used.add((passage.text, kind))
+        self._requests.add((passage.text, kind))
         ids = ", ".join(passage.sources)
         return passage, asked_for(self._judge, passage.text, kind, ids, rubric=self._rubric)
 
-    def _unwritten(self, slot: _Slot, judgement: Judgement, request: Question) -> Draft | None:
+    def _unwritten(self, slot: _Slot, failure: str | None, request: Question) -> Draft | None:
         """Count a question that was not written; in a dry run what stands for it."""
-        if judgement.failure in _REFUSED:
-            self._counts["refused"] += 1
-        elif not self._judge.dry_run:
-            self._counts["unknown"] += 1
+        if failure is None:
+            self._counts["n_without"] += 1
         else:
-            slot.is_open = False
-            self._counts["waiting"] += 1
-            if judgement.failure == "not_asked" and self._judge.members[0].outbox is None:
-                # As long as one that will be checked, and each of its own, as these will be.
-                word = "질문 " if request.rubric.language == "ko" else "question "
-                return Draft(f"{slot.place} {word * 10}", word * 10, "easy")
-        return None
+            self._count(slot, {failure})
+        if slot.is_open or failure != "not_asked" or self._judge.members[0].outbox is not None:
+            return None
+        # As long as one that will be checked, and each of its own, as these will be.
+        words = ("질문 " if request.rubric.language == "ko" else "question ") * 10
+        return Draft(f"{slot.place} {words}", words, "easy")
 
-    def _check_draft(
+    def _count(self, slot: _Slot, failures: Collection[str | None]) -> None:
+        """Count a place of whose question nothing is known; a dry run does not go on with it."""
+        is_refused = _REFUSED.issuperset(failures)
+        slot.is_open = is_refused or not self._judge.dry_run
+        unknown = "n_unknown" if slot.is_open else "n_waiting"
+        self._counts["n_refused" if is_refused else unknown] += 1
+
+    def _candidate(
         self, slot: _Slot, passage: Passage, request: Question, draft: Draft
     ) -> _Candidate | None:
         """A draft with what the model is asked about it; None if a rule takes it out."""
@@ -294,19 +305,19 @@ class _Work:
             answerable=None if answerable else False,
             reference=draft.answer or None if answerable else None,
         )
-        if slot.is_open:  # else it is none yet
-            if why := self._rule(question, passage, request):
-                self._dropped.append(Dropped(question, *why))
-                return None
-            self._known.add(draft.text)
+        faults = _faults(question, passage, request)
+        if slot.is_open and self._sieve.first([question], faults) is None:
+            return None
         parts = passage.parts if len(passage.parts) > 1 else ()
         if not answerable:
             parts = self._elsewhere(slot, draft, passage)
-        checks = [need_of(judge, draft, answerable=answerable)]
-        for part in (passage.parts[0] if len(passage.parts) == 1 else None, *parts):
-            text = passage.text if part is None else part.text
-            document = part.id if part is not None and part.is_whole else None
-            checks.append(relevance_of(judge, draft, text, question.uid, document))
+        checks = [
+            need_of(judge, draft, answerable=answerable),
+            *(
+                relevance_of(judge, draft, shown.text, question.uid, shown.document)
+                for shown in (passage, *(Passage((part,)) for part in parts))
+            ),
+        ]
         return _Candidate(slot, passage, question, parts, checks)
 
     def _elsewhere(self, slot: _Slot, draft: Draft, passage: Passage) -> tuple[PassagePart, ...]:
@@ -317,40 +328,19 @@ class _Work:
             near = [self._passages.at(place)[0].parts[0] for place in places]
         return tuple(part for part in near if part not in passage.parts)[:_NEAREST]
 
-    def _rule(
-        self, question: NewQuestion, passage: Passage, request: Question
-    ) -> tuple[Why, str] | None:
-        """The rule that takes a question out, and what it saw."""
-        text = question.text
-        if len(text) > LONGEST:
-            return "too long", f"{len(text)} characters"
-        korean = request.rubric.language == "ko"
-        if is_korean(text) != korean and (korean or not is_korean(passage.text)):
-            return "wrong language", f"asked for in {request.rubric.language}"
-        if words := pointing(text):
-            return "points at its passage", words
-        if text in self._known:
-            return "asked already", "nearly the same words"
-        if self._most_leak is not None and (question.leak or 0) > self._most_leak:
-            return "copies", f"word leak {question.leak:.2f}"
-        return None
-
     def _decide(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
         """Keep a question or drop it, by what the model says."""
         slot = candidate.slot
-        if fault := next(candidate.faults(judgements), None):
-            self._dropped.append(Dropped(candidate.question, *fault))
-            return
         required = judgements[:2] if slot.kind.answerable else judgements
-        failures = {judgement.failure for judgement in required if judgement.grade is None}
-        if not failures:
-            slot.question = candidate.passed(judgements)
-            slot.is_open = False
-        elif self._judge.dry_run:
-            self._counts["waiting"] += 1
-            slot.is_open = False
+        failures = {row.failure for row in required if row.grade is None}
+        if not slot.is_open:
+            return  # it merely stood for a question
+        if fault := next(candidate.faults(judgements), None):
+            self._sieve.dropped.append(Dropped(candidate.question, *fault))
+        elif failures:
+            self._count(slot, failures)
         else:
-            self._counts["refused" if failures <= _REFUSED else "unknown"] += 1
+            slot.question, slot.is_open = candidate.passed(judgements), False
 
     def _take(self, tally: Tally, judged: Judged) -> None:
         """Count what was asked.
@@ -368,50 +358,31 @@ class _Work:
             n_excused=self._n_refused,
         )
 
-    def result(
-        self, slots: Sequence[_Slot], shares: Shares, existing: Sequence[Query]
-    ) -> WrittenQuestions:
-        """What there is in the end."""
-        questions = tuple(slot.question for slot in slots if slot.question is not None)
-        kinds = [(question.query_type, question.difficulty) for question in questions]
-        counts = counts_of([*kinds_of(existing), *kinds])
-        notes = unmet_notes(shares, counts)
-        if n_left := sum(slot.is_open for slot in slots):
-            lacking = phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
-            notes = [lacking, *notes]
+    @property
+    def spent(self) -> dict[str, Any]:
+        """What became of places without a question, and what it took, as the result has it."""
         writer = self._judge.members[0]
-        costs = [
-            writer.summary(self._writing)["cost"],
-            self._judge.summary(self._checking)["cost"],
-        ]
-        return WrittenQuestions(
-            questions,
-            len(slots),
-            shares,
-            counts,
-            len(existing),
-            tuple(notes),
-            model=writer.model,
-            dropped=tuple(self._dropped),
-            n_unknown=self._counts["unknown"],
-            n_refused=self._counts["refused"],
-            n_without=self._counts["without"],
-            n_waiting=self._counts["waiting"],
-            cost=None if None in costs else sum(costs),
-            currency=writer.currency,
-            writing=self._writing,
-            checking=self._checking,
-        )
+        tallies = ((writer, self._writing), (self._judge, self._checking))
+        costs = [grader.summary(tally)["cost"] for grader, tally in tallies]
+        return {
+            "model": writer.model,
+            "cost": None if None in costs else sum(costs),
+            "currency": writer.currency,
+            "writing": self._writing,
+            "checking": self._checking,
+            **self._counts,
+        }
 
 
-def _needed_documents(
-    parts: Sequence[PassagePart], judgements: Sequence[Judgement], relevance: Rubric
-) -> tuple[str, ...]:
-    """The documents that a question about several parts needs.
-
-    One that answers it whole is enough; else those that have nothing of the answer are none.
-    """
-    graded = list(zip(parts, (judgement.grade for judgement in judgements), strict=True))
-    whole = [part for part, grade in graded if grade == relevance.top]
-    some = [part for part, grade in graded if grade is None or grade > 0]
-    return tuple(dict.fromkeys(part.id for part in whole[:1] or some or parts))
+def _faults(question: NewQuestion, passage: Passage, request: Question) -> Iterator[Fault]:
+    """Yield what the rules of a written text have against a question."""
+    if len(question.text) > LONGEST:
+        yield "too long", f"{len(question.text)} characters"
+    language = request.rubric.language
+    # A Korean question about a Korean passage is right, whatever the rubric's language is.
+    if is_korean(question.text) != (language == "ko") and (
+        language == "ko" or not is_korean(passage.text)
+    ):
+        yield "wrong language", f"asked for in {language}"
+    if words := pointing(question.text):
+        yield "points at its passage", words

@@ -1,7 +1,7 @@
 """The shares that kinds of questions should have, and which kind comes next."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.data.gold import Query
@@ -20,7 +20,6 @@ Shares = Mapping[str, Mapping[str, float]]
 
 Cell = tuple[Any, ...]
 """A query_type, a difficulty, and what else questions are told apart by."""
-Cells = Collection[Cell]
 
 
 def check_shares(**shares: float | None) -> None:
@@ -39,9 +38,9 @@ def target_shares(targets: Shares | None) -> dict[str, Mapping[str, float]]:
     shares = {**TARGETS, **(targets or {})}
     for problem in target_problems(shares):
         raise UsageError(f"targets.{problem}")
-    if unknown := shares.keys() - TARGETS.keys():
-        problem = f"unknown key {min(unknown)!r}"
-        raise UsageError(problem, field="targets", remedy=nearest("", TARGETS))
+    for name in sorted(shares.keys() - TARGETS.keys()):
+        remedy = nearest("", TARGETS)
+        raise UsageError(f"unknown key {name!r}", field="targets", remedy=remedy)
     return shares
 
 
@@ -51,14 +50,11 @@ def kinds_of(existing: Iterable[Query]) -> list[Cell]:
     return [(kind or None, None if level is None else str(level)) for kind, level in levels]
 
 
-def counts_of(kinds: Iterable[Sequence[str | None]]) -> dict[str, Counter[str]]:
-    """How many questions have each query_type, and each difficulty."""
-    counts = {name: Counter[str]() for name in TARGETS}
-    for kind in kinds:
-        for name, value in zip(TARGETS, kind):
-            if value is not None:
-                counts[name][value] += 1
-    return counts
+def uses_of(existing: Iterable[Query]) -> Counter[str]:
+    """How many questions were made from each document, by its id."""
+    lists = (query.metadata.get("sources") for query in existing)
+    sources = (entry for entry in lists if isinstance(entry, list | tuple))
+    return Counter(str(source) for of_query in sources for source in of_query)
 
 
 def unmet(
@@ -105,9 +101,12 @@ class Kinds:
     """
 
     def __init__(
-        self, shares: Mapping[str, Mapping[Any, float]], cells: Iterable[Cell], existing: Cells = ()
+        self,
+        shares: Mapping[str, Mapping[Any, float]],
+        cells: Iterable[Cell],
+        existing: Collection[Cell] = (),
     ) -> None:
-        self._open = {*cells}
+        self._open, self._cells = {*cells}, Counter[Cell]()
         self.shares: dict[str, dict[Any, float]] = {}
         self.counts: dict[str, Counter[Any]] = {name: Counter() for name in shares}
         for number, (name, of_axis) in enumerate(shares.items()):
@@ -115,9 +114,10 @@ class Kinds:
             is_named = not values or any(map(of_axis.get, values))
             equal = dict.fromkeys(values, 1 / max(1, len(values)))
             self.shares[name] = dict(of_axis) if is_named else equal
-        self._cells = Counter(cell for cell in existing if None not in cell)
         for cell in existing:
-            self._count_values(cell)
+            self.count(cell)
+        # What has no value on some axis says nothing of how pairs of values are shared out.
+        self._cells = Counter(cell for cell in existing if None not in cell)
 
     def next(self) -> Cell | None:
         """The kind that is wanted most; None if no kind is left."""
@@ -140,9 +140,6 @@ class Kinds:
     def count(self, cell: Cell) -> None:
         """One more of a kind."""
         self._cells[cell] += 1
-        self._count_values(cell)
-
-    def _count_values(self, cell: Cell) -> None:
         for counts, value in zip(self.counts.values(), cell):
             if value is not None:
                 counts[value] += 1

@@ -1,23 +1,45 @@
-"""Templates of questions: YAML with Jinja2 patterns, our own sets or somebody's."""
+"""Questions from templates: which document fills which, so that the set has its target shares.
 
-from collections.abc import Mapping, Sequence
+Templates are YAML with Jinja2 patterns, our own sets or somebody's; with the Korean particle behind
+a word that is filled in.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, Literal
 
 import yaml
 
+from kragx.data.corpus import as_corpus
 from kragx.data.formats.jsonl import read_text
+from kragx.data.gold import Query
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.ground.errors import DataError, UsageError, inside, nearest
+from kragx.ground.errors import DataError, UsageError, check_whole, inside, installing, nearest
 from kragx.ground.plugins import check_options, fitting, from_options, is_text, one_of, optional
+from kragx.ground.printing import phrase
 from kragx.judging.template import environment
-from kragx.workshop.questions.grammar import josa
+from kragx.workshop.questions.documents import Filling, Language, fillings, sampled
+from kragx.workshop.questions.question import NewQuestion, QuestionSet, Sieve
+from kragx.workshop.questions.targets import (
+    Cell,
+    Kinds,
+    Shares,
+    check_shares,
+    kinds_of,
+    target_shares,
+    unmet_notes,
+    uses_of,
+)
+from kragx.workshop.questions.words import has_kiwi, leak
 
-Language = Literal["ko", "en"]
-
-LONGEST = 500
+_LONGEST = 500
 """Characters of a question; what a template makes longer is none."""
 
 _needed_text = fitting(is_text, "{!r} is no text; write one")
@@ -51,6 +73,11 @@ class Template:
         with inside("text"):
             _compiled(self.text)
 
+    @property
+    def cell(self) -> tuple[str, str]:
+        """The kind of questions that it makes: their query_type and difficulty."""
+        return self.query_type, self.difficulty
+
     @cached_property
     def names(self) -> frozenset[str]:
         """What a document must have for it: what its pattern shows."""
@@ -71,7 +98,7 @@ class Template:
         except Exception as error:  # whatever the expressions of a template may raise
             raise UsageError(f"{self.id!r} cannot be filled: {error}", field="templates") from None
         question = " ".join(str(text).split())
-        return question if question and len(question) <= LONGEST else None
+        return question if question and len(question) <= _LONGEST else None
 
 
 @lru_cache(maxsize=4096)
@@ -138,3 +165,252 @@ def check_ids(templates: Sequence[Template]) -> None:
 def own_templates(language: Language) -> tuple[Template, ...]:
     """The set of kragx for a language: three types of questions, each easy, medium and hard."""
     return read_templates(Path(__file__).parent / "sets" / f"{language}.yaml")
+
+
+# -- Korean particles -----------------------------------------------------------------------------
+
+# Two ways to write a pair: ``(으)로`` puts more behind a consonant, ``은/는`` has a form for each.
+_PAIR = re.compile(
+    r"\((?P<more>[가-힣]+)\)(?P<rest>[가-힣]+)|(?P<closed>[가-힣]+)/(?P<open>[가-힣]+)"
+)
+# A note in brackets at the end, or a mark: the particle goes by the sound before.
+_NOT_SPOKEN = re.compile(r"\s*\([^()]*\)$|[\W_]$")
+_FINAL_OF_DIGIT = dict(zip("0123456789", ["x", "l", "", "x", "", "", "x", "l", "l", ""]))
+"""What the digits' Sino-Korean names end in: a vowel, ``l`` (ㄹ) or another consonant."""
+_FINAL_OF_LETTER = {"L": "l", "R": "l", "M": "x", "N": "x"}
+"""The same of the letters' names; all others end in a vowel."""
+# A short vowel with a stop, as in `cap` or `kick`: Korean writes the stop as a final consonant.
+_SHORT = re.compile(r"(?:^|[^aeiou])[aeiou](?:ck|[ckpt])$")
+_LATIN = re.compile(r"[A-Za-z]+$")
+
+
+def josa(word: object, particle: str) -> str:
+    """A word with the form of a particle that its last sound asks for.
+
+    >>> josa("환불", "은/는"), josa("배송", "(으)로"), josa("서울", "(으)로"), josa("A4", "이/가")
+    ('환불은', '배송으로', '서울로', 'A4가')
+
+    What stands in brackets at the end, and marks, are not spoken. Digits are read as Sino-Korean
+    numbers and capital letters by their names; of other Latin words the spelling tells roughly.
+    After anything else both forms are written: ``猫은(는)``.
+
+    Args:
+        word: what is filled in.
+        particle: both forms, the one after a consonant first: ``은/는``, or ``(으)로``.
+
+    Raises:
+        UsageError: it is no such pair.
+    """
+    pair = _PAIR.fullmatch(particle)
+    if pair is None:
+        problem = f"{particle!r} is no particle"
+        raise UsageError(problem, field="josa", remedy="write both forms: 은/는, or (으)로")
+    text = unicodedata.normalize("NFC", str(word))
+    after_vowel = pair["rest"] or pair["open"]
+    after_consonant = (pair["more"] or "") + pair["rest"] if pair["rest"] else pair["closed"]
+    final = _final(text)
+    if final is None:
+        return f"{text}{particle if pair['rest'] else f'{after_consonant}({after_vowel})'}"
+    takes_vowel = not final or (final == "l" and after_vowel.startswith("로"))
+    return text + (after_vowel if takes_vowel else after_consonant)
+
+
+def _final(text: str) -> str | None:
+    """What a text's last sound is: ``""`` a vowel, ``l`` ㄹ, ``x`` a consonant; None: unknown."""
+    before = ""
+    while text and text != before:
+        before, text = text, _NOT_SPOKEN.sub("", text)
+    last = text[-1:]
+    if "가" <= last <= "힣":
+        number = (ord(last) - ord("가")) % 28
+        return "" if not number else "l" if number == 8 else "x"
+    if last in _FINAL_OF_DIGIT and last:
+        return _FINAL_OF_DIGIT[last]
+    latin = _LATIN.search(text)
+    return None if latin is None else _final_of_latin(latin[0])
+
+
+def _final_of_latin(word: str) -> str:
+    if word.isupper():
+        return _FINAL_OF_LETTER.get(word[-1], "")
+    word = word.lower()
+    if word.endswith(("l", "le")):
+        return "l"
+    return "x" if word.endswith(("m", "n", "ng")) or _SHORT.search(word) else ""
+
+
+_DOCUMENTS_A_QUESTION = 2
+_MOST_TRIES = 100  # to fill a template with what makes a new question
+
+
+def make_questions(
+    corpus: object,
+    templates: Sequence[Template] | None = None,
+    n: int = 100,
+    *,
+    language: Language | Literal["auto"] = "auto",
+    existing: Iterable[Query] = (),
+    targets: Shares | None = None,
+    most_per_template: int = 3,
+    most_leak: float | None = None,
+    seed: int = 0,
+) -> QuestionSet:
+    """Make questions by filling templates from a corpus.
+
+    Of a large corpus a random part is looked at: two documents a question, and at least 500.
+
+    Args:
+        corpus: as of `kragx.evaluate`.
+        templates: None for kragx's own.
+        n: how many questions.
+        language: of the documents that templates are filled from; ``auto`` takes a document's own.
+        existing: questions that are there already: none is made again, their kinds count towards
+            the shares, and what was made from a template counts towards its most.
+        targets: by ``query_type`` and ``difficulty`` the share that each value should have;
+            `TARGETS` for what it does not name.
+        most_per_template: questions of one template.
+        most_leak: no question's word leak is above it (see `leak`); None for no bound.
+        seed: of what is random. The same seed, corpus and templates give the same questions.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the corpus cannot be read.
+    """
+    check_whole("n", n)
+    check_whole("most_per_template", most_per_template)
+    check_shares(most_leak=most_leak)
+    shares, rng, existing = target_shares(targets), Random(seed), [*existing]
+    docs = sampled([*as_corpus(corpus).docs.values()], _DOCUMENTS_A_QUESTION * n, rng)
+    filled = [filling for filling in fillings(docs) if language in ("auto", filling.language)]
+    if templates is None:
+        languages = sorted({filling.language for filling in filled}) or ["en"]
+        templates = [template for name in languages for template in own_templates(name)]
+    check_ids(templates)
+    source = _TemplateDrafts(filled, templates, existing, most_per_template, rng)
+    sieve = Sieve((query.text or "" for query in existing), most_leak)
+    kinds = Kinds(shares, source.cells, kinds_of(existing))
+    questions: list[NewQuestion] = []
+    while len(questions) < n and (cell := kinds.next()) is not None:
+        if (question := source.question(cell, sieve)) is None:
+            kinds.close(cell)
+        else:
+            kinds.count(cell)
+            questions.append(question)
+    notes = [*source.notes(n - len(questions), sieve), *unmet_notes(kinds.shares, kinds.counts)]
+    if not filled:
+        notes = [phrase("no document is in the language {language!r}", language=language)]
+    if not has_kiwi() and any(filling.language == "ko" for filling in filled):
+        notes.append(
+            phrase(
+                "without Kiwi, Korean documents are asked about by their headings alone, and word "
+                "leak counts words without their endings; {install}",
+                install=installing("korean"),
+            )
+        )
+    return QuestionSet(tuple(questions), n, kinds.shares, kinds.counts, len(existing), tuple(notes))
+
+
+class _TemplateDrafts:
+    """Fills templates, those and the documents first that were used least."""
+
+    def __init__(
+        self,
+        filled: Sequence[Filling],
+        templates: Sequence[Template],
+        existing: Sequence[Query],
+        limit: int,
+        rng: Random,
+    ) -> None:
+        self._templates, self._most = rng.sample(templates, len(templates)), limit
+        origins = (query.metadata.get("made_by") for query in existing)
+        self._uses = Counter(
+            origin.get("template") for origin in origins if isinstance(origin, Mapping)
+        )
+        self._document_uses = uses_of(existing)
+        # In random order, as they were drawn; empty for a template that makes no more.
+        self._fits = {
+            template.id: [
+                filling
+                for filling in filled
+                if template.language in (None, filling.language) and template.names <= filling.names
+            ]
+            for template in templates
+        }
+        self._unfilled = {name for name, fitting in self._fits.items() if not fitting}
+
+    @property
+    def cells(self) -> set[Cell]:
+        """The kinds of questions that there are templates for."""
+        return {template.cell for template in self._templates if self._fits[template.id]}
+
+    def question(self, cell: Cell, sieve: Sieve) -> NewQuestion | None:
+        """A new question of a kind; None if no more can be made."""
+        fitting = [
+            template
+            for template in self._templates
+            if template.cell == cell
+            and self._fits[template.id]
+            and self._uses[template.id] < self._most
+        ]
+        for template in sorted(fitting, key=lambda template: self._uses[template.id]):
+            if (question := sieve.first(self._drafts(template))) is not None:
+                self._uses[template.id] += 1
+                self._document_uses.update(question.sources)
+                return question
+            # What cannot be filled with anything new will not be later, either.
+            self._fits[template.id] = []
+        return None
+
+    def _drafts(self, template: Template) -> Iterator[NewQuestion]:
+        """What a template makes of the documents."""
+        is_filled = self._uses[template.id] > 0
+        for filling, values in islice(self._values(template), _MOST_TRIES):
+            if (text := template.render(values)) is not None:
+                is_filled, doc = True, filling.doc
+                share, made_by = leak(text, [doc.text or ""]), {"template": template.id}
+                yield NewQuestion(text, *template.cell, (doc.id or "",), made_by, share)
+        if not is_filled:
+            self._unfilled.add(template.id)
+
+    def _values(self, template: Template) -> Iterator[tuple[Filling, dict[str, Any]]]:
+        """What a template can be filled with, documents that were used least first.
+
+        Of a document once for each noun phrase, another one first each time that it is used.
+        """
+        uses = self._document_uses
+        for filling in sorted(
+            self._fits[template.id], key=lambda filling: uses[filling.doc.id or ""]
+        ):
+            first = uses[filling.doc.id or ""] % max(1, len(filling.nouns))
+            nouns = [*filling.nouns[first:], *filling.nouns[:first]]
+            values = {**filling.values, "metadata": dict(filling.values)}
+            named = [values | {"noun": noun, "nouns": nouns} for noun in nouns] or [values]
+            for with_noun in named if "noun" in template.names else named[:1]:
+                yield filling, with_noun
+
+    def notes(self, n_missing: int, sieve: Sieve) -> list[str]:
+        """Templates that no document fills, and why questions are missing."""
+        notes: list[str] = []
+        if empty := [name for name in self._fits if name in self._unfilled]:
+            names = ", ".join(empty[:5])
+            text = phrase(
+                "{n} templates that no document fills: {names}", n=len(empty), names=names
+            )
+            notes.append(text)
+        if n_missing > 0:
+            n_full = sum(self._uses[template.id] >= self._most for template in self._templates)
+            fell = Counter(dropped.why for dropped in sieve.dropped)
+            notes.append(
+                phrase(
+                    "{n} questions could not be made: {n_full} of {of} templates made {most}, the "
+                    "most of each; {n_known} others asked again what there is, and {n_leaking} "
+                    "copied too much",
+                    n=n_missing,
+                    n_full=n_full,
+                    of=len(self._templates),
+                    most=self._most,
+                    n_known=fell["asked already"],
+                    n_leaking=fell["copies"],
+                )
+            )
+        return notes

@@ -9,8 +9,7 @@ from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.questions.leak import leak
-from kragx.workshop.questions.meeting import Meetings
+from kragx.workshop.questions.words import Meetings, leak
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Remark, Suggester
 from kragx.workshop.state.records import Judgement, Person, Question

@@ -7,7 +7,7 @@ from itertools import chain
 
 from kragx.workshop.pairs.candidates import Board
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
-from kragx.workshop.questions.leak import mean_leak
+from kragx.workshop.questions.words import mean_leak
 from kragx.workshop.services.context import Context, Plain
 from kragx.workshop.services.forms import get
 from kragx.workshop.state.records import Person

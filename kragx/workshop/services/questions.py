@@ -7,8 +7,8 @@ from pydantic import Field
 
 from kragx.data import GoldDataset
 from kragx.workshop.folder.incoming import incoming
-from kragx.workshop.questions.leak import has_kiwi, mean_leak
 from kragx.workshop.questions.question import NewQuestion
+from kragx.workshop.questions.words import has_kiwi, mean_leak
 from kragx.workshop.releases.making import query_of
 from kragx.workshop.services.context import (
     ClashError,
@@ -163,8 +163,8 @@ class Questions:
     @get("templates", owner=True)
     def drafts(self, form: TemplatesForm) -> Plain:
         """Questions that templates would make from the corpus; nothing is stored."""
-        from kragx.workshop.questions.making import make_questions
         from kragx.workshop.questions.targets import TARGETS, unmet
+        from kragx.workshop.questions.templates import make_questions
 
         with self._state.lock:
             existing = [*map(query_of, self._state.questions.values())]

@@ -9,7 +9,7 @@ import pytest
 
 from kragx.data import Doc
 from kragx.workshop.folder.folder import start
-from kragx.workshop.questions.leak import content_words
+from kragx.workshop.questions.words import content_words
 from kragx.workshop.services.passages import PassageIndex
 from tests.workshop.serving import Served, serving, written
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from kragx.data import read_dataset
-from kragx.workshop.questions.leak import content_words
+from kragx.workshop.questions.words import content_words
 from tests.browser import expect, until
 from tests.waiting import free_port, wait_until
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, browsing, shop

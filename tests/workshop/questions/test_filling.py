@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 
 from kragx.data.documents import Doc
-from kragx.workshop.questions.filling import fillings, language_of
+from kragx.workshop.questions.documents import fillings, language_of
 
 
 def of(text="x.", **metadata):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import islice
 
 import pytest
 from hypothesis import given, strategies as st
@@ -14,9 +15,9 @@ from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel, Rub
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.writing import Kind
 from kragx.workshop.questions import write_questions
-from kragx.workshop.questions.generated import _kind, wanted_kinds
+from kragx.workshop.questions.generated import wanted_kinds
+from kragx.workshop.questions.question import MEANS
 from kragx.workshop.questions.targets import TARGETS
-from kragx.workshop.questions.written import MEANS
 from tests.thoroughness import examples, some
 from tests.workshop.questions.model import client_of, corpus, judge_of, question_about
 
@@ -423,8 +424,7 @@ def test_kinds_keep_to_the_shares(weights, n, unanswerable):
     targets = {**TARGETS, "query_type": shares}
 
     def kinds(number):
-        maker = wanted_kinds(targets, [], unanswerable, 0.3)
-        return [_kind(maker) for _ in range(number)]
+        return [*islice(wanted_kinds(targets, [], unanswerable, 0.3), number)]
 
     taken = kinds(n)
     counts = Counter(kind.query_type for kind in taken)
@@ -446,7 +446,7 @@ def test_kinds_count_what_exists():
     """Where all that exists is of one type, the others come first."""
     existing = [Query(f"q{at}", "?", query_type="general_inquiry") for at in range(8)]
     kinds = wanted_kinds(TARGETS, existing, 0.0, 0.0)
-    assert "general_inquiry" not in {_kind(kinds).query_type for _ in range(6)}
+    assert "general_inquiry" not in {kind.query_type for kind in islice(kinds, 6)}
 
 
 def test_the_store_knows_the_pairs(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import UsageError
-from kragx.workshop.questions.grammar import josa
+from kragx.workshop.questions.templates import josa
 
 PAIRS = ("은/는", "이/가", "을/를", "과/와", "(으)로", "이랑/랑", "이라고/라고")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.workshop.questions import leak, mean_leak
-from kragx.workshop.questions.leak import content_words
+from kragx.workshop.questions.words import content_words
 from tests.thoroughness import examples
 
 SOURCE = "인터넷으로 물건을 산 소비자는 7일 안에 청약을 철회할 수 있다. 운송인의 책임도 같다."

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from kragx import UsageError
 from kragx.data.gold import Query
 from kragx.workshop.questions import Template, make_questions, read_templates
-from kragx.workshop.questions.asked import Asked
+from kragx.workshop.questions.question import Sieve
 from kragx.workshop.questions.targets import TARGETS, Kinds
 from tests.docs.support import Document
 from tests.thoroughness import examples
@@ -192,7 +192,7 @@ def test_most_leak():
 )
 def test_asked_again(asked, again):
     """Marks, case, forms of Unicode, particles and a word more do not make a question new."""
-    assert again in Asked([asked])
+    assert again in Sieve([asked])
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_asked_again(asked, again):
 )
 def test_asked_for_the_first_time(asked, new):
     """What is about something else is new, however alike the rest."""
-    assert (new in Asked([asked])) == (new == "!?")
+    assert (new in Sieve([asked])) == (new == "!?")
 
 
 @pytest.mark.parametrize(

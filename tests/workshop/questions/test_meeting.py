@@ -8,9 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.workshop.questions import meeting
-from kragx.workshop.questions.leak import content_words
-from kragx.workshop.questions.meeting import WINDOW, Meetings, _densest
+from kragx.workshop.questions.words import WINDOW, Meetings, _densest, _placed, content_words
 from tests.thoroughness import examples
 
 TEXT = "소비자는 물건을 받은 날부터 7일 안에 청약철회를 할 수 있다. 환불은 사흘 뒤에 한다."
@@ -20,10 +18,10 @@ TEXT = "소비자는 물건을 받은 날부터 7일 안에 청약철회를 할 
 def no_kiwi(monkeypatch):
     """As where kiwipiepy is not installed."""
     monkeypatch.setitem(sys.modules, "kiwipiepy", None)
-    for cached in (content_words, meeting._placed):
+    for cached in (content_words, _placed):
         cached.cache_clear()
     yield
-    for cached in (content_words, meeting._placed):
+    for cached in (content_words, _placed):
         cached.cache_clear()
 
 

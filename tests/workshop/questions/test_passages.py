@@ -8,7 +8,7 @@ import pytest
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError
-from kragx.workshop.questions.passages import LONGEST, CorpusPassages
+from kragx.workshop.questions.documents import LONGEST, CorpusPassages
 
 LONG = "A sentence with enough words to be asked about, the one numbered "
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kragx import read_dataset
-from kragx.workshop.questions.pointing import pointing
+from kragx.workshop.questions.question import pointing
 
 DATA = Path(__file__).parents[3] / "examples" / "data"
 

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError
 from kragx.workshop.questions import make_probes
-from kragx.workshop.questions.leak import has_kiwi
+from kragx.workshop.questions.words import has_kiwi
 from tests.thoroughness import examples
 
 THINGS = ("ferry", "kettle", "parcel", "voucher", "carton", "invoice")

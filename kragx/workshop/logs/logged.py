@@ -1,0 +1,291 @@
+"""A gold set's questions as a log comes to them, read from it once more."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from kragx.data import Doc, Gold, Query, Retrieved
+from kragx.data.turns import Turn
+from kragx.evaluation.calls.logged import LoggedQuestion
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, Part, Result, joined, percent, phrase, warning
+from kragx.workshop.logs.folding import N_TURNS, FoldedQuestion, fields_of
+from kragx.workshop.logs.masks import Masker
+from kragx.workshop.logs.reading import Logs
+
+GoldFrom = Literal["clicks", "thumbs"]
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedGold(Result):
+    """The questions that a log comes to.
+
+    Attributes:
+        n_asks: how many asks were read.
+        n_exact: how many different questions they were, but for case, punctuation and spacing.
+        n_questions: how many after near duplicates were folded.
+        n_drawn: how many were drawn; all, if no number was named.
+        n_asks_of_gold: the asks of the questions that gold could be had for; None where all count.
+        first, last: the days of the first and last ask; None where the log has no times.
+        n_up, n_down: thumbs.
+        n_broken: lines that were left out, as they cannot be read.
+        n_silent: traces that say no question.
+        masked: by kind, how many finds were masked; those in what was retrieved and answered come
+            as questions are read.
+        design: how questions were drawn; empty where all were taken.
+        gold_from: what gold was made of; None for none.
+        cautions: what a reader should know of the logs.
+    """
+
+    n_asks: int
+    n_exact: int
+    n_questions: int
+    n_drawn: int
+    n_asks_of_gold: int | None
+    first: str | None
+    last: str | None
+    n_up: int
+    n_down: int
+    n_broken: int
+    n_silent: int
+    masked: Mapping[str, int]
+    design: Mapping[str, Any]
+    gold_from: GoldFrom | None
+    cautions: Sequence[str]
+    _drawn: DrawnQuestions = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
+        biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
+        unmasked = {"n_unmasked": self.n_unmasked}
+        return {**plain(named), **unmasked, "scope": str(self.scope), **biased}
+
+    def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
+        """The questions with what was last retrieved for each, as the logs are read once more."""
+        return iter(self._drawn)
+
+    @property
+    def n_unmasked(self) -> int:
+        """How many ids, keys and numbers look like what is masked: they stay.
+
+        As far as questions were read.
+        """
+        return self._drawn.n_unmasked
+
+    @property
+    def scope(self) -> str:
+        """What numbers of these questions will be true of."""
+        n = self.n_asks if self.n_asks_of_gold is None else self.n_asks_of_gold
+        period = (
+            phrase("from {first} to {last}", first=self.first, last=self.last)
+            if self.first is not None
+            else phrase("of unknown days")
+        )
+        if self.gold_from is None:
+            return phrase(
+                "numbers will be of {n} asks {period}, as they were logged, each question by its "
+                "weight; of nothing that was not logged, or is asked later",
+                n=n,
+                period=period,
+            )
+        share = percent(n / max(self.n_asks, 1))
+        if self.gold_from == "clicks":
+            return phrase(
+                "numbers will be of {n} asks {period}, those of questions for which people clicked "
+                "a document ({share} of all), and not of the others",
+                n=n,
+                period=period,
+                share=share,
+            )
+        return phrase(
+            "numbers will be of {n} asks {period}, those of questions that people rated up and "
+            "whose documents are logged ({share} of all), and not of the others",
+            n=n,
+            period=period,
+            share=share,
+        )
+
+    def describe(self) -> Iterator[Part]:
+        """What was read, folded, drawn and masked, and what numbers will be true of."""
+        yield Line(
+            phrase(
+                "{n} asks, {n_exact} different questions; {n_questions} once near duplicates are "
+                "folded",
+                n=self.n_asks,
+                n_exact=self.n_exact,
+                n_questions=self.n_questions,
+            )
+        )
+        if self.n_up or self.n_down:
+            yield Line(phrase("thumbs: {up} up, {down} down", up=self.n_up, down=self.n_down))
+        if self.design:
+            yield Line(
+                phrase(
+                    "drawn by lot: {n} questions, {random} of the draw by how often they were "
+                    "asked, the rest towards {towards}; each keeps its chance (inclusion)",
+                    n=self.n_drawn,
+                    random=percent(self.design["random"]),
+                    towards=joined(", ", [_TOWARDS[name] for name in self.design["towards"]])
+                    or phrase("nothing, as nothing is known of them"),
+                )
+            )
+        finds = sorted(self.masked.items())
+        counts = [joined(" ", (_KINDS.get(name, name), str(n))) for name, n in finds]
+        yield Line(phrase("masked: {finds}", finds=joined(", ", counts) or phrase("nothing")))
+        if self.n_unmasked:
+            yield warning(
+                phrase(
+                    "not masked, as documents and fields are known by them, or they are numbers: "
+                    "{n} ids, keys and values that look like personal data",
+                    n=self.n_unmasked,
+                )
+            )
+        yield Line(self.scope)
+        if self.gold_from is not None:
+            yield warning(_BIASED[self.gold_from])
+        yield from map(warning, self.cautions)
+        if self.n_silent:
+            yield Line(phrase("traces without a question, left out: {n}", n=self.n_silent))
+        if self.n_broken:
+            yield warning(
+                phrase(
+                    "left out, as they cannot be read: {n} lines, the first {place}",
+                    n=self.n_broken,
+                    place=str(self._drawn.logs.broken[0]),
+                )
+            )
+
+
+_TOWARDS = {
+    "complaints": phrase("complaints"),
+    "disagreement": phrase("questions whose lists differ"),
+    "doubt": phrase("questions of which the judge is unsure"),
+}
+_KINDS = {
+    "email": phrase("email"),
+    "phone": phrase("phone"),
+    "resident": phrase("resident"),
+    "card": phrase("card"),
+    "ssn": phrase("ssn"),
+}
+_BIASED: Mapping[GoldFrom, str] = {
+    "clicks": phrase(
+        "gold of clicks is biased: people click what stands high and looks good among what was "
+        "shown, so whatever finds other documents is called wrong; have a sample judged by people"
+    ),
+    "thumbs": phrase(
+        "gold of thumbs is biased: few people rate, the angry and the pleased, and they rate the "
+        "answer and not each document; have a sample judged by people"
+    ),
+}
+
+
+def day(time: float) -> str:
+    """The day of a moment, in UTC."""
+    return datetime.fromtimestamp(time, UTC).date().isoformat()
+
+
+@dataclass(eq=False)
+class DrawnQuestions:
+    """Logs that were read once, and those of their questions that are drawn.
+
+    What was retrieved and answered is not kept meanwhile: a log is larger than memory, and few of
+    its questions are drawn.
+
+    Attributes:
+        n_unmasked: how many ids, keys and numbers look like what is masked, as far as it was read.
+    """
+
+    logs: Logs
+    masker: Masker
+    drawn: Sequence[FoldedQuestion]
+    keep: Sequence[str]
+    gold_from: GoldFrom | None
+    n_unmasked: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._counts = self.masker.counts.copy()
+        self._lookout = replace(self.masker)  # it counts apart
+
+    def __iter__(self) -> Iterator[tuple[Query, Retrieved | None]]:
+        """The questions, in the order in which each was last asked."""
+        self.n_unmasked = 0
+        self.masker.counts.clear()  # the texts of answers may be read again
+        self.masker.counts.update(self._counts)
+        last = {question.last.number: question for question in self.drawn}
+        golds: dict[FoldedQuestion, dict[object, Gold]] = defaultdict(dict)
+        rated: dict[int, tuple[int, FoldedQuestion]] = {}
+        for question in self.drawn if self.gold_from is not None else ():
+            for ask in question.asks:
+                if self.gold_from == "clicks":
+                    golds[question] |= {name: Gold(name) for name in ask.clicks}
+                elif ask.thumb and ask.has_list:
+                    rated[ask.number] = max(0, ask.thumb), question
+        waiting: list[tuple[FoldedQuestion, LoggedQuestion]] = []
+        for number, logged in enumerate(self.logs.questions()):
+            for doc in logged.retrieved or () if number in rated else ():
+                thumb, question = rated[number]
+                item = Gold(doc.id, None if doc.id else self._masked(doc).text, float(thumb))
+                if thumb or doc.identity not in golds[question]:
+                    golds[question][doc.identity] = item
+            if (drawn := last.get(number)) is not None:
+                # Of what is rated the last ask does not say all: a thumb may come later.
+                if rated:
+                    waiting.append((drawn, logged))
+                else:
+                    yield self._question(drawn, logged, [*golds[drawn].values()])
+        for question, logged in waiting:
+            yield self._question(question, logged, [*golds[question].values()])
+
+    def _question(
+        self, question: FoldedQuestion, logged: LoggedQuestion, gold: Sequence[Gold]
+    ) -> tuple[Query, Retrieved | None]:
+        fields = fields_of(logged.record, self.keep)
+        self.n_unmasked += self._unmasked(fields) + sum(self._is_seen(item.id) for item in gold)
+        metadata = self.masker.within(fields)
+        query_type = metadata.pop("query_type", None)
+        if logged.answer is not None:
+            metadata["logged_answer"] = self.masker.text(logged.answer)
+        if logged.time is not None:
+            metadata["last_asked"] = day(logged.time)
+        turns = [Turn(turn.role, self.masker.text(turn.content)) for turn in logged.history]
+        earlier: list[Turn] = []
+        ask = question.last
+        while len(earlier) < N_TURNS and ask.before is not None:
+            ask = ask.before
+            earlier.append(Turn("user", ask.text))
+        query = Query(
+            question.id,
+            question.text,
+            tuple(gold),
+            query_type=None if query_type is None else str(query_type),
+            metadata=metadata,
+            history=(*turns, *earlier[::-1]),
+            weight=float(len(question.asks)),
+            inclusion=question.inclusion,
+        )
+        if logged.retrieved is None:
+            return query, None
+        return query, Retrieved(tuple(map(self._masked, logged.retrieved)))
+
+    def _masked(self, doc: Doc) -> Doc:
+        self.n_unmasked += self._is_seen(doc.id) + self._unmasked(doc.metadata)
+        text = None if doc.text is None else self.masker.text(doc.text)
+        return Doc(doc.id, text, self.masker.within(doc.metadata), doc.score)
+
+    def _unmasked(self, value: Any) -> int:
+        """How many keys and whole numbers within a value look like what is masked."""
+        if isinstance(value, Mapping):
+            return sum(self._is_seen(key) + self._unmasked(inner) for key, inner in value.items())
+        if isinstance(value, (list, tuple)):
+            return sum(map(self._unmasked, value))
+        return isinstance(value, int) and self._is_seen(value)
+
+    def _is_seen(self, value: object) -> bool:
+        text = str(value)
+        return value is not None and self._lookout.text(text) != text
