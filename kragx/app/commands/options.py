@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
+from kragx.app.commands.help import Helping, translated_record
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import KragxError, UsageError
 from kragx.ground.printing import in_language, speaking
@@ -245,7 +246,9 @@ Junit = Annotated[
 ]
 
 Language = Annotated[
-    str | None, typer.Option(help="Of results: en or ko (default: KRAGX_LANG, else en).")
+    str | None,
+    # Eager, so that a help behind it is in that language.
+    typer.Option(is_eager=True, help="Of results: en or ko (default: KRAGX_LANG, else en)."),
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -254,7 +257,7 @@ _WRITTEN = {"out", "plot", "summary", "dropped", "junit"}
 """The parameters of commands that name a file to write."""
 
 
-class _Command(TyperCommand):
+class _Command(Helping, TyperCommand):
     """Does not write over what it reads; its help has the common options first."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -263,7 +266,7 @@ class _Command(TyperCommand):
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
                 if param.name == "match" and (added := plugins("matchers")):
-                    record = (record[0], f"{', '.join(added)}, {record[1]}")
+                    record = (record[0], f"{', '.join(added)}, {translated_record(record[1])}")
                 is_argument = param.param_type_name == "argument"
                 head = getattr(param, "rich_help_panel", None) or "Options"
                 panels.setdefault("Arguments" if is_argument else head, []).append(record)
@@ -325,10 +328,19 @@ def _speaking(function: Callable[..., Any]) -> Callable[..., Any]:
     return spoken
 
 
+class _Group(Helping, TyperGroup):
+    """A group of commands."""
+
+
 def group(name: str, about: str | None) -> Commands:
     """A group of commands."""
     return Commands(
-        name=name, help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None
+        name=name,
+        cls=_Group,
+        help=about,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
     )
 
 

@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 from typer.main import get_command
 
+from kragx.app.commands.help import Helping, short_help
 from kragx.app.commands.options import Commands
 from kragx.app.commands.process import ending
 from kragx.ground.entry_points import Plugin, plugins
 from kragx.ground.printing import inert, put, speaking
 from kragx.ground.printing.phrases import asked_language
 
-_SECTIONS = {
+SECTIONS = {
     "The road": ("init", "run", "score", "report", "explain", "compare", "diff", "history"),
     "What the numbers rest on": (
         *("match", "agree", "gold", "workshop", "threshold", "convert", "judge"),
@@ -79,7 +80,7 @@ def _about(plugin: Plugin) -> str | None:
     return ast.get_docstring(functions.get(name, source))
 
 
-class _Kragx(TyperGroup):
+class _Kragx(Helping, TyperGroup):
     """Whatever goes wrong becomes one line and its exit code; the help shows the road."""
 
     def __init__(self, **options: Any) -> None:
@@ -100,9 +101,9 @@ class _Kragx(TyperGroup):
         added = plugins("commands")
         there = {**added, **_HERE}
         limit = formatter.width - 6 - max(len(name) for name in there if "." not in name)
-        for head, names in _SECTIONS.items():
+        for head, names in SECTIONS.items():
             rows = [
-                (name, TyperCommand(name, help=_about(there[name])).get_short_help_str(limit))
+                (name, short_help(name, _about(there[name]), limit))
                 for name in names
                 if name in there
             ]
@@ -132,7 +133,8 @@ def _root(
     language: Annotated[
         str | None,
         typer.Option(
-            help="Of results: en or ko, here or after the command (default: KRAGX_LANG, else en)."
+            is_eager=True,
+            help="Of results: en or ko, here or after the command (default: KRAGX_LANG, else en).",
         ),
     ] = None,
 ) -> None:

@@ -109,6 +109,11 @@ def _translate(value: Any, sentences: Mapping[str, str]) -> Any:
     return sentences.get(value.template, value.template).format_map(values)
 
 
+def translated(text: str) -> str:
+    """A text that is no phrase, as a help's is, in the language of results; else as it is."""
+    return text if language() == "en" else catalogue(language()).get(text, text)
+
+
 def spoken(parts: Iterable[Part], named: str | None = None) -> Iterable[Part]:
     """A description in a language; None for the one results are shown in."""
     if language(named) == "en":

@@ -253,3 +253,36 @@ def test_commands_of_gold_sets(kragx, jsonl, here, monkeypatch):
     assert "다음: shop/guidelines.md 파일을 읽고" in next(
         own.out for command, own in said.items() if command.startswith("gold start")
     )
+
+
+@pytest.mark.parametrize("way", ["before", "after", "variable"])
+def test_help_in_korean(kragx, monkeypatch, way):
+    """Heads, texts and what stands in brackets, of `kragx` as well; then English again."""
+    monkeypatch.setenv("KRAGX_LANG", "ko" if way == "variable" else "en")
+    before, after = ([*("--language", "ko") * (way == side)] for side in ("before", "after"))
+    run = kragx(*before, "run", *after, "--help").out
+    assert "설정 파일의 검색기를 평가하고 비교합니다." in run
+    assert "CONFIG.yaml <path>  설정 파일.  [필수]" in run
+    assert re.findall(r"^(\w+):", run, re.MULTILINE)[:3] == ["사용법", "인자", "옵션"]
+    if way != "after":
+        assert (
+            "  run      설정 파일의 검색기를 평가하고 비교합니다." in kragx(*before, "--help").out
+        )
+    monkeypatch.setenv("KRAGX_LANG", "")
+    assert "Evaluate and compare the retrievers" in kragx("run", "--help").out
+
+
+@pytest.mark.parametrize(
+    "command", ["", "run", "score", "gold", "gold questions", "judge label", "judge store export"]
+)
+def test_korean_help_fits_the_terminal(kragx, monkeypatch, command):
+    """A syllable takes two columns: no line is longer than 80 of them, and nothing is English."""
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    monkeypatch.setenv("COLUMNS", "80")
+    out = kragx(*command.split(), "--help").out
+    widths = [
+        sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
+        for line in out.splitlines()
+    ]
+    assert max(widths) <= 80
+    assert not re.search(r"\b(the|this|where|file of|[Ss]how)\b", out)

@@ -8,9 +8,12 @@ import pickle
 import re
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from typer import Context
+from typer.main import get_command
 
 import kragx
 from kragx import (
@@ -24,6 +27,7 @@ from kragx import (
     explain,
     sweep,
 )
+from kragx.app.commands.root import SECTIONS, app
 from kragx.evaluation.parts.workers import sendable, work_on
 from kragx.ground.caller_warnings import warn
 from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
@@ -53,6 +57,20 @@ def templates() -> dict[str, str]:
     }
 
 
+def help_texts() -> set[str]:
+    """What the help of any command says: of commands, options and the panels of these."""
+    texts = {"Usage", "Commands", "Options", "Arguments", "default", "required"}
+    texts |= {*SECTIONS, "Of installed packages"}
+    commands = [get_command(app)]
+    while commands:
+        command: Any = commands.pop()
+        texts.add(command.help)
+        for option in command.get_params(Context(command)):
+            texts |= {option.help, getattr(option, "rich_help_panel", None)}
+        commands += [command.commands[name] for name in getattr(command, "commands", ())]
+    return texts - {None}
+
+
 def places(template: str) -> set[str]:
     """The names in braces, each with its form."""
     return {
@@ -64,8 +82,8 @@ def places(template: str) -> set[str]:
 
 @pytest.mark.integration
 def test_the_catalogue_has_what_the_source_says():
-    """Korean has each sentence of the source, and none that the source no longer says."""
-    assert set(SENTENCES) == set(templates())
+    """Korean has each sentence of the source and of the help, and none that is no longer said."""
+    assert set(SENTENCES) == {*templates(), *help_texts()}
 
 
 @pytest.mark.integration

@@ -1,0 +1,78 @@
+"""The help of commands in the language of results; its texts stand in the catalogue as written."""
+
+from typing import Any
+from unicodedata import east_asian_width
+
+from typer.core import TyperCommand
+
+from kragx.ground.printing import speaking
+from kragx.ground.printing.phrases import translated
+
+_PAD = "\u2060"  # a word joiner, which is no space; it stands behind what is two columns wide
+
+
+class Helping:
+    """A command, or a group of them, whose help follows the language."""
+
+    name: str | None
+    help: str | None
+
+    def get_help(self, ctx: Any) -> str:
+        """The whole help; an option --language that stands before --help is obeyed."""
+        with speaking(ctx.params.get("language")):
+            formatter = _Formatter(ctx.make_formatter())
+            self.format_help(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
+            return formatter.text
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The line about it in a list of commands."""
+        return short_help(self.name, self.help, limit)
+
+
+def short_help(name: str | None, about: str | None, limit: int) -> str:
+    """The line about a command in a list of them, of what it says of itself."""
+    return TyperCommand(name, help=translated(about or "")).get_short_help_str(limit)
+
+
+def translated_record(text: str) -> str:
+    """What a help says of an option: its text, and behind it in brackets what typer adds."""
+    about, gap, extra = text.partition("  [")
+    for word in ("default", "required"):
+        extra = extra.replace(word, translated(word))
+    return translated(about) + gap + extra
+
+
+class _Formatter:
+    """A formatter of typer that writes heads and texts in the language of results.
+
+    It wraps by the number of characters, and some take two columns: these come with a pad.
+    """
+
+    def __init__(self, formatter: Any) -> None:
+        self._formatter = formatter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._formatter, name)
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        self._formatter.write_usage(prog, args, f"{translated('Usage')}: ")
+
+    def section(self, name: str) -> Any:
+        return self._formatter.section(translated(name))
+
+    def write_text(self, text: str) -> None:
+        self._formatter.write_text(_padded(translated(text)))
+
+    def write_dl(self, rows: Any, *spacing: Any) -> None:
+        self._formatter.write_dl(
+            [(name, _padded(translated_record(text))) for name, text in rows], *spacing
+        )
+
+    @property
+    def text(self) -> str:
+        """What was written."""
+        return str(self._formatter.getvalue()).rstrip("\n").replace(_PAD, "")
+
+
+def _padded(text: str) -> str:
+    return "".join(char + _PAD * (east_asian_width(char) in "WF") for char in text)
