@@ -12,14 +12,10 @@ from types import NoneType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold
-from kragx.data.lists import Lists, known_texts
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from kragx.data.lists import Floats, Ints, Lists, known_texts
 
 NO_TEXT = -1
 """Stands for the text of an entry that has none."""

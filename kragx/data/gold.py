@@ -30,6 +30,7 @@ from kragx.data.forbidden import (
     check_versions,
 )
 from kragx.data.foreign import foreign_fields
+from kragx.data.lists import Floats
 from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
 from kragx.data.text import Mender
@@ -37,7 +38,6 @@ from kragx.data.turns import Turn
 from kragx.data.weights import (
     INCLUSION,
     WEIGHT,
-    Floats,
     clean_inclusion,
     clean_weight,
     unequal,

@@ -15,6 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+"""An array of whole numbers."""
+Floats = NDArray[np.float64]
+"""An array of floats."""
+Bools = NDArray[np.bool_]
+"""An array of yes and no."""
 
 _MOST_AT_ONCE = 1 << 20
 _MOST_CHARACTERS = 1 << 24
@@ -221,7 +226,7 @@ class Lists:
     def __iter__(self) -> Iterator[list[str]]:
         return map(self.__getitem__, range(len(self)))
 
-    def distinct(self, is_meant: NDArray[np.bool_] | None = None) -> list[str]:
+    def distinct(self, is_meant: Bools | None = None) -> list[str]:
         """The distinct texts, or those of them that are meant."""
         numbers = self.numbers if is_meant is None else self.numbers[is_meant]
         return [self.known[number] for number in distinct(numbers).tolist()]
@@ -238,7 +243,7 @@ class Lists:
         first = self.starts[queries.start]
         return type(self)(self.known, self.numbers[first : first + n_texts.sum()], n_texts)
 
-    def those(self, is_kept: NDArray[np.bool_]) -> Self:
+    def those(self, is_kept: Bools) -> Self:
         """The same queries with some of their texts alone."""
         n_texts = np.bincount(self.of_text[is_kept], minlength=len(self))
         return type(self)(self.known, self.numbers[is_kept], n_texts)

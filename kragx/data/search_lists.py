@@ -8,14 +8,12 @@ from itertools import chain
 from math import nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
-from kragx.data.entries import Entries, Floats, Ints
+from kragx.data.entries import Entries
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.data.runs import Retrieved
 from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, key_of, lanes_of
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

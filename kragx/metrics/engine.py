@@ -7,12 +7,13 @@ from functools import cache
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.data.searches import ListName, Order
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, TextBudget
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import (

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc, Query, Status, timed_out
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.data.searches import ListName, Order
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kragx.data import tokenizer, value_at
+from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import UsageError
 from kragx.metrics.evidence import Evidence, HeldFacts
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError, nearest
 from kragx.metrics.evidence import Evidence, ForbiddenMarks
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.spec import Metric, MetricSpec, Option
 
 

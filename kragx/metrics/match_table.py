@@ -13,15 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError, UsageError
 from kragx.metrics.threshold import matches
-
-Ints = NDArray[np.int64]
-"""An array of whole numbers."""
-Floats = NDArray[np.float64]
-"""An array of floats."""
-Bools = NDArray[np.bool_]
-"""An array of yes and no."""
 
 
 @dataclass(frozen=True)

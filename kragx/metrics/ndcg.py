@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spec import MetricSpec
 from kragx.metrics.table_view import TableView, count_within, order_within, ratio
 

@@ -7,9 +7,9 @@ from typing import get_args
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.data.searches import ListName, Order
 from kragx.ground.errors import UsageError
-from kragx.metrics.match_table import Floats
 from kragx.metrics.ndcg import ndcg
 from kragx.metrics.spec import Metric, MetricSpec, Option
 from kragx.metrics.table_view import PooledCounts, TableView, ratio

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.ground import plugins
 from kragx.ground.entry_points import plugins as added
 from kragx.ground.errors import UsageError, nearest, shorten
@@ -31,7 +32,6 @@ from kragx.metrics import (
     tool_names,
 )
 from kragx.metrics.evidence import Cut, TextBudget
-from kragx.metrics.match_table import Floats
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table_view import TableView

@@ -7,8 +7,8 @@ ir_measures (RBP), of gdeval (ERR) and of ranx (hits).
 
 import numpy as np
 
+from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError, UsageError
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.ranking_metrics import LISTS, REL, above_0
 from kragx.metrics.spec import Metric, MetricSpec, Option, shown
 from kragx.metrics.table_view import TableView, order_within, ratio

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Floats
 from kragx.metrics.scores import MetricScores, number_of
 from kragx.metrics.table_view import PooledCounts
 

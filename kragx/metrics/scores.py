@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError
 from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes
+from kragx.metrics.match_table import MatchTable, Votes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import Metric, MetricSpec, holds
 from kragx.metrics.table_view import PooledCounts

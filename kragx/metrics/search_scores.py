@@ -14,10 +14,11 @@ from functools import cache, partial
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import Profile
 from kragx.metrics.scores import (
     MetricScores,

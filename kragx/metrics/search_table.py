@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.data.lists import ranges
+from kragx.data.lists import Bools, Floats, Ints, ranges
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 
 Basis = Literal["retrieved", "first"]
 """The list that metrics are about which name none."""

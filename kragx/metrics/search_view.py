@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.metrics.search_table import SearchTable
 
 NEVER = np.iinfo(np.int64).max

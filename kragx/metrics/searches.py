@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option, of_sums

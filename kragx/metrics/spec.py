@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.data import plain_number
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
-from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.data.lists import Bools, Floats, Ints
+from kragx.metrics.match_table import MatchTable
 
 
 class TableView:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kragx.data.lists import Floats
 from kragx.ground.messages import Phrase
 from kragx.ground.printing import phrase
-from kragx.metrics.match_table import Floats
 from kragx.metrics.retrieval_metrics import RBP, chances
 from kragx.metrics.spec import MetricSpec
 from kragx.metrics.table_view import TableView

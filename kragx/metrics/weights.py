@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats
 from kragx.data.weights import unequal, weights_said
-from kragx.metrics.match_table import Bools, Floats
 
 
 def question_weights(asks: Floats, inclusion: Floats) -> Floats | None:

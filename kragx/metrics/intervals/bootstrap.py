@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.weights import effective_n, mean_and_variance
 
 

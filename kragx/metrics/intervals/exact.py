@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.data.lists import Floats, Ints
 from kragx.metrics.intervals.bootstrap import CONFIDENCE, Interval
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.weights import effective_n, weighted_mean
 
 Kind = Literal["score", "exact", "capped"]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     RESAMPLES,
@@ -12,7 +13,6 @@ from kragx.metrics.intervals.bootstrap import (
     percentile_intervals,
 )
 from kragx.metrics.intervals.wilson import score_intervals
-from kragx.metrics.match_table import Floats
 
 
 def mean_intervals(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     LEAST,
@@ -17,7 +18,6 @@ from kragx.metrics.intervals.bootstrap import (
     resampled,
 )
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.weights import effective_n
 
 _MANY = 10_000

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
@@ -15,7 +16,6 @@ from kragx.metrics.intervals.bootstrap import (
     check_confidence,
 )
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.weights import effective_n, mean_and_variance
 
 _SURE = 160

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.lists import Bools, Ints
 from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokens import Tokens
-from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
 from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, TokenRows, ranges, weights
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
+from kragx.data.lists import Bools, Ints
 from kragx.data.phrases import UNSPACED_FOR_ONE
-from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.rows import NEVER, TokenRows, ranges, weights
 from kragx.metrics.table_view import order_within
 

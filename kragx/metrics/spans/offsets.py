@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kragx.data import value_at
+from kragx.data.lists import Ints
 from kragx.data.words import unspaced
-from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.reading import SpanOptions, inside
 from kragx.metrics.spans.rows import NEVER

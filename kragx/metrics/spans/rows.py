@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.lists import Bools, Ints
 from kragx.data.phrases import UNSPACED_FOR_ONE
 from kragx.data.tokens import Tokens
-from kragx.metrics.match_table import Bools, Ints
 
 RUN = 8
 """The least run, in tokens; three characters of a script that writes without spaces are one."""
