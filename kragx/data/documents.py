@@ -214,6 +214,12 @@ def unknown_field(name: str, names: Iterable[str]) -> DataError:
     return DataError("unknown field", field=name, remedy=remedy)
 
 
+def refuse_unknown(value: Mapping[str, Any], names: KeysView[str]) -> None:
+    """Raise that error where a mapping has a field that is not among the names."""
+    if unknown := value.keys() - names:
+        raise unknown_field(str(min(unknown)), names)
+
+
 def clean_text(value: object, mender: Mender) -> str:
     """`value` if it is a string, mended; else a `DataError`."""
     if not isinstance(value, str):
@@ -335,6 +341,12 @@ def clean_metadata(value: object, mender: Mender | None = None) -> Mapping[str, 
     return copied if mender is None else mender.mend_within(copied)
 
 
+def is_lacking(value: Any) -> bool:
+    """Whether a value says that there is none, as pandas does in an empty cell."""
+    # NaN, NaT and NA are what is not equal to itself, or cannot tell.
+    return type(value).__name__ in ("NAType", "NaTType") or bool(value != value)  # noqa: PLR0124
+
+
 def value_at(metadata: Mapping[str, Any], path: str) -> Any:
     """The value at a path (``source``, ``file.page``, ``metadata.file.page``); None if absent.
 
@@ -439,9 +451,7 @@ def is_doc(value: object) -> bool:
     """Whether a value looks like a document of its own, and not like a mere text."""
     if is_pair(value):
         value = value[0]
-    if isinstance(value, Mapping) and not value.keys().isdisjoint(
-        ("id", "text", "page_content", "content")
-    ):
+    if isinstance(value, Mapping) and not value.keys().isdisjoint(("id", *TEXT_FIELDS)):
         return True
     return isinstance(value, Doc) or foreign_fields(value) is not None
 

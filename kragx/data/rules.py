@@ -23,7 +23,7 @@ from typing import Any, Self
 from unicodedata import normalize
 from zoneinfo import ZoneInfo
 
-from kragx.data.documents import value_at
+from kragx.data.documents import is_lacking, value_at
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 
 RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
@@ -277,9 +277,7 @@ def compared(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [*map(compared, value)]
-    # NaN, NaT and NA are what is not equal to itself, or cannot tell.
-    is_lacking = type(value).__name__ in ("NAType", "NaTType") or value != value  # noqa: PLR0124
-    return None if is_lacking else value
+    return None if is_lacking(value) else value
 
 
 # -- before, and after -----------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import nan
 
 import numpy as np
 
@@ -61,8 +60,8 @@ class SearchLists:
             docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
             measured=np.array([search.is_measured for search in searches], bool),
             failed=np.array([search.error is not None for search in searches], bool),
-            seconds=_numbers([search.seconds for search in searches]),
-            tokens=_numbers([search.tokens for search in searches]),
+            seconds=np.array([search.seconds for search in searches], np.float64),
+            tokens=np.array([search.tokens for search in searches], np.float64),
             reads=[None if answer is None else _read(answer) for answer in answers],
             has_list=np.array([answer is None or answer.has_list for answer in answers], bool),
             of_answers=of_answers,
@@ -84,7 +83,3 @@ def _read(answer: Retrieved) -> tuple[int, ...] | None:
 
     distinct = dict.fromkeys(map(number, chain.from_iterable(lists)))
     return tuple(UNKNOWN_DOC if isinstance(entry, str) else entry for entry in distinct)
-
-
-def _numbers(values: Sequence[float | None]) -> Floats:
-    return np.array([nan if value is None else value for value in values], np.float64)
