@@ -31,7 +31,7 @@ def starts(lengths: Ints) -> Ints:
     return np.cumsum(lengths) - lengths
 
 
-def ranges(firsts: Ints, lengths: Ints) -> Ints:
+def ranges(firsts: Ints | int, lengths: Ints) -> Ints:
     """The numbers of all stretches from `firsts` on, so many of each."""
     return np.repeat(firsts - starts(lengths), lengths) + np.arange(lengths.sum())
 

@@ -231,7 +231,7 @@ def _from_relevance(
     judged, n_queries = evidence.relevance, evidence.table.n_queries
     for spec in specs:
         deep = judged is not None and judged.depth
-        if judged is None or (deep and not (isinstance(spec.k, int) and spec.k <= deep)):
+        if judged is None or (deep and (spec.rank is None or spec.rank > deep)):
             reach = f"was judged for the first {deep} documents" if deep else "was not judged"
             raise UsageError(f"metric {str(spec)!r}: relevance {reach}; name it for evaluate")
     assert judged is not None

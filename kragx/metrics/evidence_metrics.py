@@ -16,6 +16,7 @@ from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.metrics.table_view import ratio
 from kragx.metrics.weights import counting, weighted_mean
 
 # -- where the documents come from ----------------------------------------------------------------
@@ -232,9 +233,7 @@ def _fact_shares(facts: HeldFacts, spec: MetricSpec, unknown: float, n_queries: 
     vital = facts.weight == 1
     weight = {"all": np.ones_like(support), "vital": vital, "weighted": facts.weight}[spec["facts"]]
     total = np.bincount(facts.query, weight, n_queries)
-    values = np.full(n_queries, np.nan)
-    np.divide(np.bincount(facts.query, weight * support, n_queries), total, values, where=total > 0)
-    return values
+    return ratio(np.bincount(facts.query, weight * support, n_queries), total, empty=np.nan)
 
 
 def _completeness_extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats, Floats]:

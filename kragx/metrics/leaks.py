@@ -59,8 +59,8 @@ def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, 
 def _places(table: MatchTable, spec: MetricSpec, docs: Ints) -> Ints:
     """(q) how many of these documents stand within k."""
     query_of = np.searchsorted(table.doc_start, docs, side="right") - 1
-    if isinstance(spec.k, int):
-        query_of = query_of[docs - table.doc_start[query_of] < spec.k]
+    if spec.rank is not None:
+        query_of = query_of[docs - table.doc_start[query_of] < spec.rank]
     return np.bincount(query_of, minlength=table.n_queries)
 
 
@@ -69,7 +69,7 @@ def _whether(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) ->
 
 
 def _share(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) -> Floats:
-    n = np.minimum(table.n_docs, spec.k) if isinstance(spec.k, int) else table.n_docs
+    n = table.n_docs if spec.rank is None else np.minimum(table.n_docs, spec.rank)
     return np.where(is_open, 1.0, _places(table, spec, docs) / np.maximum(n, 1))
 
 
@@ -97,7 +97,6 @@ def _metric(
     def counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
         table, (low, high) = evidence.table, extremes(evidence, spec)
         could, n_docs = ~np.isnan(low), table.n_docs
-        k = spec.k if isinstance(spec.k, int) else 0
         answered = could & table.answered
         is_open, (*_, is_lost) = could & (low < high), _marks_of(evidence, spec)
         masks = {
@@ -108,7 +107,7 @@ def _metric(
             "n_lost": is_open & table.answered & is_lost,
             "n_lacking": is_open & table.answered & ~is_lost,
             "n_empty": answered & (n_docs == 0),
-            "n_short": answered & (n_docs > 0) & (n_docs < k),
+            "n_short": answered & (n_docs > 0) & (n_docs < (spec.rank or 0)),
         }
         return {count: int(mask.sum()) for count, mask in masks.items()}
 

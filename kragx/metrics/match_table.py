@@ -32,6 +32,10 @@ class Votes:
     grade_low: Floats
     grade_high: Floats
 
+    def of_pairs(self, pairs: Bools | Ints) -> Votes:
+        """Those of some pairs alone."""
+        return replace(self, pair_low=self.pair_low[pairs], pair_high=self.pair_high[pairs])
+
 
 @dataclass(frozen=True)
 class MatchTable:
@@ -99,6 +103,11 @@ class MatchTable:
     def gold_query(self) -> Ints:
         """(g) the query of each gold item, by position."""
         return np.repeat(np.arange(len(self.answered)), np.diff(self.gold_start))
+
+    @property
+    def doc_query(self) -> Ints:
+        """(d) the query of each document, by position."""
+        return np.repeat(np.arange(len(self.answered)), self.n_docs)
 
     @property
     def matched(self) -> Bools:
@@ -172,16 +181,14 @@ class MatchTable:
             raise UsageError(f"threshold: {threshold!r} would match everything; it must be above 0")
         return replace(self, threshold=threshold)
 
-    def of_pairs(self, pairs: Bools) -> MatchTable:
+    def of_pairs(self, pairs: Bools | Ints) -> MatchTable:
         """The table with some of its pairs (p) alone."""
-        votes = self.votes
         return replace(
             self,
             pair_doc=self.pair_doc[pairs],
             pair_gold=self.pair_gold[pairs],
             pair_score=self.pair_score[pairs],
-            votes=votes
-            and replace(votes, pair_low=votes.pair_low[pairs], pair_high=votes.pair_high[pairs]),
+            votes=self.votes and self.votes.of_pairs(pairs),
         )
 
     def first(self, depths: Ints) -> MatchTable:

@@ -160,7 +160,7 @@ def _score_gains(view: TableView) -> tuple[Ints, Ints, Floats]:
     table, countable = view.table, view.countable
     best = np.zeros(len(table.repeated))
     np.maximum.at(best, table.pair_doc[countable], table.pair_score[countable])
-    queries = np.repeat(np.arange(table.n_queries), table.n_docs)
+    queries = table.doc_query
     return queries, order_within(queries), np.exp2(best) - 1.0
 
 

@@ -387,7 +387,7 @@ def _values(view: TableView, spec: MetricSpec) -> Floats:
         grades = np.sort(table.grade[items][view.is_gold[items]])[::-1]
         place = f"metric {spec.name!r}, query number {query + 1}"
         values[query] = _value(spec.metric, relevances.tolist(), grades.tolist(), place)
-    return np.broadcast_to(values, (len(view.cuts), len(values)))
+    return view.at_every_cut(values)
 
 
 def _value(metric: Metric, relevances: list[float], gold_grades: list[float], place: str) -> float:
@@ -405,7 +405,7 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
         return float("nan")
     if not isinstance(value, (Real, np.bool_)) or not isfinite(number := float(value)):
         raise UsageError(f"{shorten(value)} is neither a number nor None", field=place)
-    least, greatest = metric.range[0], inf if metric.range[1] is None else metric.range[1]
-    if not least - _ROUNDING <= number <= greatest + _ROUNDING:
-        raise UsageError(f"{number} is beyond its range, {least:g} to {greatest:g}", field=place)
-    return min(max(number, least), greatest)
+    lowest, greatest = metric.ends
+    if not lowest - _ROUNDING <= number <= greatest + _ROUNDING:
+        raise UsageError(f"{number} is beyond its range, {lowest:g} to {greatest:g}", field=place)
+    return min(max(number, lowest), greatest)

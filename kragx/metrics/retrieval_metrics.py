@@ -28,16 +28,11 @@ GREATEST = Option(4.0, read=above_0)
 """The greatest grade of the scale: a document of that grade satisfies all but surely."""
 
 
-def _uncut(values: Floats, view: TableView) -> Floats:
-    """(c, q) values that know no cut-off, the same at each."""
-    return np.broadcast_to(values, (len(view.cuts), len(values)))
-
-
 def _r_precision(view: TableView, _spec: MetricSpec) -> Floats:
     queries, ranks, _ = view.found_items
     within = queries[ranks <= view.n_gold[queries]]
     found = np.bincount(within, minlength=view.table.n_queries).astype(np.float64)
-    return _uncut(ratio(found, view.n_gold.astype(np.float64)), view)
+    return view.at_every_cut(ratio(found, view.n_gold.astype(np.float64)))
 
 
 R_PRECISION = Metric(
@@ -159,7 +154,7 @@ def _bpref(view: TableView, _spec: MetricSpec) -> Floats:
     preferred = 1.0 - np.minimum(before, n_gold[queries]) / np.maximum(most, 1.0)
     sums = np.bincount(queries, preferred, minlength=n_queries).astype(np.float64)
     values = ratio(sums, n_gold)
-    return _uncut(np.where(others.empty, np.nan, values), view)
+    return view.at_every_cut(np.where(others.empty, np.nan, values))
 
 
 BPREF = Metric(

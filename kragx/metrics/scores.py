@@ -336,9 +336,9 @@ class Unknown:
             | (metric.undefined_by_gold & self.open_gold)
         )
         in_mean = perhaps | ~no_high
-        least, greatest = metric.range[0], np.inf if metric.range[1] is None else metric.range[1]
-        lowest = np.where((free & in_mean) | (perhaps & no_low), least, lowest)
-        highest = np.where((free & in_mean) | (perhaps & no_high), greatest, highest)
+        least_value, greatest_value = metric.ends
+        lowest = np.where((free & in_mean) | (perhaps & no_low), least_value, lowest)
+        highest = np.where((free & in_mean) | (perhaps & no_high), greatest_value, highest)
         # Without a single document of which all is known, what is unsure has no estimate.
         rate = np.nan if self.rate is None else self.rate
         values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
@@ -391,14 +391,13 @@ def _open_queries(table: MatchTable) -> tuple[Bools, Bools]:
     open_gold = np.zeros(table.n_queries, bool)
     open_gold[table.gold_query[np.isnan(table.grade)]] = True
     unsure = open_gold.copy()
-    of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
-    unsure[of_doc[table.pair_doc[np.isnan(table.pair_score)]]] = True
+    unsure[table.doc_query[table.pair_doc[np.isnan(table.pair_score)]]] = True
     return unsure, open_gold
 
 
 def _relevant_share(table: MatchTable, profile: Profile) -> float | None:
     """The relevant documents among those of which all is known, in queries with gold."""
-    of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
+    of_doc = table.doc_query
     in_question = np.isin(of_doc, table.gold_query)
     in_question[table.pair_doc[np.isnan(table.pair_score)]] = False
     if not in_question.any():

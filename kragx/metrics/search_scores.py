@@ -112,7 +112,7 @@ def _of_all(
     One for which anything came in the end did not abstain. One of which nobody knows what came has
     no value.
     """
-    is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
+    is_known = view.is_known(spec.rank)
     is_empty = (view.n_gold == 0) & is_known & ~probes
     searches = view.searches
     values = np.where(is_empty, 0.0, values)

@@ -275,18 +275,12 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     first = np.searchsorted(table.pair_doc, of_place, "left")
     last = np.searchsorted(table.pair_doc, of_place, "right")
     lengths = last - first
-    pairs = ranges(first, lengths)
-    votes = table.votes
     return replace(
-        table,
+        table.of_pairs(ranges(first, lengths)),
         doc_start=places.start,
         answered=table.answered & places.is_there,
         repeated=repeated,
         pair_doc=np.repeat(known, lengths).astype(np.int32),
-        pair_gold=table.pair_gold[pairs],
-        pair_score=table.pair_score[pairs],
-        votes=votes
-        and replace(votes, pair_low=votes.pair_low[pairs], pair_high=votes.pair_high[pairs]),
     )
 
 

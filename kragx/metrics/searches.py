@@ -9,13 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.data.lists import Bools, Floats, Ints
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option, of_sums
+from kragx.metrics.table_view import ratio
 
 
 def whole_above_0(text: str) -> int:
@@ -29,16 +30,9 @@ SEARCH_K = Option(None, read=whole_above_0)
 """How many documents of each search count; None for all."""
 
 
-def share(part: Ints, whole: Ints, where: Bools) -> Floats:
-    """(q) `part / whole` of some questions, and NaN of the others."""
-    values = np.full(len(where), np.nan)
-    np.divide(part, whole, out=values, where=where)
-    return values
-
-
 def _unmeasured(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
     """Of how many questions with gold nothing is known of what their searches brought."""
-    is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
+    is_known = view.is_known(spec.rank)
     return {"n_unmeasured": int((~is_known & (view.n_gold > 0)).sum())}
 
 
@@ -46,10 +40,10 @@ def _unmeasured(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
 
 
 def _evidence_recall(view: SearchView, spec: MetricSpec) -> Floats:
-    n = spec.k if isinstance(spec.k, int) else None
+    n = spec.rank
     is_within = view.is_found if n is None else view.gold_step <= n
     found = view.of_queries(view.gold_query[is_within])
-    return share(found, view.n_gold, (view.n_gold > 0) & view.is_known(n))
+    return np.where(view.is_known(n), ratio(found, view.n_gold, empty=np.nan), np.nan)
 
 
 def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
@@ -121,7 +115,8 @@ def _rescue_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
 
 
 def _waste(view: SearchView, spec: MetricSpec) -> Floats:
-    return share(view.n_steps - view.last_new, view.n_steps, view.n_found > 0)
+    wasted = ratio(view.n_steps - view.last_new, view.n_steps)
+    return np.where(view.n_found > 0, wasted, np.nan)
 
 
 def _waste_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
@@ -130,8 +125,8 @@ def _waste_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
 
 
 def _repeated(view: SearchView, spec: MetricSpec) -> Floats:
-    places, again = view.repeats
-    return share(again, places, places > 0)
+    places, n_again = view.repeats
+    return ratio(n_again, places, empty=np.nan)
 
 
 def _repeated_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:

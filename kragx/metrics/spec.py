@@ -205,6 +205,12 @@ class Metric:
         return self.number is weighted_mean
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Its range, infinite where nothing bounds it."""
+        lowest, greatest = self.range
+        return lowest, np.inf if greatest is None else greatest
+
+    @property
     def has_interval(self) -> bool:
         """Whether its number can have an interval over queries: a mean, or a sum over a sum."""
         return self.from_run is None and self.number in (weighted_mean, of_sums)
@@ -288,6 +294,11 @@ class MetricSpec:
     def name(self) -> str:
         """The metric's name, or import path."""
         return self.metric.name
+
+    @property
+    def rank(self) -> int | None:
+        """The cut-off as a number of documents, or of steps; None for all, and of a budget."""
+        return self.k if isinstance(self.k, int) else None
 
     @property
     def needs_evidence(self) -> bool:

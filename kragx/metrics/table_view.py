@@ -211,12 +211,16 @@ class TableView:
         """(c, q) the sum of discounted gains of the events with rank <= k."""
         return self.sums(self.cells(queries, ranks), gains * self.discount[ranks])
 
+    def at_every_cut(self, values: Floats) -> Floats:
+        """(c, q) values (q) that know no cut-off, the same at each."""
+        return np.broadcast_to(values, (len(self.cuts), len(values)))
+
     def zeros(self) -> Floats:
         """(c, q) nothing yet."""
         return np.zeros((len(self.cuts), self.table.n_queries))
 
 
-def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
+def ratio(numerator: Floats | Ints, denominator: Floats | Ints, empty: float = 0.0) -> Floats:
     """`numerator / denominator`, and `empty` where the denominator is 0."""
     result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
     np.divide(numerator, denominator, out=result, where=denominator != 0)

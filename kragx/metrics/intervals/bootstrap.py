@@ -163,10 +163,10 @@ TOLERANCE = 1e-9
 
 _COLUMNS = 1_000
 
-_MANY = 10_000
-"""Resamples of so many values take seconds."""
+MANY = 10_000
+"""Resamples of so many values take seconds, and only repeat what Student's interval says."""
 
-_DECIMALS = 12
+DECIMALS = 12
 """Sums in another order differ behind these; what is shown is to be the same on any machine."""
 
 
@@ -231,7 +231,7 @@ def percentile_intervals(
     if weights is not None:
         n_sure = np.array([round(effective_n(weights, column)) for column in ~np.isnan(values).T])
     varied = np.flatnonzero((n_sure >= LEAST) & ~_alike(values))
-    is_large = (n[varied] > _MANY) | (weights is not None)
+    is_large = (n[varied] > MANY) | (weights is not None)
     large, varied = varied[is_large], varied[~is_large]
     if large.size:
         ends[:, large] = _student_intervals(values[:, large], confidence, weights)
@@ -256,7 +256,7 @@ def _student_intervals(values: Floats, confidence: float, weights: Floats | None
         error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / sure)), sure
     p = (1 + confidence) / 2
     margin = np.array([student_t(p, int(count) - 1) for count in n.tolist()]) * error
-    ends: Floats = np.stack([mean - margin, mean + margin]).round(_DECIMALS)
+    ends: Floats = np.stack([mean - margin, mean + margin]).round(DECIMALS)
     return ends
 
 

@@ -10,6 +10,7 @@ from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
+    DECIMALS,
     LEAST,
     TOLERANCE,
     Interval,
@@ -20,9 +21,6 @@ from kragx.metrics.weights import effective_n, mean_and_variance
 
 _SURE = 160
 """As sure as so many hits and misses a few alike values do not make anybody: `_unseen`."""
-
-_DECIMALS = 12
-"""Sums in another order differ behind these; what is shown is to be the same on any machine."""
 
 
 def wilson_interval(share: float, n: float, confidence: float = CONFIDENCE) -> Interval:
@@ -55,7 +53,7 @@ def _score_ends(mean: Floats, n: Floats, reach: Floats) -> Floats:
     wider = reach**2 / n
     centre = (mean + wider / 2) / (1 + wider)
     margin = np.sqrt(wider * (mean * (1 - mean) + wider / 4)) / (1 + wider)
-    ends: Floats = np.clip(np.stack([centre - margin, centre + margin]), 0, 1).round(_DECIMALS)
+    ends: Floats = np.clip(np.stack([centre - margin, centre + margin]), 0, 1).round(DECIMALS)
     return ends
 
 
@@ -149,8 +147,8 @@ def score_intervals(
     below, above = np.where(
         zeros_and_ones, 0.0, _unseen(x, present, mean, seldom, squares, confidence)
     )
-    ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(_DECIMALS))
-    ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(_DECIMALS))
+    ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(DECIMALS))
+    ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(DECIMALS))
     lower = low[columns] + width * ends_here
     alike = ~zeros_and_ones & (squares <= n * 1e-18)
     ends[:, columns] = np.where(alike, np.nan, lower)

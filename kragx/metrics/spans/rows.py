@@ -60,13 +60,6 @@ class TokenRows:
         return np.arange(n, len(self.tokens) + n) <= self.start[self.row + 1]
 
 
-def ranges(lengths: Ints) -> Ints:
-    """0, 1, ... for each length, one after another."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    return np.arange(total) - np.repeat(ends - lengths, lengths)
-
-
 # -- how long a run has to be ----------------------------------------------------------------
 
 
