@@ -130,27 +130,27 @@ def _on_list(
     budget: TextBudget | None,
 ) -> Iterable[MetricScores]:
     """Metrics that are computed in one way, of a list cut at a rank, at a budget or not at all."""
-    seen, uncut = evidence if named is None else evidence.of(*named), specs
+    subject, uncut = evidence if named is None else evidence.of(*named), specs
     if budget is not None:
-        seen, uncut = seen.within(budget), [replace(spec, k=None) for spec in specs]
-    if seen is not evidence:
-        table = seen.table
-    searches, probes = evidence.searches, probes_of(seen)
+        subject, uncut = subject.within(budget), [replace(spec, k=None) for spec in specs]
+    if subject is not evidence:
+        table = subject.table
+    searches, probes = evidence.searches, probes_of(subject)
     is_unknown = np.zeros(1, bool)  # of which questions nobody knows the list
     if searches is not None:
         is_unknown = ~searches.places(*(named or ())).is_there
-    n_came = table.n_docs if seen.searches is None else seen.searches.n_came
+    n_came = table.n_docs if subject.searches is None else subject.searches.n_came
     questions = _Questions(profile, probes | is_unknown, n_came)
     computed: Iterable[MetricScores]
     match way:
         case "from_matches":
             computed = _from_matches(table, uncut, questions)
         case "from_relevance":
-            computed = _from_relevance(seen, uncut, questions)
+            computed = _from_relevance(subject, uncut, questions)
         case "from_searches":
-            computed = search_scores(seen, uncut, profile, probes)
+            computed = search_scores(subject, uncut, profile, probes)
         case _:
-            computed = (_from_evidence(seen, spec, probes, is_unknown) for spec in uncut)
+            computed = (_from_evidence(subject, spec, probes, is_unknown) for spec in uncut)
     return (replace(score, spec=spec) for spec, score in zip(specs, computed))
 
 
@@ -184,7 +184,7 @@ def _from_evidence(
     if not metric.reads_forbidden:
         concerned = concerned & ~probes & (metric.of_answers | ~is_unknown)
     values = np.where(concerned, metric.from_evidence(evidence, spec), np.nan)
-    most = None if metric.maximum is None else metric.maximum(evidence, spec)
+    maxima = None if metric.maximum is None else metric.maximum(evidence, spec)
     ends = None if metric.extremes is None else metric.extremes(evidence, spec)
     bounds = None if ends is None else bounds_of(*ends, weights)
     return MetricScores(
@@ -192,7 +192,7 @@ def _from_evidence(
         values,
         number_of(metric, values, bounds, weights=weights),
         bounds=bounds,
-        maxima=None if most is None else np.where(concerned, most, np.nan),
+        maxima=None if maxima is None else np.where(concerned, maxima, np.nan),
         extremes=ends if metric.reads_forbidden else None,
         counts={} if metric.counts is None else metric.counts(evidence, spec),
         weights=weights,
@@ -354,10 +354,10 @@ def _pooled(view: TableView, questions: _Questions) -> list[PooledCounts]:
     if questions.profile.leaves_out_no_gold:
         scored &= ~view.empty
     weights = view.table.weights
-    asks = 1 if weights is None else weights[scored]
-    gold = (view.n_gold[scored] * asks).sum().item()
+    query_weights = 1 if weights is None else weights[scored]
+    gold = (view.n_gold[scored] * query_weights).sum().item()
     sums = (
-        (block[:, scored] * asks).sum(axis=1).tolist()
+        (block[:, scored] * query_weights).sum(axis=1).tolist()
         for block in (view.relevant, view.depth, view.found)
     )
     return [

@@ -103,8 +103,8 @@ def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:
 
 def _throughput(evidence: Evidence) -> float | None:
     weights = evidence.table.weights
-    seconds, asks = counting(_seconds(evidence), weights)
-    total = float((seconds if asks is None else asks * seconds).sum())
+    seconds, seconds_weights = counting(_seconds(evidence), weights)
+    total = float((seconds if seconds_weights is None else seconds_weights * seconds).sum())
     answered = np.array(
         [r.status == "answered" and r.seconds is not None for r in evidence.lists], np.float64
     )
@@ -247,10 +247,10 @@ def _completeness_extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats
 def _completeness(evidence: Evidence, spec: MetricSpec) -> Floats:
     """What is not known counts as held as often as the rest, as in `kragx.metrics.scores`."""
     facts, weights = evidence.facts(spec.k), evidence.table.weights
-    held = facts.held
+    support = facts.held
     if spec["strict"] == "yes":
-        held = np.where(np.isnan(held), np.nan, held == 1)
-    rate = weighted_mean(held, None if weights is None else weights[facts.query])
+        support = np.where(np.isnan(support), np.nan, support == 1)
+    rate = weighted_mean(support, None if weights is None else weights[facts.query])
     rate = np.nan if rate is None else rate
     low, high = _completeness_extremes(evidence, spec)
     return np.where(low == high, low, low + rate * (high - low))

@@ -50,7 +50,9 @@ def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, 
         mark, could, is_open = (column[:, None] for column in columns)
     else:
         kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
-        mark, could, is_open = (of[:, kinds] for of in (marks.mark, marks.could, marks.open))
+        mark, could, is_open = (
+            column[:, kinds] for column in (marks.mark, marks.could, marks.open)
+        )
     docs, perhaps = (is_so.any(axis=1).nonzero()[0] for is_so in (mark > 0, mark < 0))
     # What a question lacks for one kind leaves its documents open, whatever else it could leak.
     return docs, perhaps, could.any(axis=1), (is_open & could).any(axis=1)

@@ -190,7 +190,7 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
         raise error.within(label) from None
 
 
-def name_among(asked: MetricLike, names: Collection[str], within: Profile = KRAGX) -> str:
+def name_among(text: MetricLike, names: Collection[str], within: Profile = KRAGX) -> str:
     """The name among some that means what is asked for, however that is written.
 
     Without one it is the name of what is asked for.
@@ -198,7 +198,7 @@ def name_among(asked: MetricLike, names: Collection[str], within: Profile = KRAG
     Raises:
         UsageError: as `parse`.
     """
-    spec = parse(asked, within)
+    spec = parse(text, within)
     bare = replace(spec, label="")
     same = (n for n in names if known_metric(n) and replace(parse(n), label="") == bare)
     return str(spec) if str(spec) in names else next(same, str(spec))
@@ -336,13 +336,13 @@ def measure(
     """
     if better not in ("higher", "lower", "neither"):
         raise UsageError(f"better: {better!r} is none of higher, lower, neither")
-    least, greatest = range or (-inf, None)
-    if greatest is not None and not least < greatest:
+    lowest, greatest = range or (-inf, None)
+    if greatest is not None and not lowest < greatest:
         raise UsageError(f"range: {range!r} has no least value below a greatest one")
     claims: dict[str, Any] = {"better": better, "rises_with_matches": rises_with_matches}
 
     def described(function: Measured) -> Measured:
-        metric = replace(function_metric(function), range=(float(least), greatest), **claims)
+        metric = replace(function_metric(function), range=(float(lowest), greatest), **claims)
         function.metric = metric  # type: ignore[attr-defined]
         return function
 
@@ -377,12 +377,12 @@ def function_metric(function: Callable[..., Any]) -> Metric:
 
 def _values(view: TableView, spec: MetricSpec) -> Floats:
     table, values = view.table, np.zeros(view.table.n_queries)
-    queries, ranks, found = view.new_grades
+    queries, ranks, grades_at = view.new_grades
     starts = np.searchsorted(queries, np.arange(table.n_queries + 1))
     for query in np.flatnonzero(~view.empty).tolist():
         relevances = np.zeros(table.n_docs[query])
         part = slice(starts[query], starts[query + 1])
-        relevances[ranks[part] - 1] = found[part]
+        relevances[ranks[part] - 1] = grades_at[part]
         items = slice(table.gold_start[query], table.gold_start[query + 1])
         grades = np.sort(table.grade[items][view.is_gold[items]])[::-1]
         place = f"metric {spec.name!r}, query number {query + 1}"

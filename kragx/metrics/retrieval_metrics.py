@@ -31,8 +31,8 @@ GREATEST = Option(4.0, read=above_0)
 def _r_precision(view: TableView, _spec: MetricSpec) -> Floats:
     queries, ranks, _ = view.found_items
     within = queries[ranks <= view.n_gold[queries]]
-    found = np.bincount(within, minlength=view.table.n_queries).astype(np.float64)
-    return view.at_every_cut(ratio(found, view.n_gold.astype(np.float64)))
+    n_found = np.bincount(within, minlength=view.table.n_queries).astype(np.float64)
+    return view.at_every_cut(ratio(n_found, view.n_gold.astype(np.float64)))
 
 
 R_PRECISION = Metric(
@@ -69,8 +69,8 @@ def _rbp_residual(view: TableView, spec: MetricSpec) -> Floats:
     docs = np.flatnonzero(table.judged)
     queries = np.searchsorted(table.doc_start, docs, side="right") - 1
     ranks = docs - table.doc_start[queries] + 1
-    known = view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
-    return np.maximum(1.0 - known, 0.0)
+    judged = view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
+    return np.maximum(1.0 - judged, 0.0)
 
 
 # A match more can make a document redundant that found something, so neither of them only rises.
@@ -143,18 +143,18 @@ ERR = Metric(
 
 
 def _bpref(view: TableView, _spec: MetricSpec) -> Floats:
-    others, n_queries = view.judged_not_relevant, view.table.n_queries
+    non_relevant, n_queries = view.judged_not_relevant, view.table.n_queries
     n_gold = view.n_gold.astype(np.float64)
     queries, ranks, _ = view.found_items
     beyond = view.table.longest + 1
-    places = others.found_items[0] * beyond + others.found_items[1]
+    places = non_relevant.found_items[0] * beyond + non_relevant.found_items[1]
     before = np.searchsorted(places, queries * beyond + ranks)
     before -= np.searchsorted(places, queries * beyond)
-    most = np.minimum(others.n_gold, n_gold)[queries]
-    preferred = 1.0 - np.minimum(before, n_gold[queries]) / np.maximum(most, 1.0)
+    n_comparable = np.minimum(non_relevant.n_gold, n_gold)[queries]
+    preferred = 1.0 - np.minimum(before, n_gold[queries]) / np.maximum(n_comparable, 1.0)
     sums = np.bincount(queries, preferred, minlength=n_queries).astype(np.float64)
     values = ratio(sums, n_gold)
-    return view.at_every_cut(np.where(others.empty, np.nan, values))
+    return view.at_every_cut(np.where(non_relevant.empty, np.nan, values))
 
 
 BPREF = Metric(

@@ -374,11 +374,11 @@ def _extreme(
     values: Floats, in_mean: Bools, perhaps: Bools, sign: int, weights: Floats | None
 ) -> float:
     """The lowest (-1) or highest (1) mean, each query that may be left out at its worst."""
-    asks = np.ones_like(values) if weights is None else weights
+    query_weights = np.ones_like(values) if weights is None else weights
     is_certain, is_open = in_mean & ~perhaps, in_mean & perhaps
-    total = float((asks[is_certain] * values[is_certain]).sum())
-    count = float(asks[is_certain].sum())
-    terms = zip(values[is_open].tolist(), asks[is_open].tolist())
+    total = float((query_weights[is_certain] * values[is_certain]).sum())
+    count = float(query_weights[is_certain].sum())
+    terms = zip(values[is_open].tolist(), query_weights[is_open].tolist())
     for value, weight in sorted(terms, reverse=sign > 0):
         if count and sign * value <= sign * total / count:
             break

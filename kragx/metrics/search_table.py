@@ -129,7 +129,7 @@ class SearchTable:
         within = np.ones(len(self.step), bool) if n is None else self.step <= n
         queries, is_open = np.arange(len(self.n_searches)), ~self.measured & ~self.failed
         have_measured, are_open = (
-            np.isin(queries, self.query[within & those]) for those in (self.measured, is_open)
+            np.isin(queries, self.query[within & mask]) for mask in (self.measured, is_open)
         )
         return have_measured | ~are_open | ~self.table.answered
 
@@ -268,10 +268,10 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
         places: the lists.
         same: (d) as of `SearchTable`.
     """
-    known = np.flatnonzero(places.docs >= 0)
-    of_place = places.docs[known]
+    known_places = np.flatnonzero(places.docs >= 0)
+    of_place = places.docs[known_places]
     repeated = np.zeros(len(places.docs), bool)
-    repeated[known] = _again(same[of_place], len(same))
+    repeated[known_places] = _again(same[of_place], len(same))
     first = np.searchsorted(table.pair_doc, of_place, "left")
     last = np.searchsorted(table.pair_doc, of_place, "right")
     lengths = last - first
@@ -280,7 +280,7 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
         doc_start=places.start,
         answered=table.answered & places.is_there,
         repeated=repeated,
-        pair_doc=np.repeat(known, lengths).astype(np.int32),
+        pair_doc=np.repeat(known_places, lengths).astype(np.int32),
     )
 
 

@@ -42,8 +42,8 @@ def _unmeasured(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
 def _evidence_recall(view: SearchView, spec: MetricSpec) -> Floats:
     n = spec.rank
     is_within = view.is_found if n is None else view.gold_step <= n
-    found = view.of_queries(view.gold_query[is_within])
-    return np.where(view.is_known(n), ratio(found, view.n_gold, empty=np.nan), np.nan)
+    n_found = view.of_queries(view.gold_query[is_within])
+    return np.where(view.is_known(n), ratio(n_found, view.n_gold, empty=np.nan), np.nan)
 
 
 def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
@@ -104,8 +104,8 @@ def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
 
 
 def _rescue(view: SearchView, spec: MetricSpec) -> Floats:
-    needed = (view.n_gold > 0) & view.is_known(1) & (view.first_step() > 1)
-    return np.where(needed, view.n_found > 0, np.nan)
+    is_rescuable = (view.n_gold > 0) & view.is_known(1) & (view.first_step() > 1)
+    return np.where(is_rescuable, view.n_found > 0, np.nan)
 
 
 def _rescue_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
@@ -222,8 +222,8 @@ def percentile(percent: int) -> Callable[..., float]:
 
     def number(values: Floats, weights: Floats | None = None) -> float:
         order = np.argsort(values, kind="stable")
-        asks = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
-        return float(values[order][np.searchsorted(asks, percent / 100 * asks[-1])])
+        asks_so_far = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
+        return float(values[order][np.searchsorted(asks_so_far, percent / 100 * asks_so_far[-1])])
 
     return number
 
@@ -233,15 +233,15 @@ def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
 
     def values(view: SearchView, spec: MetricSpec) -> Floats:
         last, steps = view.first_step(spec["need"]), _steps(view, cost)
-        taken = np.where(last == NEVER, np.inf, view.until(steps, last))
+        costs = np.where(last == NEVER, np.inf, view.until(steps, last))
         # Were those alone left out whose last steps say nothing, more would seem found.
         is_counted = ~np.isnan(_total(view, steps)) | ~view.searches.table.answered
-        return np.where(_measured(view) & is_counted, taken, np.nan)
+        return np.where(_measured(view) & is_counted, costs, np.nan)
 
     def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
-        taken = values(view, spec)
-        uncounted = _measured(view) & np.isnan(taken)
-        n_never, n_uncounted = int(np.isinf(taken).sum()), int(uncounted.sum())
+        costs = values(view, spec)
+        uncounted = _measured(view) & np.isnan(costs)
+        n_never, n_uncounted = int(np.isinf(costs).sum()), int(uncounted.sum())
         return {"n_never": n_never, "n_uncounted": n_uncounted, **_unmeasured(view, spec)}
 
     return Metric(

@@ -68,11 +68,11 @@ class TableView:
         ranks = docs - table.doc_start[self.gold_query[golds]] + 1
         self.pairs: tuple[Ints, Ints, Ints] = docs, golds, ranks
         self.finds: Bools = np.equal(self.first_rank(golds, ranks)[golds], ranks)
-        found = golds[self.finds]  # of each gold item's pairs one has its first rank
+        found_golds = golds[self.finds]  # of each gold item's pairs one has its first rank
         self.found_items: tuple[Ints, Ints, Ints] = (
-            self.gold_query[found],
+            self.gold_query[found_golds],
             ranks[self.finds],
-            found,
+            found_golds,
         )
         # For each rank at which anything can be credited the first cut-off that reaches it.
         last_rank = int(max(table.longest, self.n_gold.max(initial=0)))
@@ -127,10 +127,10 @@ class TableView:
         """
         table = self.table
         is_relevant = table.docs_in(table.matched & self.is_gold[table.pair_gold])
-        others = table.of_pairs(~is_relevant[table.pair_doc])
+        rest = table.of_pairs(~is_relevant[table.pair_doc])
         grade = (~self.is_gold & (table.grade >= 0)).astype(np.float64)
         repeats = self._count_repeats
-        return TableView(replace(others, grade=grade), [np.inf], None, count_repeats=repeats)
+        return TableView(replace(rest, grade=grade), [np.inf], None, count_repeats=repeats)
 
     @cached_property
     def found(self) -> Floats:

@@ -252,8 +252,8 @@ def _student_intervals(values: Floats, confidence: float, weights: Floats | None
         mean, error = np.nanmean(values, axis=0), np.nanstd(values, axis=0, ddof=1) / n**0.5
     else:
         mean, variance = mean_and_variance(values, weights)
-        sure = np.array([effective_n(weights, column) for column in present.T])
-        error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / sure)), sure
+        n_effective = np.array([effective_n(weights, column) for column in present.T])
+        error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / n_effective)), n_effective
     p = (1 + confidence) / 2
     margin = np.array([student_t(p, int(count) - 1) for count in n.tolist()]) * error
     ends: Floats = np.stack([mean - margin, mean + margin]).round(DECIMALS)

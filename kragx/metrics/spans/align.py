@@ -63,9 +63,9 @@ class Cells:
         """Those at some places."""
         return Cells(self.gold[places], self.stream[places], self.known[places])
 
-    def joined(self, other: Cells) -> Cells:
+    def joined(self, further: Cells) -> Cells:
         """These and others."""
-        return Cells(*map(np.concatenate, zip(vars(self).values(), vars(other).values())))
+        return Cells(*map(np.concatenate, zip(vars(self).values(), vars(further).values())))
 
 
 def align(

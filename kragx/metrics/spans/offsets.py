@@ -127,15 +127,15 @@ def _overlapping(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
 
 def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
     """Of pieces of the same word let one count; they are the same from where they overlap."""
-    known: list[Piece] = []
+    merged: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: piece[2]):
         begin, end, place = piece
-        touched = [piece for piece in known if piece[0] < end and begin < piece[1]]
+        touched = [piece for piece in merged if piece[0] < end and begin < piece[1]]
         begins, ends, places = zip(piece, *touched)
         *repeated, first = places
         repeats[repeated] = place
         whole = (min(begins), max(ends), first)
-        known = [*(piece for piece in known if piece not in touched), whole]
+        merged = [*(piece for piece in merged if piece not in touched), whole]
 
 
 def _covered(begin: int, end: int, pieces: Sequence[Piece]) -> int:
