@@ -54,7 +54,8 @@ def compute(
         UsageError: a metric needs evidence, and there is none.
         DataError: a query has no gold and the profile refuses it; or a gain is not finite.
     """
-    # Metrics of one list that are computed in one way are computed together.
+    # Metrics of one list that are computed in one way are computed together, so that what they
+    # share, views and pooled counts, is made once.
     groups: dict[tuple[str, _List, TextBudget | None], list[int]] = {}
     for place, spec in enumerate(specs):
         budget, way = spec.budget, spec.metric.way
@@ -68,6 +69,7 @@ def compute(
     for (way, named, budget), places in groups.items():
         group = [*map(specs.__getitem__, places)]
         if evidence is None:
+            # One False stands for all questions wherever arrays meet, however many there are.
             nothing = np.zeros(1, bool)
             questions = _Questions(profile, nothing, table.n_docs)
             computed: Iterable[MetricScores] = _from_matches(table, group, questions)
@@ -151,12 +153,14 @@ def _on_list(
             computed = search_scores(subject, uncut, profile, probes)
         case _:
             computed = (_from_evidence(subject, spec, probes, is_unknown) for spec in uncut)
+    # Under the metrics as they were asked for: of those that a budget cut no k is left.
     return (replace(score, spec=spec) for spec, score in zip(specs, computed))
 
 
 def warn_above_1(scores: Iterable[MetricScores]) -> None:
     """Warn of metrics that are above 1 for some queries, as those of a profile may be."""
     for score in scores:
+        # Sums of fractions may pass 1 in the last bit, which says nothing of a profile.
         above = int((score.values > 1.0 + 1e-12).sum())
         if above and score.spec.metric.from_matches is not None and score.spec.metric.is_share:
             warnings.warn(
@@ -241,6 +245,7 @@ def _from_relevance(
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
+    # It may be the one False that stands for all, which has no rows to pick.
     left_out = np.broadcast_to(questions.left_out, n_queries)[judged.rows]
     weights = evidence.table.weights
     table = replace(judged.table, weights=None if weights is None else weights[judged.rows])
@@ -261,6 +266,7 @@ def _from_matches(
         scores = _between(unknown, extremes(table), specs, questions)
     if table.votes is None:
         return scores
+    # What judges dispute is known, if not agreed on: it has bounds of its own.
     open_ = Unknown.of_votes(table, table.votes)
     reach = _between(open_, by_votes(table, table.votes), specs, questions)
     return [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach)]

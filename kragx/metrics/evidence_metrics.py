@@ -19,8 +19,6 @@ from kragx.metrics.spec import Metric, MetricSpec, Option
 from kragx.metrics.table_view import ratio
 from kragx.metrics.weights import counting, weighted_mean
 
-# -- where the documents come from ----------------------------------------------------------------
-
 
 def _doc_type_coverage(evidence: Evidence, spec: MetricSpec) -> Floats:
     shares = []
@@ -93,9 +91,6 @@ SOURCE_DIVERSITY = Metric(
 )
 
 
-# -- how long the retriever took ------------------------------------------------------------------
-
-
 def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:
     """(q) the time of each query that was answered, or waited for until it was too late."""
     return np.array([ranked.waited for ranked in evidence.lists], np.float64)  # None becomes NaN
@@ -105,6 +100,7 @@ def _throughput(evidence: Evidence) -> float | None:
     weights = evidence.table.weights
     seconds, seconds_weights = counting(_seconds(evidence), weights)
     total = float((seconds if seconds_weights is None else seconds_weights * seconds).sum())
+    # A timeout took its time and answered nothing: it stands below the line alone.
     answered = np.array(
         [r.status == "answered" and r.seconds is not None for r in evidence.lists], np.float64
     )
@@ -181,9 +177,6 @@ THROUGHPUT = Metric(
 )
 
 
-# -- what the context holds: expansion, facts, what the gold set knows ----------------------------
-
-
 def _relevance(evidence: Evidence, spec: MetricSpec) -> Floats:
     table = evidence.table
     has_gold = set(table.gold_query[table.grade > 0].tolist())
@@ -249,10 +242,12 @@ def _completeness(evidence: Evidence, spec: MetricSpec) -> Floats:
     facts, weights = evidence.facts(spec.k), evidence.table.weights
     support = facts.held
     if spec["strict"] == "yes":
+        # NaN == 1 is False: what is not known would count as not held.
         support = np.where(np.isnan(support), np.nan, support == 1)
     rate = weighted_mean(support, None if weights is None else weights[facts.query])
     rate = np.nan if rate is None else rate
     low, high = _completeness_extremes(evidence, spec)
+    # Where nothing is open a value is itself, also where no rate is known (NaN times 0 is NaN).
     return np.where(low == high, low, low + rate * (high - low))
 
 
@@ -287,9 +282,6 @@ JUDGED = Metric(
     options=LISTS,
     better="neither",
 )
-
-
-# -- how much of the gold text stands in it (docs/metrics.md) -------------------------------------
 
 
 def _whole(lowest: int) -> Callable[[str], int]:

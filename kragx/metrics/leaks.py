@@ -47,6 +47,7 @@ def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, 
         raise UsageError("no versions of documents are known", field=f"metric {spec}")
     if spec.metric == STALE_FIRST:
         columns: tuple[Any, ...] = marks.stale, marks.versions, marks.stale_open
+        # A kind alone, as a column: from here on both are read in one way.
         mark, could, is_open = (column[:, None] for column in columns)
     else:
         kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
@@ -169,4 +170,5 @@ def with_leak(specs: tuple[MetricSpec, ...], marks: ForbiddenMarks) -> tuple[Met
         return specs
     cuts = [spec.k for spec in specs if spec.metric.cuts]
     ranks = [k for k in cuts if isinstance(k, int)]
+    # A metric of whole lists, or of a budget, may look below any rank.
     return (*specs, LEAK.spec(max(ranks) if ranks and len(ranks) == len(cuts) else None))

@@ -147,6 +147,7 @@ class MatchTable:
         # Where each table's documents and gold items come to stand, and where all end.
         docs = np.cumsum([0, *(len(table.repeated) for table in tables)]).tolist()
         golds = np.cumsum([0, *(len(table.grade) for table in tables)]).tolist()
+        # Pairs name both by 32 bits: they are most of a table.
         if max(docs[-1], golds[-1]) >= 2**31:
             raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
         offsets = {"doc_start": docs, "pair_doc": docs, "gold_start": golds, "pair_gold": golds}
@@ -195,6 +196,7 @@ class MatchTable:
         """The table of the first ``depths[i]`` documents of each query i."""
         rank = np.arange(len(self.repeated)) - np.repeat(self.doc_start[:-1], self.n_docs)
         within = rank < np.repeat(depths, self.n_docs)
+        # What stays moves up: the running count, less one, is a document's new place.
         place = np.cumsum(within) - 1
         lengths = np.minimum(depths, self.n_docs)
         cut = self.of_pairs(within[self.pair_doc])
@@ -210,6 +212,7 @@ class MatchTable:
         first, last = self.doc_start[query], self.doc_start[query + 1]
         gold_first, gold_last = self.gold_start[query], self.gold_start[query + 1]
         scores = np.zeros((last - first, gold_last - gold_first))
+        # Pairs are sorted by document, so that those of a query are one stretch.
         begin, end = np.searchsorted(self.pair_doc, (first, last))
         rows = self.pair_doc[begin:end] - first
         columns = self.pair_gold[begin:end] - gold_first

@@ -268,9 +268,6 @@ def profile_for(
     return resolved
 
 
-# -- the parts of a metric string -----------------------------------------------------------------
-
-
 def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     """The name, cut-off and options of a metric string; the name as kragx writes it, or a path.
 
@@ -307,8 +304,6 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     n, unit = int(cut["n"]), cut["unit"].lower()
     return name, TextBudget(n, unit) if unit else n, options  # type: ignore[arg-type]
 
-
-# -- plain functions ------------------------------------------------------------------------------
 
 _ROUNDING = 1e-9
 
@@ -379,6 +374,7 @@ def _values(view: TableView, spec: MetricSpec) -> Floats:
     table, values = view.table, np.zeros(view.table.n_queries)
     queries, ranks, grades_at = view.new_grades
     starts = np.searchsorted(queries, np.arange(table.n_queries + 1))
+    # Without gold there is nothing to tell a function; what such a query scores is the profile's.
     for query in np.flatnonzero(~view.empty).tolist():
         relevances = np.zeros(table.n_docs[query])
         part = slice(starts[query], starts[query + 1])
@@ -408,4 +404,5 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
     lowest, greatest = metric.ends
     if not lowest - _ROUNDING <= number <= greatest + _ROUNDING:
         raise UsageError(f"{number} is beyond its range, {lowest:g} to {greatest:g}", field=place)
+    # Beyond an end by rounding alone, it is the end.
     return min(max(number, lowest), greatest)

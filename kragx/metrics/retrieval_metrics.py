@@ -50,9 +50,6 @@ R_PRECISION = Metric(
 )
 
 
-# -- readers who stop -----------------------------------------------------------------------------
-
-
 def chances(ranks: Ints, p: float) -> Floats:
     """How likely a reader of persistence p stops at each rank: (1 - p) p^(rank - 1)."""
     stops: Floats = (1 - p) * np.power(p, ranks - 1.0, dtype=np.float64)
@@ -66,6 +63,7 @@ def _rbp(view: TableView, spec: MetricSpec) -> Floats:
 
 def _rbp_residual(view: TableView, spec: MetricSpec) -> Floats:
     table = view.table
+    # What has any grade is known; all else, beyond the cut too, might have been worth a find.
     docs = np.flatnonzero(table.judged)
     queries = np.searchsorted(table.doc_start, docs, side="right") - 1
     ranks = docs - table.doc_start[queries] + 1
@@ -116,6 +114,7 @@ def _err(view: TableView, spec: MetricSpec) -> Floats:
     satisfies = np.exp2(grades - greatest) - np.exp2(-greatest)
     order = order_within(queries)
     goes_on, reaches = np.ones(view.table.n_queries), np.ones_like(satisfies)
+    # By place within their lists: as many rounds as one list has finds, whatever their number.
     for place in range(1, int(order.max(initial=0)) + 1):
         at_place = np.flatnonzero(order == place)
         of_query = queries[at_place]
@@ -139,13 +138,11 @@ ERR = Metric(
 )
 
 
-# -- what is judged, and counts -------------------------------------------------------------------
-
-
 def _bpref(view: TableView, _spec: MetricSpec) -> Floats:
     non_relevant, n_queries = view.judged_not_relevant, view.table.n_queries
     n_gold = view.n_gold.astype(np.float64)
     queries, ranks, _ = view.found_items
+    # Query and rank as one rising number, so that one search counts what stands before each.
     beyond = view.table.longest + 1
     places = non_relevant.found_items[0] * beyond + non_relevant.found_items[1]
     before = np.searchsorted(places, queries * beyond + ranks)

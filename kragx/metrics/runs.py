@@ -40,6 +40,7 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
     pooled = _pooled(several)
     micro = mean_of([score.micro for score in several])
     micro_bounds = _ends(((score.micro_bounds, score.micro) for score in several), mean_of)
+    # Where each run knows all, counts are pooled over the runs; an estimate has none to pool.
     if pooled and metric.pooled and micro is not None and micro_bounds is None:
         micro = metric.pooled(pooled)
     return replace(

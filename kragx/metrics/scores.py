@@ -218,6 +218,7 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
         for score in scores
     }
     options = {
+        # Most metrics count as the whole does, and a result need not say so for each.
         "metrics": {name: count for name, count in of_metrics.items() if count != usual},
         "pooled": {str(s.spec): asdict(s.pooled.settled) for s in scores if s.pooled},
         "not_one_to_one": {
@@ -226,9 +227,6 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     }
     whole = {name: count for name, count in counts.items() if name not in options}
     return whole | {name: count for name, count in options.items() if count}
-
-
-# -- where there is no gold ------------------------------------------------------------------------
 
 
 def with_no_gold(
@@ -272,13 +270,13 @@ def with_no_gold(
     return np.where(empty, 1.0, values) if all_of_nothing else values
 
 
-# -- where some scores are not known --------------------------------------------------------------
-
-
 def extremes(table: MatchTable) -> tuple[MatchTable, MatchTable]:
     """The table with every unknown score and grade at its least, and at its greatest."""
     return _replace_unknown(table, 0.0, 0.0), _replace_unknown(
-        table, max(table.top, table.threshold), table.top
+        # At its greatest an unknown score is a match, also where no grade reaches the threshold.
+        table,
+        max(table.top, table.threshold),
+        table.top,
     )
 
 
@@ -379,6 +377,7 @@ def _extreme(
     total = float((query_weights[is_certain] * values[is_certain]).sum())
     count = float(query_weights[is_certain].sum())
     terms = zip(values[is_open].tolist(), query_weights[is_open].tolist())
+    # The worst first: once one would not move the mean that way, no later one does.
     for value, weight in sorted(terms, reverse=sign > 0):
         if count and sign * value <= sign * total / count:
             break

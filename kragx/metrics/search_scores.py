@@ -130,6 +130,7 @@ def _between(
         score = unknown.between(low, high)
         is_open = score.bounds is not None and score.bounds[0] < score.bounds[1]
         is_same = np.array_equal(low.values, high.values, equal_nan=True)
+        # What nothing unknown touches has no bounds, rather than two that are equal.
         return low if is_same and not is_open else score
     return _percentile_between(unknown.open_gold, low, high)
 

@@ -179,6 +179,7 @@ class SearchTable:
         """
 
         def moved(docs: Ints) -> Ints:
+            # Where there is no document at all, none can be looked up.
             return np.where(docs == UNKNOWN_DOC, UNKNOWN_DOC, place[docs]) if len(place) else docs
 
         final, read = (
@@ -212,6 +213,7 @@ class SearchTable:
         numbers = np.flatnonzero(self.measured)[:: -1 if first else 1]
         search = np.full(len(self.n_searches), -1)
         search[self.query[numbers]] = numbers  # of several the one that is written last
+        # -1, where no search is measured, takes the 0 at the end.
         lengths = np.append(self.n_docs, 0)[search]
         docs = self.docs[ranges(self.list_start[search], lengths)]
         return Places(ends(lengths), docs, self.is_known())
@@ -272,6 +274,7 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     of_place = places.docs[known_places]
     repeated = np.zeros(len(places.docs), bool)
     repeated[known_places] = _again(same[of_place], len(same))
+    # Pairs are sorted by document: those of one are a stretch, found without a walk over all.
     first = np.searchsorted(table.pair_doc, of_place, "left")
     last = np.searchsorted(table.pair_doc, of_place, "right")
     lengths = last - first

@@ -36,9 +36,6 @@ def _unmeasured(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
     return {"n_unmeasured": int((~is_known & (view.n_gold > 0)).sum())}
 
 
-# -- how much came, and when ----------------------------------------------------------------------
-
-
 def _evidence_recall(view: SearchView, spec: MetricSpec) -> Floats:
     n = spec.rank
     is_within = view.is_found if n is None else view.gold_step <= n
@@ -93,9 +90,6 @@ FIRST_SEARCH = Metric(
     rises_with_matches=True,
     rises_with_gold=lambda spec: spec["need"] == "any",
 )
-
-
-# -- what further searches are good for -----------------------------------------------------------
 
 
 def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
@@ -187,8 +181,6 @@ REPEATED = Metric(
 )
 
 
-# -- what it costs --------------------------------------------------------------------------------
-
 # Tokens and seconds that nobody says are not known, nor is then what the question cost. What was
 # not found is censored: it took longer than anything, and never cheap. So there are percentiles
 # alone of what it took, and of costs a sum over a sum.
@@ -221,6 +213,7 @@ def percentile(percent: int) -> Callable[..., float]:
     """The least value that so many of 100 asks do not exceed; infinity where they are too few."""
 
     def number(values: Floats, weights: Floats | None = None) -> float:
+        # Infinity comes last: what was never found is dearer than all that was.
         order = np.argsort(values, kind="stable")
         asks_so_far = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
         return float(values[order][np.searchsorted(asks_so_far, percent / 100 * asks_so_far[-1])])
@@ -273,9 +266,6 @@ TOKENS_TO_EVIDENCE = _to_evidence("tokens", 50, **_HALF)
 TOKENS_TO_EVIDENCE_P90 = _to_evidence("tokens", 90, **_MOST)
 SECONDS_TO_EVIDENCE = _to_evidence("seconds", 50, **_HALF)
 SECONDS_TO_EVIDENCE_P90 = _to_evidence("seconds", 90, **_MOST)
-
-
-# -- per gold item that was found -----------------------------------------------------------------
 
 
 def _per_gold(cost: Cost, *, en: str, ko: str) -> Metric:

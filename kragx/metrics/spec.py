@@ -175,6 +175,7 @@ class Metric:
     way: str = field(init=False)
 
     def __post_init__(self) -> None:
+        # Found once, as it is asked for each time that a metric is computed.
         ways = [way for way in _WAYS if getattr(self, way) is not None]
         object.__setattr__(self, "way", ways[0] if ways else "")
         if len(ways) != 1:
@@ -238,6 +239,7 @@ class Metric:
         Raises:
             UsageError: it takes no cut-off, or no such option or value.
         """
+        # `k` is positional alone, as metrics of searches have an option of that name.
         if k is not None and not self.cuts:
             raise UsageError(f"{self.name} concerns whole answers; leave '@{k}' out")
         if self.from_searches is not None and isinstance(k, TextBudget):
@@ -287,6 +289,7 @@ class MetricSpec:
 
     metric: Metric
     k: Cut = None
+    # A mapping has no hash; specs that differ in it share theirs, and are not equal.
     options: Mapping[str, Value] = field(default_factory=dict, hash=False)
     label: str = ""
 

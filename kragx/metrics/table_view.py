@@ -79,8 +79,6 @@ class TableView:
         self._cut_of_rank: Ints = np.searchsorted(self.cuts, np.arange(last_rank + 1))
         self.found_cells: Ints = self.cells(*self.found_items[:2])
 
-    # -- sizes -------------------------------------------------------------------------------
-
     @cached_property
     def depth(self) -> Floats:
         """(c, q) min(k, n), the documents within each cut-off."""
@@ -90,8 +88,6 @@ class TableView:
     def limit(self) -> Floats:
         """(c, q) k, or n where nothing is cut."""
         return np.where(np.isinf(self.cuts)[:, None], self.table.n_docs, self.cuts[:, None])
-
-    # -- gold items, in the order in which they are found ------------------------------------
 
     def first_rank(self, golds: Ints, ranks: Ints) -> Ints:
         """(g) the first rank of each gold item in matches that go by rank, 0 without any."""
@@ -107,8 +103,7 @@ class TableView:
         is_other_query = np.diff(queries, prepend=-1) != 0
         starts = np.flatnonzero(is_other_query | (np.diff(ranks, prepend=-1) != 0))
         grades = self.table.grade[golds]
-        largest = np.maximum.reduceat(grades, starts) if starts.size else grades
-        return queries[starts], ranks[starts], largest
+        return queries[starts], ranks[starts], np.maximum.reduceat(grades, starts)
 
     @cached_property
     def not_one_to_one(self) -> Bools:
@@ -159,15 +154,13 @@ class TableView:
         """(c, q) found gold items within k or, with credit ``document``, relevant documents."""
         return self.found if credit == "gold" else self.relevant
 
-    # -- documents ---------------------------------------------------------------------------
-
     @cached_property
     def relevant_docs(self) -> tuple[Ints, Ints, Bools]:
         """Relevant documents: their query, their rank, whether they find a gold item first."""
         docs, golds, ranks = self.pairs
         starts = np.flatnonzero(np.diff(docs, prepend=-1))
-        new = np.logical_or.reduceat(self.finds, starts) if starts.size else np.empty(0, bool)
-        return self.gold_query[golds[starts]], ranks[starts], new
+        is_new = np.logical_or.reduceat(self.finds, starts)
+        return self.gold_query[golds[starts]], ranks[starts], is_new
 
     @cached_property
     def relevant(self) -> Floats:
@@ -180,8 +173,6 @@ class TableView:
         """(c, q) documents within k that match only gold items found before them."""
         queries, ranks, is_new = self.relevant_docs
         return self.sums(self.cells(queries[~is_new], ranks[~is_new]))
-
-    # -- events ------------------------------------------------------------------------------
 
     @cached_property
     def discount(self) -> Floats:
@@ -237,10 +228,8 @@ def count_within(queries: NDArray[np.integer[Any]], flags: Bools) -> Ints:
     is_first = np.ones(len(queries), bool)
     is_first[1:] = queries[1:] != queries[:-1]
     starts, counts = np.flatnonzero(is_first), np.cumsum(flags, dtype=np.int64)
+    # The count at a stretch's first element, but for its own flag, is of what came before.
     return counts - np.repeat(counts[starts] - flags[starts], np.diff(starts, append=len(queries)))
-
-
-# -- micro averages: counts that are pooled over queries before anything is divided ---------------
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ _IR_MEASURES = {
 _IR_OPTIONS = {
     "dcg=log2": "gain=linear",
     "dcg=exp-log2": "gain=exp2",
+    # What these say is what kragx's metrics do anyway.
     "beta=1.0": "",
     "judged_only=False": "",
 }
@@ -157,7 +158,7 @@ _MEANINGS = {
     "r_precision": "rprecision rprecmult precisionatr",
     "context_completeness": "nuggetrecall contextentitiesrecall factrecall",
 }
-# -- metrics of ragas: what to write in kragx, and what kragx does not measure --------------------
+
 
 _BY_HITS = phrase(
     "for ragas' metric write 'map(norm=hits)', or 'map', in which gold that is missed counts; "

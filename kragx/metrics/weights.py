@@ -29,6 +29,7 @@ def counting(values: Floats, weights: Floats | None) -> tuple[Floats, Floats | N
         weights: (q); None where all are alike.
     """
     if weights is None:
+        # As a rule all have a value, and then nothing is copied.
         absent = np.isnan(values)
         return (values[~absent] if absent.any() else values), None
     counts = ~np.isnan(values) & (weights > 0)

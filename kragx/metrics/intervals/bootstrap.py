@@ -69,6 +69,7 @@ def blocks(n: int, count: int, seed: int, work: Draw[Outcome]) -> Iterator[Outco
     """
     if not 1 <= count <= MOST_RESAMPLES:
         raise UsageError(f"{count} is not from 1 to {MOST_RESAMPLES:,}", field="resamples")
+    # Blocks depend on n and count alone, so that the same data draw the same rows anywhere.
     rows = max(1, min(count, _BLOCK_CELLS // max(n, 1)))
     sizes = [rows] * (count // rows) + ([count % rows] if count % rows else [])
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
@@ -78,6 +79,7 @@ def blocks(n: int, count: int, seed: int, work: Draw[Outcome]) -> Iterator[Outco
 def _weights(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
     """(size, n) how often each query was drawn, as whole numbers; rows sum to n."""
     drawn = np.random.default_rng(seed).integers(0, n, size=(size, n))
+    # Each row has a range of numbers of its own, so that one count serves all rows.
     drawn += n * np.arange(size)[:, None]
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
 
@@ -176,6 +178,7 @@ def check_confidence(value: float, lowest: float = 0.0) -> float:
     Raises:
         UsageError: it is none.
     """
+    # True is the number 1 to Python, and no confidence.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not (is_number and 0 < value <= MOST_CONFIDENCE and value >= lowest):
         problem = f"{value!r} is not between {lowest:g} and {MOST_CONFIDENCE}"
@@ -225,6 +228,7 @@ def percentile_intervals(
     Source: as of `expanded_intervals`.
     """
     ends = np.full((2, values.shape[1]), np.nan)
+    # What weighs nothing is in no mean, and must not make one look surer.
     values = values if weights is None else np.where(weights[:, None] > 0, values, np.nan)
     n = (~np.isnan(values)).sum(axis=0)
     n_sure = n
@@ -252,6 +256,7 @@ def _student_intervals(values: Floats, confidence: float, weights: Floats | None
         mean, error = np.nanmean(values, axis=0), np.nanstd(values, axis=0, ddof=1) / n**0.5
     else:
         mean, variance = mean_and_variance(values, weights)
+        # The variance has n / (n - 1) of all questions; that of Kish's number takes its place.
         n_effective = np.array([effective_n(weights, column) for column in present.T])
         error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / n_effective)), n_effective
     p = (1 + confidence) / 2
@@ -316,6 +321,7 @@ def expanded_intervals(
     sampled = resampled(terms, columns, count, seed)
     ends = _percentiles(sampled, expanded(confidence, len(terms))).T.tolist()
     return {
+        # No comparison with NaN holds: what no resample defines has no interval either.
         name: (low, high) if low < high else None
         for name, (low, high) in zip(names, ends, strict=True)
     }

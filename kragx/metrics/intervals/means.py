@@ -44,6 +44,7 @@ def mean_intervals(
     )
     with np.errstate(invalid="ignore"):
         inside = ((values >= low) & (values <= high)) | np.isnan(values)
+    # Without a range its ends are NaN, and no value lies between these.
     bounded = ~np.isnan(low) & inside.all(axis=0)
     ends = np.full((2, values.shape[1]), np.nan)
     ends[:, bounded] = score_intervals(

@@ -96,12 +96,14 @@ class Ratio:
         value, n = self.value, len(terms)
         if n < LEAST or value is None or np.isinf(value):
             return None
+        # What questions add beside the common ratio: where that is nothing, nothing varies.
         rest = terms[:, 0] - value * terms[:, 1]
         if np.abs(rest).max() <= 1e-9 * max(np.abs(terms[:, 0]).max(), 1e-300):
             return None
         if n > MANY:
             spread = float(rest.std(ddof=1)) / n**0.5 / float(terms[:, 1].mean())
             margin = student_t((1 + confidence) / 2, n - 1) * spread
+            # A straight line may pass below 0, which no cost does.
             return max(value - margin, 0.0), value + margin
         grid, unit = fixed_point(terms)
         sampled = resampled(grid, lambda sums: ratios(sums * unit), count, seed)

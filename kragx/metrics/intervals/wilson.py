@@ -132,6 +132,7 @@ def score_intervals(
     columns = np.flatnonzero(n >= LEAST)
     ends = np.full((2, values.shape[1]), np.nan)
     width = (high - low)[columns]
+    # Moved to [0, 1], of which Wilson's interval is; absent values are masked from here on.
     x = np.where(defined, (values - low) / (high - low), 0.0)[:, columns]
     present = defined[:, columns]
     sample = _sample(x, present) if weights is None else _weighted(x, present, weights)
@@ -139,10 +140,12 @@ def score_intervals(
     between = np.minimum((present & (x > 0)).sum(axis=0), (present & (x < 1)).sum(axis=0))
     zeros_and_ones = ((x == 0) | (x == 1)).all(axis=0)
     are_counts = zeros_and_ones & sample.are_counts
+    # Of weighted questions n is no whole number, and may be below two.
     reach = np.array([student_t(p, max(round(count) - 1, 1)) for count in n.tolist()])
     trials = np.where(are_counts, n, _trials(mean, sample.variance, n, between))
     reach = np.where(are_counts, NormalDist().inv_cdf(p), reach)
     ends_here = _score_ends(mean, trials, reach)
+    # Kish's number may lie below three, and n - 2 stands below a line there.
     seldom = np.maximum(n, LEAST)
     below, above = np.where(
         zeros_and_ones, 0.0, _unseen(x, present, mean, seldom, squares, confidence)
@@ -150,6 +153,7 @@ def score_intervals(
     ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(DECIMALS))
     ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(DECIMALS))
     lower = low[columns] + width * ends_here
+    # What is the same differs by its last digits at most: by 1e-9, squared.
     alike = ~zeros_and_ones & (squares <= n * 1e-18)
     ends[:, columns] = np.where(alike, np.nan, lower)
     return ends
@@ -194,6 +198,7 @@ def _weighted(x: Floats, present: Bools, weights: Floats) -> _Sample:
     by_weights = (shares * (x - mean) ** 2).sum(axis=0) / n
     trust = n / (n + _OF_WEIGHTS)
     variance = trust * linear + (1 - trust) * by_weights
+    # Such squares as equal weights would have for this variance: `_unseen` reads them.
     squares = variance * n * np.maximum(n - 1, 1)
     return _Sample(np.clip(mean, 0, 1), variance, squares, n, np.zeros(len(n), bool))
 
@@ -224,6 +229,7 @@ def _unseen(
         [x.min(axis=0, initial=1, where=present), x.max(axis=0, initial=0, where=present)]
     )
     mean_of_rest = (n * mean - far) / (n - 1)
+    # Rounding may take more than there is.
     spread = np.maximum(squares - (far - mean) ** 2 * n / (n - 1), 0) / (n - 2)
     of_hits = mean_of_rest * (1 - mean_of_rest)
     between = of_hits > TOLERANCE  # where all others are 0 or 1 the width knows it

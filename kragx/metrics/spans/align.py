@@ -172,6 +172,7 @@ class _Parts:
     def joined(cls, portions: Iterable[_Parts]) -> _Parts:
         """All parts of several portions."""
         empty = np.empty(0, np.int64)
+        # With an empty one, as of no portion at all nothing could be joined.
         nothing = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
         columns = (vars(portion).values() for portion in (nothing, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
@@ -284,6 +285,7 @@ def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
     end_gold, end_stream = gold + parts.length[order], stream + parts.length[order]
     follower = np.full(n, -1)
     is_taken = np.zeros(n, bool)
+    # In this order what follows a part is the next one, as a rule; a few are looked at.
     for offset in range(1, 4):
         earlier, later = np.arange(n - offset), np.arange(offset, n)
         for_gold, for_stream = gold[later] - end_gold[earlier], stream[later] - end_stream[earlier]
@@ -295,6 +297,7 @@ def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
     root = np.arange(n)
     leads = follower >= 0
     root[follower[leads]] = np.flatnonzero(leads)
+    # Each round halves the way to the first part of a chain.
     while (further := root[root] != root).any():
         root[further] = root[root[further]]
     by_chain = np.argsort(root, kind="stable")

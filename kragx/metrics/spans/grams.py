@@ -25,6 +25,7 @@ class Grams:
         self._n = 0
         # Equal tokens of different streams have different hashes.
         self._hashes = stream_of[texts.row].astype(np.uint64) * _STREAM
+        # Above 0 also of a separator, -1: a token of 0 would leave a hash as it is.
         self._tokens = texts.tokens.astype(np.uint64) + np.uint64(2)
 
     def of(self, n: int) -> Hashes:

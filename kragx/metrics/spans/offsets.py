@@ -94,6 +94,7 @@ def locate(golds: Sequence[PlacedText], docs: Sequence[PlacedText]) -> tuple[Cel
     for source, pieces in stream.items():
         for group in _overlapping(pieces):
             _mark_repeats(group, repeats)
+        # Pieces are in order of their beginnings; the longest says how far back one may begin.
         reach = max(end - begin for begin, end, _ in pieces)
         for begin, end, word in of_gold.get(source, ()):
             first = bisect_left(pieces, (begin - reach, 0, 0))
@@ -119,6 +120,7 @@ def _by_source(texts: Sequence[PlacedText]) -> dict[str, list[Piece]]:
 def _overlapping(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
     """Pieces in the order of their source, in groups that do not overlap one another."""
     begins, ends, _ = zip(*pieces)
+    # The farthest end so far, as a long piece may reach over several that begin behind it.
     reached = accumulate(ends, max)
     gaps = [n for n, (begin, end) in enumerate(zip(begins[1:], reached), 1) if begin >= end]
     for first, last in pairwise([0, *gaps, len(pieces)]):

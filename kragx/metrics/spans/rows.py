@@ -60,9 +60,6 @@ class TokenRows:
         return np.arange(n, len(self.tokens) + n) <= self.start[self.row + 1]
 
 
-# -- how long a run has to be ----------------------------------------------------------------
-
-
 def weights(tokens: Tokens, corpus: TokenCorpus) -> Ints:
     """What each token counts: a word 3, a character where words are not written apart 1."""
     unspaced = corpus.unspaced
@@ -103,6 +100,7 @@ class Least:
         weight = weights(golds.tokens, corpus)
         total = np.bincount(golds.row, weight, len(lengths)).astype(np.int64)
         minimum = np.minimum(total, min(EDGE, run) * UNSPACED_FOR_ONE)
+        # Thai, Lao and Burmese lie below what `syllables` counts, and a character says as much.
         spoken = np.maximum(syllables(golds.tokens, corpus.words), weight < UNSPACED_FOR_ONE)
         n = np.arange(1, min(EDGE, run) * UNSPACED_FOR_ONE)
 
