@@ -148,6 +148,7 @@ class IdMatcher(IdsMatcher):
         finding = notes.finding(self.settings, APART, Apart)
         if is_same.any():
             finding.meet()
+        # Once some id has met, nothing about the others is of interest, and they may be millions.
         if not finding.met and is_compared.any():
             of_docs_compared = [*compress(doc_ids, is_compared[docs.of_text].tolist())]
             of_golds = [*filter(None, compress(target_ids, is_compared[golds.of_text].tolist()))]

@@ -132,6 +132,7 @@ class OverlapMatcher(PassageMatcher):
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""
+        # One token is no pair, and matches as a phrase alone.
         is_useless: Bools = self.corpus.lengths[texts.numbers] < (
             2 if gold and not self.short else 1
         )
