@@ -247,6 +247,7 @@ class BatchBuilder:
         docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
         metadata = record.get("metadata")
         query_id, text, query_type = (record.get(name) for name in _TEXTS)
+        # Not `isinstance`: True is a whole number to it, and no id.
         if type(query_id) is int:
             query_id = str(query_id)
         if not (
@@ -261,6 +262,7 @@ class BatchBuilder:
         ):
             return None
         try:
+            # What is wrong is for the checks to say, which name the line and the field.
             seconds = clean_seconds(record.get("seconds"))
         except DataError:
             return None

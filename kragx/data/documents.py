@@ -105,6 +105,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
         )
     if isinstance(value, Doc):
         fields = {name: getattr(value, name) for name in ("id", "text", "score", "metadata")}
+    # Most mappings are told by their keys alone, before the shapes of other tools are tried.
     elif isinstance(value, dict) and value.keys() <= _FIELDS:
         fields = value
     else:
@@ -337,6 +338,7 @@ def clean_metadata(value: object, mender: Mender | None = None) -> Mapping[str, 
     if not isinstance(value, (dict, Mapping)):
         message = f"must be a mapping (a JSON object), not {type(value).__name__}"
         raise DataError(message, field="metadata")
+    # Whoever mends a plain dict makes another one anyway.
     copied = value if mender is not None and type(value) is dict else dict(value)
     return copied if mender is None else mender.mend_within(copied)
 
@@ -364,9 +366,6 @@ def value_at(metadata: Mapping[str, Any], path: str) -> Any:
             return None
         metadata = inner
     return metadata[path]
-
-
-# -- an answer to one question, in the forms that tools give it -----------------------------------
 
 
 def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:

@@ -80,6 +80,7 @@ class Phrases:
 
     def _stands(self, doc: int, phrase: int) -> bool:
         ways = (self._joints, self.letters) if self._may_be_compound(phrase) else (self._joints,)
+        # A place may be 0, which is false by itself.
         return any(True for places in ways for _ in places(doc, phrase))
 
     def tokens(self, doc: int, phrase: int) -> Iterator[int]:

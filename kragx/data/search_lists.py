@@ -71,6 +71,7 @@ class SearchLists:
 def _read(answer: Retrieved) -> tuple[int, ...] | None:
     """What was read, as numbers of documents."""
     lists = [search.read for search in answer.searches if search.read is not None]
+    # An empty list says that nothing was read; none at all, that nobody knows.
     if not any(lists):
         return () if lists else None
     docs = distinct_docs(answer.documents, answer.searches)

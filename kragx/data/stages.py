@@ -86,6 +86,7 @@ class WrittenDocs:
         self._n_known = 0
         for doc in retrieved:
             number, _ = self._numbers.setdefault((doc.id, doc.text), (self._n_known, doc))
+            # What stands twice in a list has two places, and numbers mean places there.
             self._n_known += not distinct or number == self._n_known
 
     def record(self, doc: Doc) -> int | dict[str, Any]:
@@ -187,6 +188,7 @@ def as_stages(values: object, documents: NumberedDocs, mender: Mender) -> tuple[
             raise DataError(f"{name!r} stands twice; number the second one", field="name")
         inputs = _list(value, "inputs", "names of earlier stages")
         for source in inputs:
+            # Of earlier ones alone, so that no stage leads back to itself.
             if not isinstance(source, str) or source not in names:
                 raise DataError(f"no earlier stage is called {shorten(source)}", field="inputs")
         names.add(name)

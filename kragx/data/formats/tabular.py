@@ -92,6 +92,7 @@ def read_csv(
 
 def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
     """Rows of cells with their lines, but for blank lines; of the first a mistake ends it all."""
+    # Strict, as a misplaced quote would swallow what follows into one cell without a word.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     is_first = True
     while True:
