@@ -49,6 +49,7 @@ def distinct(values: Ints) -> Ints:
 
 def counted(values: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct numbers, in order, where each stands first, and how often it stands."""
+    # Stable, so that of equal numbers the first stays first.
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     is_first = np.ones(len(ordered), bool)
@@ -63,6 +64,7 @@ def parts(lengths: Ints, limit: int = _MOST_AT_ONCE) -> Iterator[slice]:
     start = 0
     while start < len(lengths):
         before = ends[start - 1] if start else 0
+        # One at least, however long: a stretch of nothing would come again and again.
         stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
         yield slice(start, stop)
         start = stop
@@ -145,10 +147,12 @@ class OfTexts:
             texts: `KnownTexts.texts`.
             numbers: which of them.
         """
+        # Another list: the texts were forgotten meanwhile, and numbers mean others.
         if texts is not self._known:
             self.forget()
             self._known = texts
         if len(self._values) < len(texts):
+            # Twice what there is, so that not each batch moves all of it.
             room = np.full(2 * len(texts) - len(self._values), _NOTHING, np.int64)
             self._values = np.concatenate((self._values, room))
         values = self._values[numbers]
