@@ -13,13 +13,12 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.documents import clean_seconds
-from kragx.data.entries import Columns, Entries, Floats, are_whole, numbered
+from kragx.data.entries import Columns, Entries, are_whole, numbered
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
-from kragx.data.lists import Lists, known_texts
+from kragx.data.lists import Bools, Floats, Lists, known_texts
 from kragx.data.runs import Retrieved, Status, status_of
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import Search
@@ -99,7 +98,7 @@ class Batch:
         return self.golds.alternatives is None and have_texts
 
     @property
-    def answered(self) -> NDArray[np.bool_]:
+    def answered(self) -> Bools:
         """Which questions the retriever answered, if only with nothing."""
         return np.array([status == "answered" for status in self.statuses], bool)
 
@@ -110,7 +109,7 @@ class Batch:
         return np.where(np.isnan(grades), 1.0, grades)
 
     @property
-    def unanswerable(self) -> NDArray[np.bool_]:
+    def unanswerable(self) -> Bools:
         """Of which questions the gold set says that nothing answers them."""
         if "answerable" not in self.more:
             return np.zeros(len(self), bool)
@@ -248,6 +247,7 @@ class BatchBuilder:
         docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
         metadata = record.get("metadata")
         query_id, text, query_type = (record.get(name) for name in _TEXTS)
+        # Not `isinstance`: True is a whole number to it, and no id.
         if type(query_id) is int:
             query_id = str(query_id)
         if not (
@@ -262,6 +262,7 @@ class BatchBuilder:
         ):
             return None
         try:
+            # What is wrong is for the checks to say, which name the line and the field.
             seconds = clean_seconds(record.get("seconds"))
         except DataError:
             return None

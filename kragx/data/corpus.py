@@ -113,6 +113,7 @@ class Corpus:
         lacking: Lacking | None = None
         has_corpus = self.source is not None
         for batch in batches:
+            # Most batches lack no text, and pass as they are: no object is made of them.
             if not batch.have_texts and (has_corpus or needed_by is not None):
                 rows = [*map(self._of_row, batch.rows())]
                 if needed_by is not None:

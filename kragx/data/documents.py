@@ -105,6 +105,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
         )
     if isinstance(value, Doc):
         fields = {name: getattr(value, name) for name in ("id", "text", "score", "metadata")}
+    # Most mappings are told by their keys alone, before the shapes of other tools are tried.
     elif isinstance(value, dict) and value.keys() <= _FIELDS:
         fields = value
     else:
@@ -212,6 +213,12 @@ def unknown_field(name: str, names: Iterable[str]) -> DataError:
     """The error for a field that is not among the known ones."""
     remedy = f"{nearest(name, names)} (all else belongs under 'metadata')"
     return DataError("unknown field", field=name, remedy=remedy)
+
+
+def refuse_unknown(value: Mapping[str, Any], names: KeysView[str]) -> None:
+    """Raise that error where a mapping has a field that is not among the names."""
+    if unknown := value.keys() - names:
+        raise unknown_field(str(min(unknown)), names)
 
 
 def clean_text(value: object, mender: Mender) -> str:
@@ -331,8 +338,15 @@ def clean_metadata(value: object, mender: Mender | None = None) -> Mapping[str, 
     if not isinstance(value, (dict, Mapping)):
         message = f"must be a mapping (a JSON object), not {type(value).__name__}"
         raise DataError(message, field="metadata")
+    # Whoever mends a plain dict makes another one anyway.
     copied = value if mender is not None and type(value) is dict else dict(value)
     return copied if mender is None else mender.mend_within(copied)
+
+
+def is_lacking(value: Any) -> bool:
+    """Whether a value says that there is none, as pandas does in an empty cell."""
+    # NaN, NaT and NA are what is not equal to itself, or cannot tell.
+    return type(value).__name__ in ("NAType", "NaTType") or bool(value != value)  # noqa: PLR0124
 
 
 def value_at(metadata: Mapping[str, Any], path: str) -> Any:
@@ -352,9 +366,6 @@ def value_at(metadata: Mapping[str, Any], path: str) -> Any:
             return None
         metadata = inner
     return metadata[path]
-
-
-# -- an answer to one question, in the forms that tools give it -----------------------------------
 
 
 def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:
@@ -439,9 +450,7 @@ def is_doc(value: object) -> bool:
     """Whether a value looks like a document of its own, and not like a mere text."""
     if is_pair(value):
         value = value[0]
-    if isinstance(value, Mapping) and not value.keys().isdisjoint(
-        ("id", "text", "page_content", "content")
-    ):
+    if isinstance(value, Mapping) and not value.keys().isdisjoint(("id", *TEXT_FIELDS)):
         return True
     return isinstance(value, Doc) or foreign_fields(value) is not None
 

@@ -12,18 +12,15 @@ from types import NoneType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold
-from kragx.data.lists import Lists, known_texts
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from kragx.data.lists import Floats, Ints, Lists, known_texts
 
 NO_TEXT = -1
 """Stands for the text of an entry that has none."""
 
+# Beyond it whole numbers may be more than a float holds: the checks say so, one by one.
 _MOST = 1e300
 
 
@@ -243,7 +240,9 @@ class Entries:
         if self.numbers is None:
             return self
         query, places = self.texts.of_text, np.arange(len(self.values))
+        # A list without scores keeps its order: what comes later counts as lower.
         scores = np.where(np.isnan(self.values), -places, self.values)
+        # Most runs come in their order, and nothing is sorted.
         if ((scores[1:] < scores[:-1]) | (query[1:] > query[:-1])).all():
             return self
         narrow = query.astype(np.min_scalar_type(len(self.texts)))  # is sorted by its digits

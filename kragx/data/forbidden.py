@@ -94,6 +94,7 @@ class Forbidden:
         return {name: value for name, value in record.items() if (name, value) != _UNSAID}
 
 
+# At most eighteen digits: more are no place, and Python refuses to read thousands.
 _SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})")
 _FIELDS = dict.fromkeys(field.name for field in fields(Forbidden)).keys()
 _UNSAID = ("why", FORBIDDEN)
@@ -126,6 +127,7 @@ def as_forbidden(value: object, mender: Mender) -> Forbidden:
 def _place(value: object, _: Mender) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    # Tables have whole numbers as 3.0.
     if isinstance(value, float) and value.is_integer():
         return int(value)
     raise DataError(f"must be a whole number, not {shorten(value)}")
@@ -170,6 +172,7 @@ def newer_by_older(items: Iterable[Forbidden]) -> dict[str, str]:
 
 def check_cycle(newer: Mapping[str, str]) -> None:
     """Raise a `DataError` that names a circle of documents each of which is newer than the last."""
+    # What was followed once leads into no circle, so that long chains are walked once.
     clean = set[str]()
     for first in newer:
         chain, name = {first: None}, newer.get(first)
@@ -208,5 +211,7 @@ def stretch_in(
 
 
 def _whole(metadata: Mapping[str, Any], name: str, unsaid: int | None) -> int | None:
+    # LangChain's splitters say start_index, where others say start.
     value = metadata.get(name, metadata.get(f"{name}_index", unsaid))
+    # What is no place belongs to somebody else, who may call anything a start.
     return value if isinstance(value, int) and not isinstance(value, bool) else unsaid

@@ -30,6 +30,7 @@ from kragx.data.forbidden import (
     check_versions,
 )
 from kragx.data.foreign import foreign_fields
+from kragx.data.lists import Floats
 from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
 from kragx.data.text import Mender
@@ -37,7 +38,6 @@ from kragx.data.turns import Turn
 from kragx.data.weights import (
     INCLUSION,
     WEIGHT,
-    Floats,
     clean_inclusion,
     clean_weight,
     unequal,
@@ -126,6 +126,7 @@ class Query:
         if self.forbidden is not None:  # in Python mappings are items, too
             items = all_forbidden(self.forbidden, Mender())
             object.__setattr__(self, FORBIDDEN, items)
+        # Nearly all are 1.0, which needs no check.
         if type(self.weight) is not float or self.weight != 1.0:
             object.__setattr__(self, "weight", clean_weight(self.weight))
         if type(self.inclusion) is not float or self.inclusion != 1.0:
@@ -203,8 +204,10 @@ class GoldDataset(Shown):
                 )
             )
         check_unique((query.id for query in self.queries), self.name)
+        # A circle may lead through several questions, each of which is right by itself.
         if any(query.forbidden for query in self.queries):
             check_versions(item for query in self.queries for item in query.forbidden or ())
+        # Asked for here, so that weights by which nothing counts are refused with the gold set.
         _ = self.weights
 
     @cached_property
@@ -354,6 +357,7 @@ def query_hash(query: Query) -> bytes:
     A question without a history has no field of that name, nor has one of which nobody says what
     is forbidden, or that stands for one ask, drawn for sure.
     """
+    # Written by hand, keys in order: two thirds of the time of dumping mappings made for it.
     types = _json([*query.expected_doc_types]) if query.expected_doc_types else "[]"
     golds = ",".join([_gold_json(gold) for gold in query.gold])
     return _sha256(
@@ -366,6 +370,7 @@ def query_hash(query: Query) -> bytes:
 
 
 def _sha256(text: str) -> bytes:
+    # Gold from Python may hold half a pair, which strict UTF-8 refuses.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -411,6 +416,7 @@ def _json(value: object) -> str:
     return encode_basestring(value) if type(value) is str else _CANONICAL(value)
 
 
+# What JSON lacks, a date in metadata, is hashed as the text that stands for it.
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
 ).encode
@@ -488,6 +494,7 @@ def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
         alternatives = ()
     # Beside an id alone a string may as well be meant as one.
     strings = strings and (doc_id is None or text is not None)
+    # A text or a mapping can be gone through as well, letter by letter or key by key.
     if isinstance(alternatives, (str, Mapping)) or not isinstance(alternatives, Iterable):
         raise DataError("must be a list of {'id'?, 'text'?}", field="alternatives")
     gold = Gold(

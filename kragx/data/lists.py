@@ -15,6 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+"""An array of whole numbers."""
+Floats = NDArray[np.float64]
+"""An array of floats."""
+Bools = NDArray[np.bool_]
+"""An array of yes and no."""
 
 _MOST_AT_ONCE = 1 << 20
 _MOST_CHARACTERS = 1 << 24
@@ -26,7 +31,7 @@ def starts(lengths: Ints) -> Ints:
     return np.cumsum(lengths) - lengths
 
 
-def ranges(firsts: Ints, lengths: Ints) -> Ints:
+def ranges(firsts: Ints | int, lengths: Ints) -> Ints:
     """The numbers of all stretches from `firsts` on, so many of each."""
     return np.repeat(firsts - starts(lengths), lengths) + np.arange(lengths.sum())
 
@@ -44,6 +49,7 @@ def distinct(values: Ints) -> Ints:
 
 def counted(values: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct numbers, in order, where each stands first, and how often it stands."""
+    # Stable, so that of equal numbers the first stays first.
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     is_first = np.ones(len(ordered), bool)
@@ -58,6 +64,7 @@ def parts(lengths: Ints, limit: int = _MOST_AT_ONCE) -> Iterator[slice]:
     start = 0
     while start < len(lengths):
         before = ends[start - 1] if start else 0
+        # One at least, however long: a stretch of nothing would come again and again.
         stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
         yield slice(start, stop)
         start = stop
@@ -140,10 +147,12 @@ class OfTexts:
             texts: `KnownTexts.texts`.
             numbers: which of them.
         """
+        # Another list: the texts were forgotten meanwhile, and numbers mean others.
         if texts is not self._known:
             self.forget()
             self._known = texts
         if len(self._values) < len(texts):
+            # Twice what there is, so that not each batch moves all of it.
             room = np.full(2 * len(texts) - len(self._values), _NOTHING, np.int64)
             self._values = np.concatenate((self._values, room))
         values = self._values[numbers]
@@ -221,7 +230,7 @@ class Lists:
     def __iter__(self) -> Iterator[list[str]]:
         return map(self.__getitem__, range(len(self)))
 
-    def distinct(self, is_meant: NDArray[np.bool_] | None = None) -> list[str]:
+    def distinct(self, is_meant: Bools | None = None) -> list[str]:
         """The distinct texts, or those of them that are meant."""
         numbers = self.numbers if is_meant is None else self.numbers[is_meant]
         return [self.known[number] for number in distinct(numbers).tolist()]
@@ -238,7 +247,7 @@ class Lists:
         first = self.starts[queries.start]
         return type(self)(self.known, self.numbers[first : first + n_texts.sum()], n_texts)
 
-    def those(self, is_kept: NDArray[np.bool_]) -> Self:
+    def those(self, is_kept: Bools) -> Self:
         """The same queries with some of their texts alone."""
         n_texts = np.bincount(self.of_text[is_kept], minlength=len(self))
         return type(self)(self.known, self.numbers[is_kept], n_texts)

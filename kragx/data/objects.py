@@ -67,6 +67,7 @@ def _plain(value: object, side: str) -> object:
         UsageError: it holds the other side alone.
     """
     if isinstance(value, Iterator):
+        # ir_measures gives qrels as a stream, which can be looked at once.
         value = list(value)
     shape = shape_of(value)
     if shape is None:
@@ -89,9 +90,6 @@ results_of: Callable[[object], object] = partial(_plain, side="results")
 
 def _has(value: object, *names: str) -> bool:
     return all(hasattr(value, name) for name in names)
-
-
-# -- numbers by question and document -------------------------------------------------------------
 
 
 def _columns(value: Any, numbers: Sequence[str]) -> list[str]:
@@ -137,6 +135,7 @@ def _numbers(value: Any, names: Sequence[str]) -> object:
                 f"query {query!r}: {shorten(number)} of document {document!r} is no number"
             )
         of_query = numbers.setdefault(str(query), {})
+        # A row that says the same once more is no mistake.
         if of_query.setdefault(str(document), number) != number:
             raise DataError(
                 f"query {query!r}: document {document!r} stands twice, with {number!r} and "
@@ -153,9 +152,6 @@ def _numbers(value: Any, names: Sequence[str]) -> object:
 
 def _of_ranx(value: Any) -> dict[str, dict[str, Any]]:
     return {str(query): dict(numbers) for query, numbers in value.to_dict().items()}
-
-
-# -- samples and examples -------------------------------------------------------------------------
 
 
 def _samples(value: Any) -> Any:

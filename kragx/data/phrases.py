@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kragx.data.lists import Ints
+from kragx.data.lists import Bools, Ints
 from kragx.data.tokens import TokenCorpus, Tokens
 
 SHORT = 5
@@ -22,7 +21,7 @@ LETTERS = 4
 _BEFORE, _NO_TOKEN = "\x1f", "\x1e"
 
 
-def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -> NDArray[np.bool_]:
+def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -> Bools:
     """Which texts have tokens, and at most `size`.
 
     Args:
@@ -74,13 +73,14 @@ class Phrases:
             for phrase in self._phrases
         ]
 
-    def stand(self, doc: Ints, phrase: Ints) -> NDArray[np.bool_]:
+    def stand(self, doc: Ints, phrase: Ints) -> Bools:
         """Whether a phrase stands in a document, for pairs of them by their places."""
         pairs = zip(doc.tolist(), phrase.tolist())
         return np.array([self._stands(*pair) for pair in pairs], bool)
 
     def _stands(self, doc: int, phrase: int) -> bool:
         ways = (self._joints, self.letters) if self._may_be_compound(phrase) else (self._joints,)
+        # A place may be 0, which is false by itself.
         return any(True for places in ways for _ in places(doc, phrase))
 
     def tokens(self, doc: int, phrase: int) -> Iterator[int]:

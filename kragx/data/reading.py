@@ -75,6 +75,7 @@ def read_dataset(
     source = gold_of(source)
     if isinstance(source, GoldDataset):
         dataset = source
+    # Whoever names a format means rows, whatever they look like.
     elif format is None and _by_query(source):
         dataset = GoldDataset.from_documents(source)  # type: ignore[arg-type]  # it checks them
     else:
@@ -246,6 +247,7 @@ def _run_of(
                 "pass one for each (an empty list where nothing was found)"
             )
         ids = [query.id for query in dataset or ()]
+        # By position once, here, where both have one length; from here on ids join them.
         return None, Run.from_documents(dict(zip(ids, source)) if ids else source)
     return _rows_and_run(source, dataset, columns, role)
 
@@ -345,6 +347,7 @@ def _with_ids_of(
         run: what was retrieved.
         texts: the questions by the run's ids; those that it lacks are questions themselves.
     """
+    # One id in common says that ids are meant: the others are missing, or extra.
     if any(query_id in dataset for query_id in run):
         return run
     by_text, loosely = (_ids_by_question(dataset, form) for form in (_plain_text, _loose_text))
@@ -406,6 +409,7 @@ def names_apart(paths: Sequence[str | Path]) -> list[str]:
     if name := named_twice(paths):
         raise UsageError(f"the file {name} stands twice; name each once")
     files = [Path(path) for path in paths]
+    # As few folders as tell them apart, as names stand in tables.
     for depth in range(max((len(file.parts) for file in files), default=0)):
         folders = [file.parent.parts[-depth:] if depth else () for file in files]
         names = ["/".join((*above, file_name(file))) for above, file in zip(folders, files)]

@@ -87,8 +87,10 @@ def release_of(source: object) -> ReleaseInfo | None:
     if not isinstance(source, (str, Path)):
         return None
     path = Path(source)
+    # Of the root of a disk, or an empty path, nothing stands beside.
     beside = path.with_name(f"{file_name(path)}{ENDING}") if path.name else path
     if not path.name or not beside.is_file():
         return None
     release = ReleaseInfo.read(beside)
+    # gold.csv and gold.jsonl have one name without ending: the release is of one of them.
     return release if release.file == path.name else None

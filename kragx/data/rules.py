@@ -23,7 +23,7 @@ from typing import Any, Self
 from unicodedata import normalize
 from zoneinfo import ZoneInfo
 
-from kragx.data.documents import value_at
+from kragx.data.documents import is_lacking, value_at
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 
 RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
@@ -245,9 +245,6 @@ def _stated(value: Any) -> Any:
     return [*map(_stated, value)] if isinstance(value, (list, tuple, set)) else value
 
 
-# -- equal, and in ---------------------------------------------------------------------------------
-
-
 def distinct_key(value: Any) -> Any:
     """What is equal of equal values: ``true`` is no text and no number, and ``1`` is no text."""
     if isinstance(value, str):
@@ -277,12 +274,8 @@ def compared(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [*map(compared, value)]
-    # NaN, NaT and NA are what is not equal to itself, or cannot tell.
-    is_lacking = type(value).__name__ in ("NAType", "NaTType") or value != value  # noqa: PLR0124
-    return None if is_lacking else value
+    return None if is_lacking(value) else value
 
-
-# -- before, and after -----------------------------------------------------------------------------
 
 _SAY_ZONE = (
     "write it as 2026-01-31T09:00:00+09:00, or say forbidden: {timezone: Asia/Seoul, ...} for all"
@@ -292,6 +285,7 @@ _SAY_ZONE = (
 def _is_before(first: Any, second: Any, zone: tzinfo | None) -> int:
     """Whether a value lies before another one; a date lasts to its end."""
     left, right = _comparable(first), _comparable(second)
+    # A date and a number have no order.
     if left is None or right is None or isinstance(left, date) != isinstance(right, date):
         return UNKNOWN
     if isinstance(left, datetime) or isinstance(right, datetime):
@@ -304,6 +298,7 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, (int, float, date)) and not isinstance(value, bool):
         return value
     if isinstance(value, str):
+        # Dates first: `datetime` reads one as its midnight, and a date lasts to its end.
         for read in (date.fromisoformat, datetime.fromisoformat):
             with suppress(ValueError):
                 return read(value.strip())

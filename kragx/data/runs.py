@@ -31,6 +31,7 @@ Status = Literal["answered", "missing", "failed"]
 """Whether a retriever answered a query, if only with an empty list."""
 
 
+# By the name of the error's class, as each library has one of its own, or several.
 _TIMEOUT = re.compile(r"\w*time(d_?)?out\w*(:|$)", re.IGNORECASE)
 
 
@@ -69,6 +70,7 @@ class Retrieved:
     has_list: bool = True
 
     def __post_init__(self) -> None:
+        # Most answers are a list alone, and that is settled.
         if self.searches or not self.has_list:
             self._settle()
 
@@ -172,6 +174,7 @@ class Run(Shown):
     @property
     def every(self) -> tuple[Run, ...]:
         """Each time that all questions were asked by itself: this one, and its reruns."""
+        # Without its reruns, which would be counted once more.
         return (replace(self, reruns=()), *self.reruns) if self.reruns else (self,)
 
     @property
@@ -205,6 +208,7 @@ class Run(Shown):
         first, *others = several
         if not others:
             return first
+        # Runs are found by name in results, and a retriever gives all of them its own.
         names = run_names(first.name, len(several))[1:]
         reruns = tuple(replace(run, name=name) for name, run in zip(names, others))
         return replace(first, settings={**first.settings, "runs": len(several)}, reruns=reruns)

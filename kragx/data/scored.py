@@ -13,13 +13,10 @@ from typing import Any, Literal, Self, TypeGuard
 
 import numpy as np
 
-from kragx.data.batch import Batch, Row, in_rows
-from kragx.data.entries import NO_TEXT, Entries, Floats
-from kragx.data.lists import Lists, known_texts
+from kragx.data.batch import AT_ONCE, Batch, Row, in_rows
+from kragx.data.entries import NO_TEXT, Entries
+from kragx.data.lists import Floats, Lists, known_texts
 from kragx.ground.errors import DataError, shorten
-
-AT_ONCE = 1 << 10
-"""Questions of a batch: enough for numpy's calls to take no time beside the work."""
 
 Scores = Mapping[str, Mapping[str, float]]
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
-from kragx.data.entries import Entries, Floats, Ints
+from kragx.data.entries import Entries
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.data.runs import Retrieved
 from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, key_of, lanes_of
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ class SearchLists:
             docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
             measured=np.array([search.is_measured for search in searches], bool),
             failed=np.array([search.error is not None for search in searches], bool),
-            seconds=_numbers([search.seconds for search in searches]),
-            tokens=_numbers([search.tokens for search in searches]),
+            seconds=np.array([search.seconds for search in searches], np.float64),
+            tokens=np.array([search.tokens for search in searches], np.float64),
             reads=[None if answer is None else _read(answer) for answer in answers],
             has_list=np.array([answer is None or answer.has_list for answer in answers], bool),
             of_answers=of_answers,
@@ -74,6 +71,7 @@ class SearchLists:
 def _read(answer: Retrieved) -> tuple[int, ...] | None:
     """What was read, as numbers of documents."""
     lists = [search.read for search in answer.searches if search.read is not None]
+    # An empty list says that nothing was read; none at all, that nobody knows.
     if not any(lists):
         return () if lists else None
     docs = distinct_docs(answer.documents, answer.searches)
@@ -86,7 +84,3 @@ def _read(answer: Retrieved) -> tuple[int, ...] | None:
 
     distinct = dict.fromkeys(map(number, chain.from_iterable(lists)))
     return tuple(UNKNOWN_DOC if isinstance(entry, str) else entry for entry in distinct)
-
-
-def _numbers(values: Sequence[float | None]) -> Floats:
-    return np.array([nan if value is None else value for value in values], np.float64)

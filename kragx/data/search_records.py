@@ -124,6 +124,7 @@ def _search(value: object, docs: NumberedDocs, mender: Mender, *, strings: bool)
     query, tool, error = (_text(fields.get(name), name, mender) for name in _TEXTS)
     error = error if error and error.strip() else None  # some write "" for none
     if error is not None and fields.get(of_docs):
+        # An object of Python may keep what came before it failed; a file that says both is wrong.
         if not is_made:
             problem = "stands beside 'error', which says otherwise; keep one"
             raise DataError(problem, field=of_docs)

@@ -248,6 +248,7 @@ def lanes_of(searches: Sequence[Search]) -> list[int]:
     lanes = [0] * len(searches)
     for place, (before, after) in enumerate(pairwise(searches), start=1):
         if after.step == before.step:
+            # A search that was tried again took its time once more, and no lane of its own.
             lanes[place] = lanes[place - 1] + (not _is_retry(before, after))
     return lanes
 
@@ -272,6 +273,7 @@ def list_of(searches: Sequence[Search], name: ListName, order: Order) -> tuple[D
         for number, docs in enumerate(lists)
         for rank, doc in enumerate(docs)
     ]
+    # By place alone, as documents have no order of their own.
     entries.sort(key=lambda entry: entry[0])
     return distinct_by_identity(doc for _, doc in entries)
 

@@ -198,6 +198,7 @@ class Reading:
     ) -> None:
         """Add what a record says; what is wrong with it is reported."""
         assert self.format is not None  # recognised, or there is no record
+        # An id that stands twice takes the longer way, which reports it.
         if self.format is FORMATS["gold"] and str(record.get("query_id")) not in first:
             query_id = builder.add_record(line, record, mended=self._is_json)
             if query_id is not None:
@@ -349,6 +350,7 @@ class Reading:
         """The lines of a file, with gold alone in those of which no more is needed."""
         n = 0
         for number, raw in raw_lines(path, self.problems):
+            # Blank lines are no records, and do not use up those of which all is needed.
             n += not raw.isspace()
             is_whole = n <= (self.n_whole or 0) or self.format is not FORMATS["gold"]
             yield number, raw if is_whole else gold_alone(raw)

@@ -17,8 +17,8 @@ from kragx.data.documents import (
     clean_text,
     doc_record,
     present,
+    refuse_unknown,
     score_record,
-    unknown_field,
 )
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, shorten
@@ -52,8 +52,8 @@ class Stage:
     error: str | None = None
 
 
-_FIELDS = dict.fromkeys(("name", "inputs", "retrieved", "seconds", "error"))
-_CHANGED = dict.fromkeys(("same", "score", "metadata"))
+_FIELDS = dict.fromkeys(("name", "inputs", "retrieved", "seconds", "error")).keys()
+_CHANGED = dict.fromkeys(("same", "score", "metadata")).keys()
 
 
 def stage_records(stages: Iterable[Stage], docs: WrittenDocs) -> list[dict[str, Any]]:
@@ -86,6 +86,7 @@ class WrittenDocs:
         self._n_known = 0
         for doc in retrieved:
             number, _ = self._numbers.setdefault((doc.id, doc.text), (self._n_known, doc))
+            # What stands twice in a list has two places, and numbers mean places there.
             self._n_known += not distinct or number == self._n_known
 
     def record(self, doc: Doc) -> int | dict[str, Any]:
@@ -150,8 +151,7 @@ class NumberedDocs:
 
     def _changed(self, value: Mapping[str, Any]) -> Doc:
         """A known document with another score, or other metadata."""
-        if unknown := value.keys() - _CHANGED.keys():
-            raise unknown_field(str(min(unknown)), _CHANGED)
+        refuse_unknown(value, _CHANGED)
         number = value["same"]
         if not isinstance(number, int) or isinstance(number, bool):
             raise DataError(f"must be a document's number, not {shorten(number)}", field="same")
@@ -180,8 +180,7 @@ def as_stages(values: object, documents: NumberedDocs, mender: Mender) -> tuple[
     def stage(value: object) -> Stage:
         if not isinstance(value, Mapping):
             raise DataError(f"must be an object with 'name' and 'retrieved', not {shorten(value)}")
-        if unknown := value.keys() - _FIELDS.keys():
-            raise unknown_field(str(min(unknown)), _FIELDS)
+        refuse_unknown(value, _FIELDS)
         name = value.get("name")
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"must be the name of the stage, not {shorten(name)}", field="name")
@@ -189,6 +188,7 @@ def as_stages(values: object, documents: NumberedDocs, mender: Mender) -> tuple[
             raise DataError(f"{name!r} stands twice; number the second one", field="name")
         inputs = _list(value, "inputs", "names of earlier stages")
         for source in inputs:
+            # Of earlier ones alone, so that no stage leads back to itself.
             if not isinstance(source, str) or source not in names:
                 raise DataError(f"no earlier stage is called {shorten(source)}", field="inputs")
         names.add(name)

@@ -122,6 +122,7 @@ class RougeTokenizer:
         """Yield the list of tokens of each text, in order."""
         from rouge_score.tokenize import tokenize
 
+        # rouge-score asks its stemmer for `stem` alone; here each distinct word is stemmed once.
         stemmer = SimpleNamespace(stem=Stems().__getitem__) if self.stemmer else None
         return (tokenize(text, stemmer) for text in texts)
 
@@ -170,6 +171,7 @@ class CharTokenizer:
     def _cut(self, run: str) -> Iterable[str]:
         """The n-grams of a word."""
         n = self.n
+        # A text is the sequence of its letters as it stands.
         if n == 1:
             return run
         return [run[start : start + n] for start in range(max(1, len(run) - n + 1))]
@@ -212,6 +214,7 @@ class KiwiTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the lower-cased forms of each text's morphemes, punctuation left out, in order."""
+        # Kiwi knows whole syllables: what macOS writes in single letters it cuts otherwise.
         composed = (unicodedata.normalize("NFC", text) for text in texts)
         for morphemes in self.kiwi.tokenize(composed):
             forms = (morpheme.form.lower() for morpheme in morphemes)
@@ -351,6 +354,7 @@ def _tokenizer(spec: object) -> Tokenizer:
         case _:
             raise UsageError(f"{spec!r} is not a tokenizer", remedy=nearest("", TOKENIZERS))
     if ":" in name:
+        # What an import path leads to may be a function, or whatever else stands for one.
         return _tokenizer(plugins.build(name, options, input_name="text"))
     factory = TOKENIZERS.get(name)
     if factory is None:

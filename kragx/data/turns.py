@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kragx.data.documents import clean_each, clean_text, unknown_field
+from kragx.data.documents import clean_each, clean_text, refuse_unknown
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, inside, shorten
 
-_FIELDS = dict.fromkeys(("role", "content"))
+_FIELDS = dict.fromkeys(("role", "content")).keys()
 _ROLES = {"human": "user", "ai": "assistant"}
 """What LangChain calls them, in its own words."""
 
@@ -50,8 +50,7 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
             return Turn("user", _turn_text(value, mender))
         if not isinstance(value, Mapping):
             raise DataError(f"must be a text, or have role and content, not {shorten(value)}")
-        if unknown := value.keys() - _FIELDS.keys():
-            raise unknown_field(str(min(unknown)), _FIELDS)
+        refuse_unknown(value, _FIELDS)
         role, content = value.get("role"), value.get("content")
         if not isinstance(role, str) or not role.strip():
             raise DataError(

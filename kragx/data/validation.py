@@ -211,6 +211,7 @@ def validate(
         name=reading.name,
         format=kind,
         content_hash=content_hash,
+        # By line, as a file is mended from its top on; what is of no line comes first.
         problems=tuple(sorted(problems.found, key=lambda problem: problem.line or 0)),
         summary=summary,
         targets=compared,
@@ -406,6 +407,7 @@ class _Corpus:
         queries = [*queries]
         golds = (item.text for query in queries for _, _, item in _items(query))
         forbidden = (item.text for query in queries for item in query.forbidden or ())
+        # An empty text stands in every document, which is reported by itself.
         texts = {normalise(text) for text in chain(golds, forbidden) if text is not None} - {""}
         docs = [normalise(doc.text or "") for doc in corpus.docs.values()]
         return cls(corpus, n_containing(docs, texts))
@@ -422,6 +424,7 @@ def _check_questions(
     for line, query in lines:
         text = normalise(query.text or "", casefold=True)
         askers = [rule.asker(query.metadata) for rule in rules.rules]
+        # As text, since values of metadata need not have a hash.
         key = text, repr(askers), query.forbidden
         before_line, before = first.setdefault(key, (line, query))
         if before is query or not text:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kragx.data.documents import clean_number
+from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, shorten
 
 WEIGHT, INCLUSION = "weight", "inclusion"
@@ -22,8 +23,6 @@ REMEDIES = {
     INCLUSION: "write a share such as 0.25, or leave it out where all were taken",
 }
 """What to write instead of what is none."""
-
-Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 

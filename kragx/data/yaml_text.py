@@ -59,6 +59,7 @@ def _count_parts(node: yaml.Node, counts: dict[yaml.Node, int]) -> int:
             raise _refused(f"{shorten(node.value)} holds the character NUL; remove it", node)
         keys: set[str] = set()
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            # `<<` takes over what others hold, and may stand more than once.
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in keys:
                     raise _refused(f"the key {key.value!r} stands twice", key)

@@ -71,6 +71,7 @@ def _is_cut(doc: str, gold: str, start: int, end: int) -> bool:
     if start > 0 and end < len(doc):
         return False
     blocks = Indel.opcodes(gold, doc[start:end]).as_matching_blocks()
+    # A letter alone in common is chance, and says nothing of where the answer goes on.
     runs = [block for block in blocks if block.size > 1]
     if not runs:
         return True

@@ -307,6 +307,7 @@ class BaseMatcher(JudgingDefaults):
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
         batch = batch_of(items := [*items])
+        # With an empty one, which says of what kind it is where there is no query.
         wanted = np.concatenate([np.empty(0, bool), *(item.wanted.ravel() for item in items)])
         trace = self._at_once(batch, notes, wanted)
         yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))

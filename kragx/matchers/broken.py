@@ -90,6 +90,7 @@ class Gaps(Finding):
             "tokenizer {{name: char, n: 3, spaces: ignored}}",
             n=len(gaps),
             less=gap_size,
+            # The greatest by its first field, the size: the pair that shows it most.
             example=max(gaps).text,
         )
 

@@ -76,6 +76,8 @@ class CombinedMatcher(BaseMatcher):
 
     def __post_init__(self) -> None:
         members = tuple(step.matcher for step in self.steps)
+        # Where the steps before only rule out, the last one's scores stay, as other thresholds mean
+        # something for these.
         filters = (
             self.kind == "cascade"
             and all(step.accept is None for step in self.steps[:-1])
@@ -172,6 +174,7 @@ class CombinedMatcher(BaseMatcher):
             members.append(replace(trace, limits=None if yes_or_no else (step.accept, step.reject)))
             open_ = open_ & ~match & ~rejected
             if trace.pending is not None:
+                # What is still to come may decide: nobody dearer is asked for it meanwhile.
                 pending |= trace.pending
                 open_ &= ~trace.pending
         if self.kind == "any":  # one that matches decides

@@ -90,6 +90,7 @@ class GoldSample:
         questions = []
         for row, of_query in texts_of.items():
             query_id = batch.query_ids[row]
+            # Not `hash`, which differs from process to process, and so would the sample.
             checksum = zlib.crc32(query_id.encode("utf-8", "surrogatepass"))
             questions.append(_Question(checksum, query_id, tuple(of_query)))
         self.merge(type(self)(questions, len(questions)))
@@ -97,6 +98,7 @@ class GoldSample:
     def merge(self, later: Self) -> None:
         """Add other questions of the same gold set."""
         self.n += later.n
+        # The least of the least are the least of all, in whatever parts questions come.
         self.questions = nsmallest(MOST_TEXTS, self.questions + later.questions)
 
     def looked_at(self) -> list[_Question]:
@@ -243,6 +245,7 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     def best(scores: Floats) -> Floats:
         best = [0.0] * len(questions)
         for (gold, doc), score in zip(pairs, scores.tolist()):
+            # A question that has both texts takes neither of them for another's.
             for row in rows[gold] - rows[doc]:
                 best[row] = max(best[row], score)
         return np.array(best)

@@ -148,11 +148,14 @@ class IdMatcher(IdsMatcher):
         finding = notes.finding(self.settings, APART, Apart)
         if is_same.any():
             finding.meet()
+        # Once some id has met, nothing about the others is of interest, and they may be millions.
         if not finding.met and is_compared.any():
             of_docs_compared = [*compress(doc_ids, is_compared[docs.of_text].tolist())]
             of_golds = [*filter(None, compress(target_ids, is_compared[golds.of_text].tolist()))]
             first = int(is_compared.argmax())
-            names = _names((batch.docs.metadata and batch.docs.metadata[docs.starts[first]]) or {})
+            names = first_keys(
+                (batch.docs.metadata and batch.docs.metadata[docs.starts[first]]) or {}
+            )
             example = {"query": batch.query_ids[first], "id": of_docs_compared[0] or ""}
             example |= {"keys": f" (it has: {names})" if names else "", "gold": of_golds[0]}
             ids = {*of_golds}, {*filter(None, of_docs_compared)}
@@ -200,7 +203,7 @@ class IdMatcher(IdsMatcher):
         ids = _ids(batch.docs, paths, is_compared, lambda row: _place(batch, texts, row, "rank"))
         needs = is_compared[texts.of_text].tolist() if None in ids else ()
         for row in (row for row, is_needed in enumerate(needs) if is_needed and ids[row] is None):
-            names = _names((batch.docs.metadata and batch.docs.metadata[row]) or {})
+            names = first_keys((batch.docs.metadata and batch.docs.metadata[row]) or {})
             raise DataError(
                 phrase(
                     "query {query!r}, rank {rank}: the document has no {key}; name the metadata "
@@ -257,7 +260,7 @@ def _place(batch: Batch, texts: Lists, row: int, kind: str) -> str:
     return f"query {batch.query_ids[query]!r}, {kind} {row - texts.starts[query] + 1}"
 
 
-def _names(metadata: Mapping[str, Any]) -> str:
+def first_keys(metadata: Mapping[str, Any]) -> str:
     """The first metadata keys of a document."""
     return ", ".join(sorted(map(str, metadata))[:8])
 

@@ -133,6 +133,7 @@ def items_of(batch: Batch, mask: Bools | None = None) -> list[MatchItem]:
         mask: the pairs of all of them that are asked for; None for all.
     """
     items = [
+        # Whoever failed is scored as an empty list, whatever came before that.
         MatchItem(query, () if status != "answered" else answer.documents, status, seconds, error)
         for query, answer, status, seconds, error in zip(
             batch.queries(),
@@ -210,9 +211,6 @@ def every_pair(batch: Batch) -> Bools:
     return np.ones(int(np.multiply(*shapes(batch)).sum()), bool)
 
 
-# -- repeated documents ----------------------------------------------------------------------------
-
-
 class _OfThread(local):
     """What a thread knows of the texts it has read, from one part of an evaluation to the next."""
 
@@ -254,6 +252,7 @@ def _identities(docs: Entries) -> Ints:
     if has_no_id.any():
         forms, is_text = _HERE.normal_forms, has_no_id & (numbers >= 0)
         forms.make_room()
+        # Texts have numbers behind those of ids, so that none is taken for one.
         numbers[is_text] = len(number_of_id) + forms.of(docs.texts.known, numbers[is_text])
         identities[has_no_id] = numbers[has_no_id]
     return identities

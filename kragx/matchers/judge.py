@@ -218,8 +218,6 @@ class JudgeMatcher(BaseMatcher):
             if judgement is not None
         }
 
-    # -- without gold ------------------------------------------------------------------------
-
     def _relevance(self, item: MatchItem) -> Iterator[tuple[str, Question]]:
         """The question about each document that is pooled, with its text."""
         from kragx.judging import Question

@@ -76,6 +76,7 @@ def match_batches(
         try:
             trace = matcher.score_batch(batch, notes, every_pair(batch))
         except TextlessError as error:
+            # All that follows is looked through: the error counts every id without a text.
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
             raise missing_ids_error(items, error, uses_gold=matcher.uses_gold) from None
         _check(trace, batch)
@@ -93,6 +94,7 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
     scores = low = high = _by_gold(trace.scores, batch, matcher.threshold)
     if trace.reach is not None:
         low, high = (_by_gold(votes, batch, matcher.threshold) for votes in trace.reach)
+    # NaN is not 0: what is not known stays, and so does what one judge alone has voted for.
     place = ((scores != 0) | (high != 0)).nonzero()[0]
     doc, gold = pairs_at(place, n_docs, n_golds)
     grade = batch.grades
@@ -147,6 +149,7 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
         return scores
     _, gold = of_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts)
     first = starts(n_of_golds(batch.golds)[gold])
+    # `fmax` passes over NaN, as one alternative that matches is enough.
     best: Floats = np.fmax.reduceat(scores, first)
     unknown = np.logical_or.reduceat(np.isnan(scores), first)
     best[unknown & ~matches(best, threshold)] = np.nan

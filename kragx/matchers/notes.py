@@ -91,4 +91,5 @@ class Notes(Counter[str]):
                 warn(problem, MatchWarning)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # A Counter alone would be sent, without what stands beside its counts.
         return type(self), (dict(self),), self.__dict__

@@ -15,6 +15,7 @@ from kragx.ground.errors import DataError, inside
 from kragx.ground.plugins import fitting, is_text, optional, whole
 from kragx.ground.printing import phrase
 from kragx.matchers.base import IdsMatcher
+from kragx.matchers.ids import first_keys
 from kragx.matchers.items import MatchItem, Target
 from kragx.matchers.notes import Finding, Notes
 from kragx.metrics import Floats
@@ -148,7 +149,7 @@ class PageMatcher(IdsMatcher):
         place = f"query {item.query.id!r}, rank {rank}"
         if source is None:
             if doc.id is None:
-                names = ", ".join(sorted(map(str, doc.metadata))[:8]) or "no metadata"
+                names = first_keys(doc.metadata) or "no metadata"
                 raise DataError(
                     f"{place}: the document has no {self.source_key!r} and no id (it has: {names});"
                     " name the metadata key of its file with 'source_key', or compare texts: match "

@@ -58,6 +58,7 @@ class PassageMatcher(TokenMatcher):
         chosen = AutoTokenizer(self.vocabulary.passages) if self.vocabulary else None
         if self.tokenizer in (AutoTokenizer(), chosen):
             twin._set(tokenizer=AutoTokenizer(vocabulary.passages))
+        # What was read for the vocabulary is not tokenised again.
         if vocabulary.corpus is not None:  # in which the same words are numbered
             is_words = isinstance(self.tokenizer, AutoTokenizer)
             twin.__dict__.setdefault("corpus" if is_words else "_words", vocabulary.corpus)

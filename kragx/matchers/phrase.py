@@ -56,6 +56,13 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
     return looked_for.stand(of_doc[doc], of_gold[gold]).astype(np.float64)
 
 
+def part_of(docs: Lists, golds: Lists, is_meant: Bools) -> tuple[Lists, Lists]:
+    """Some gold texts alone, with the documents of their queries before them."""
+    part = golds.those(is_meant)
+    # Nothing is looked for in the documents of queries that have none.
+    return docs.those((part.n_texts > 0)[docs.of_text]), part
+
+
 @dataclass(frozen=True)
 class PhraseMatcher(TokenMatcher):
     """The tokens of the gold text stand in the document one after the other.
@@ -125,6 +132,7 @@ class OverlapMatcher(PassageMatcher):
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""
+        # One token is no pair, and matches as a phrase alone.
         is_useless: Bools = self.corpus.lengths[texts.numbers] < (
             2 if gold and not self.short else 1
         )
@@ -159,10 +167,7 @@ class OverlapMatcher(PassageMatcher):
         )
         for is_meant, score in kinds:
             if is_meant.any():
-                part = golds.those(is_meant)
-                # Nothing is looked for in the documents of queries that have none.
-                in_docs = docs.those((part.n_texts > 0)[docs.of_text])
-                scores[is_meant[gold]] = score(in_docs, part)
+                scores[is_meant[gold]] = score(*part_of(docs, golds, is_meant))
         return scores
 
     def _of_answers(self, docs: Lists, golds: Lists) -> Floats:

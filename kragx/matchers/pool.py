@@ -25,6 +25,7 @@ def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> 
         judgements = pool.judgements[item.query.id] if item.targets else {}
         texts = np.array([normalise(doc.text or "") for doc in item.docs], object)
         is_missing = [judgement.grade is None for judgement in judgements.values()]
+        # As objects: an array of texts takes for each the room of the longest.
         is_same = np.equal.outer(texts, np.array([*judgements], object))
         scores.append(np.where(is_same, np.where(is_missing, np.nan, 1.0), 0.0).ravel())
     return Trace(matcher, np.concatenate(scores), every_pair(batch))
@@ -44,6 +45,7 @@ def match_in_pool(
     pool = matcher.pool
     assert pool is not None  # whoever has none matches by `match`
     items = [_with_gold(item, pool) for item in items]
+    # A document scores 1 with its own judgement, whose grade says how good it is.
     table = replace(match(items, matcher, notes, on_match), threshold=1.0)
     judged = (pool.judgements.get(item.query.id, {}) for item in items if item.query.gold)
     grades = [(judgement.score, *judgement.reach) for of in judged for judgement in of.values()]

@@ -116,6 +116,7 @@ def _explained(trace: Trace, item: MatchItem) -> Because:
         deciding = _deciding(method, [part.verdict for part in parts], verdict)
         answer = judged.get((item.query.id, doc, gold)) if trace.open[row, column] else None
         text = (answer[1] if answer else "") or matcher.remark(gold)
+        # Of a 0 alone the score does not tell why: a sibling's was taken away.
         if not text and not parts and score == 0:
             text = matcher.why_not(doc, gold)
         return Reason(

@@ -208,9 +208,6 @@ def _plugged_in(path: str, options: Mapping[str, Any]) -> BaseMatcher:
     raise UsageError(f"{path} is not a matcher", remedy="it needs 'threshold' and 'scores'")
 
 
-# -- combinations ----------------------------------------------------------------------------
-
-
 def _kind(spec: Mapping[Any, Any]) -> Kind | None:
     return next((kind for kind in KINDS if kind in spec), None)
 

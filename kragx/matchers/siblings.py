@@ -153,6 +153,7 @@ def without_siblings(
         threshold: from which score on a pair is a match.
         finding: counts the questions with siblings (`are_misread`).
     """
+    # Equal texts are no siblings, and unlike ones no match: neither is laid side by side.
     pair = ((scores >= FLOOR) & (scores < 1)).nonzero()[0]
     doc, gold = pairs_at(pair, docs.n_texts, golds.n_texts)
     rows = [*zip(docs.numbers[doc].tolist(), golds.numbers[gold].tolist())]
@@ -368,9 +369,6 @@ def _sentences(text: str) -> str:
     """
     text, n_ends = _SENTENCE_END.subn(_PARTING, without_hanja(text).rstrip(" .!?。"))
     return f" {' '.join(words(text))} " if n_ends else ""
-
-
-# -- which spellings of a word, or of a number, may be another one's -------------------------------
 
 
 def _number_of(word: str) -> str:

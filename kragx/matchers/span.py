@@ -16,7 +16,7 @@ from kragx.data.tokens import Tokens, of_pairs
 from kragx.ground.plugins import one_of, whole
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
-from kragx.matchers.phrase import phrases
+from kragx.matchers.phrase import part_of, phrases
 from kragx.matchers.rouge import Of, shared_part
 from kragx.matchers.siblings import Siblings
 from kragx.metrics import Floats, Ints
@@ -75,9 +75,7 @@ class SpanMatcher(PassageMatcher):
         is_short = self.as_phrases(golds)
         if is_short.any():
             _, gold = of_pairs(docs.n_texts, golds.n_texts)
-            part = golds.those(is_short)
-            of_docs = docs.those((part.n_texts > 0)[docs.of_text])
-            shares[is_short[gold]] *= phrases(of_docs, part, self.corpus)
+            shares[is_short[gold]] *= phrases(*part_of(docs, golds, is_short), self.corpus)
         return shares
 
     def _shares(self, docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:

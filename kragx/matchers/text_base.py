@@ -204,6 +204,7 @@ def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:
     if not (batch.docs.have_texts and n_with_text.all()):
         items = items_of(batch)
         for item in items:
+            # All gold before any document: of several mistakes the gold set's own is told first.
             item.target_texts(matcher.name)
         for item in items:
             item.doc_texts(matcher.name)
@@ -255,6 +256,7 @@ class TokenMatcher(TextsMatcher):
         """
         twin = copy(self)
         try:
+            # Where the cached property keeps it: a frozen matcher refuses to be set.
             twin.__dict__["corpus"] = corpora.setdefault(self.tokenizer, self.corpus)
         except TypeError:  # a user's tokenizer that cannot be hashed has a corpus of its own
             return self

@@ -42,6 +42,7 @@ class YesOrNo(TextsMatcher):
         """1 where a document matches, else 0."""
         doc, gold = of_pairs(docs.n_texts, golds.n_texts)
         n = len(golds.known)
+        # Each two texts are compared once, however many questions have both.
         pairs, places = np.unique(docs.numbers[doc] * n + golds.numbers[gold], return_inverse=True)
         texts = ((golds.known[pair % n], docs.known[pair // n]) for pair in pairs.tolist())
         return np.array([self.matches(*pair) for pair in texts], np.float64)[places]

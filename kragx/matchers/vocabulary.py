@@ -173,6 +173,7 @@ class Gathering:
         Returns:
             (3 x n) all words of these texts, and the words before and behind each.
         """
+        # By their hashes, as the texts themselves may be forgotten, and should be.
         new = [text for text in dict.fromkeys(texts) if hash(text) not in hashes_seen]
         hashes_seen.update(map(hash, new))
         corpus, in_use = self.corpus, known_texts()

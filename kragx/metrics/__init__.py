@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.data.lists import Bools, Floats, Ints
     from kragx.metrics.engine import MetricWarning, compute
     from kragx.metrics.evidence import (
         Cut,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
         RankedList,
         TextBudget,
     )
-    from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes as Votes
+    from kragx.metrics.match_table import MatchTable, Votes as Votes
     from kragx.metrics.profiles import (
         KRAGX as KRAGX,
         NO_GOLD as NO_GOLD,

@@ -5,9 +5,9 @@ from math import isfinite
 import numpy as np
 
 from kragx.data import Query
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import DataError, UsageError
 from kragx.metrics.evidence import Evidence, RankedList
-from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.spec import Metric, MetricSpec, Option, defined
 
 

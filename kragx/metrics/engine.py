@@ -7,12 +7,13 @@ from functools import cache
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.data.searches import ListName, Order
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, TextBudget
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import (
@@ -53,7 +54,8 @@ def compute(
         UsageError: a metric needs evidence, and there is none.
         DataError: a query has no gold and the profile refuses it; or a gain is not finite.
     """
-    # Metrics of one list that are computed in one way are computed together.
+    # Metrics of one list that are computed in one way are computed together, so that what they
+    # share, views and pooled counts, is made once.
     groups: dict[tuple[str, _List, TextBudget | None], list[int]] = {}
     for place, spec in enumerate(specs):
         budget, way = spec.budget, spec.metric.way
@@ -67,6 +69,7 @@ def compute(
     for (way, named, budget), places in groups.items():
         group = [*map(specs.__getitem__, places)]
         if evidence is None:
+            # One False stands for all questions wherever arrays meet, however many there are.
             nothing = np.zeros(1, bool)
             questions = _Questions(profile, nothing, table.n_docs)
             computed: Iterable[MetricScores] = _from_matches(table, group, questions)
@@ -129,33 +132,35 @@ def _on_list(
     budget: TextBudget | None,
 ) -> Iterable[MetricScores]:
     """Metrics that are computed in one way, of a list cut at a rank, at a budget or not at all."""
-    seen, uncut = evidence if named is None else evidence.of(*named), specs
+    subject, uncut = evidence if named is None else evidence.of(*named), specs
     if budget is not None:
-        seen, uncut = seen.within(budget), [replace(spec, k=None) for spec in specs]
-    if seen is not evidence:
-        table = seen.table
-    searches, probes = evidence.searches, probes_of(seen)
+        subject, uncut = subject.within(budget), [replace(spec, k=None) for spec in specs]
+    if subject is not evidence:
+        table = subject.table
+    searches, probes = evidence.searches, probes_of(subject)
     is_unknown = np.zeros(1, bool)  # of which questions nobody knows the list
     if searches is not None:
         is_unknown = ~searches.places(*(named or ())).is_there
-    n_came = table.n_docs if seen.searches is None else seen.searches.n_came
+    n_came = table.n_docs if subject.searches is None else subject.searches.n_came
     questions = _Questions(profile, probes | is_unknown, n_came)
     computed: Iterable[MetricScores]
     match way:
         case "from_matches":
             computed = _from_matches(table, uncut, questions)
         case "from_relevance":
-            computed = _from_relevance(seen, uncut, questions)
+            computed = _from_relevance(subject, uncut, questions)
         case "from_searches":
-            computed = search_scores(seen, uncut, profile, probes)
+            computed = search_scores(subject, uncut, profile, probes)
         case _:
-            computed = (_from_evidence(seen, spec, probes, is_unknown) for spec in uncut)
+            computed = (_from_evidence(subject, spec, probes, is_unknown) for spec in uncut)
+    # Under the metrics as they were asked for: of those that a budget cut no k is left.
     return (replace(score, spec=spec) for spec, score in zip(specs, computed))
 
 
 def warn_above_1(scores: Iterable[MetricScores]) -> None:
     """Warn of metrics that are above 1 for some queries, as those of a profile may be."""
     for score in scores:
+        # Sums of fractions may pass 1 in the last bit, which says nothing of a profile.
         above = int((score.values > 1.0 + 1e-12).sum())
         if above and score.spec.metric.from_matches is not None and score.spec.metric.is_share:
             warnings.warn(
@@ -183,7 +188,7 @@ def _from_evidence(
     if not metric.reads_forbidden:
         concerned = concerned & ~probes & (metric.of_answers | ~is_unknown)
     values = np.where(concerned, metric.from_evidence(evidence, spec), np.nan)
-    most = None if metric.maximum is None else metric.maximum(evidence, spec)
+    maxima = None if metric.maximum is None else metric.maximum(evidence, spec)
     ends = None if metric.extremes is None else metric.extremes(evidence, spec)
     bounds = None if ends is None else bounds_of(*ends, weights)
     return MetricScores(
@@ -191,7 +196,7 @@ def _from_evidence(
         values,
         number_of(metric, values, bounds, weights=weights),
         bounds=bounds,
-        maxima=None if most is None else np.where(concerned, most, np.nan),
+        maxima=None if maxima is None else np.where(concerned, maxima, np.nan),
         extremes=ends if metric.reads_forbidden else None,
         counts={} if metric.counts is None else metric.counts(evidence, spec),
         weights=weights,
@@ -230,7 +235,7 @@ def _from_relevance(
     judged, n_queries = evidence.relevance, evidence.table.n_queries
     for spec in specs:
         deep = judged is not None and judged.depth
-        if judged is None or (deep and not (isinstance(spec.k, int) and spec.k <= deep)):
+        if judged is None or (deep and (spec.rank is None or spec.rank > deep)):
             reach = f"was judged for the first {deep} documents" if deep else "was not judged"
             raise UsageError(f"metric {str(spec)!r}: relevance {reach}; name it for evaluate")
     assert judged is not None
@@ -240,6 +245,7 @@ def _from_relevance(
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
+    # It may be the one False that stands for all, which has no rows to pick.
     left_out = np.broadcast_to(questions.left_out, n_queries)[judged.rows]
     weights = evidence.table.weights
     table = replace(judged.table, weights=None if weights is None else weights[judged.rows])
@@ -260,6 +266,7 @@ def _from_matches(
         scores = _between(unknown, extremes(table), specs, questions)
     if table.votes is None:
         return scores
+    # What judges dispute is known, if not agreed on: it has bounds of its own.
     open_ = Unknown.of_votes(table, table.votes)
     reach = _between(open_, by_votes(table, table.votes), specs, questions)
     return [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach)]
@@ -353,10 +360,10 @@ def _pooled(view: TableView, questions: _Questions) -> list[PooledCounts]:
     if questions.profile.leaves_out_no_gold:
         scored &= ~view.empty
     weights = view.table.weights
-    asks = 1 if weights is None else weights[scored]
-    gold = (view.n_gold[scored] * asks).sum().item()
+    query_weights = 1 if weights is None else weights[scored]
+    gold = (view.n_gold[scored] * query_weights).sum().item()
     sums = (
-        (block[:, scored] * asks).sum(axis=1).tolist()
+        (block[:, scored] * query_weights).sum(axis=1).tolist()
         for block in (view.relevant, view.depth, view.found)
     )
     return [

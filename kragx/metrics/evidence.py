@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc, Query, Status, timed_out
+from kragx.data.lists import Bools, Floats, Ints, ranges
 from kragx.data.searches import ListName, Order
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
@@ -142,7 +143,7 @@ class ForbiddenMarks:
 
     def first(self, n_docs: Ints, depths: Ints) -> ForbiddenMarks:
         """Those of the first ``depths[i]`` documents of each list i, of its ``n_docs[i]``."""
-        rank = np.arange(n_docs.sum()) - np.repeat(np.cumsum(n_docs) - n_docs, n_docs)
+        rank = ranges(0, n_docs)
         within = rank < np.repeat(depths, n_docs)
         place = np.cumsum(within) - 1
         names = {int(place[doc]): name for doc, name in self.names.items() if within[doc]}

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from kragx.data import tokenizer, value_at
+from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import UsageError
 from kragx.metrics.evidence import Evidence, HeldFacts
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.metrics.table_view import ratio
 from kragx.metrics.weights import counting, weighted_mean
-
-# -- where the documents come from ----------------------------------------------------------------
 
 
 def _doc_type_coverage(evidence: Evidence, spec: MetricSpec) -> Floats:
@@ -92,9 +91,6 @@ SOURCE_DIVERSITY = Metric(
 )
 
 
-# -- how long the retriever took ------------------------------------------------------------------
-
-
 def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:
     """(q) the time of each query that was answered, or waited for until it was too late."""
     return np.array([ranked.waited for ranked in evidence.lists], np.float64)  # None becomes NaN
@@ -102,8 +98,9 @@ def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:
 
 def _throughput(evidence: Evidence) -> float | None:
     weights = evidence.table.weights
-    seconds, asks = counting(_seconds(evidence), weights)
-    total = float((seconds if asks is None else asks * seconds).sum())
+    seconds, seconds_weights = counting(_seconds(evidence), weights)
+    total = float((seconds if seconds_weights is None else seconds_weights * seconds).sum())
+    # A timeout took its time and answered nothing: it stands below the line alone.
     answered = np.array(
         [r.status == "answered" and r.seconds is not None for r in evidence.lists], np.float64
     )
@@ -180,9 +177,6 @@ THROUGHPUT = Metric(
 )
 
 
-# -- what the context holds: expansion, facts, what the gold set knows ----------------------------
-
-
 def _relevance(evidence: Evidence, spec: MetricSpec) -> Floats:
     table = evidence.table
     has_gold = set(table.gold_query[table.grade > 0].tolist())
@@ -232,9 +226,7 @@ def _fact_shares(facts: HeldFacts, spec: MetricSpec, unknown: float, n_queries: 
     vital = facts.weight == 1
     weight = {"all": np.ones_like(support), "vital": vital, "weighted": facts.weight}[spec["facts"]]
     total = np.bincount(facts.query, weight, n_queries)
-    values = np.full(n_queries, np.nan)
-    np.divide(np.bincount(facts.query, weight * support, n_queries), total, values, where=total > 0)
-    return values
+    return ratio(np.bincount(facts.query, weight * support, n_queries), total, empty=np.nan)
 
 
 def _completeness_extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats, Floats]:
@@ -248,12 +240,14 @@ def _completeness_extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats
 def _completeness(evidence: Evidence, spec: MetricSpec) -> Floats:
     """What is not known counts as held as often as the rest, as in `kragx.metrics.scores`."""
     facts, weights = evidence.facts(spec.k), evidence.table.weights
-    held = facts.held
+    support = facts.held
     if spec["strict"] == "yes":
-        held = np.where(np.isnan(held), np.nan, held == 1)
-    rate = weighted_mean(held, None if weights is None else weights[facts.query])
+        # NaN == 1 is False: what is not known would count as not held.
+        support = np.where(np.isnan(support), np.nan, support == 1)
+    rate = weighted_mean(support, None if weights is None else weights[facts.query])
     rate = np.nan if rate is None else rate
     low, high = _completeness_extremes(evidence, spec)
+    # Where nothing is open a value is itself, also where no rate is known (NaN times 0 is NaN).
     return np.where(low == high, low, low + rate * (high - low))
 
 
@@ -288,9 +282,6 @@ JUDGED = Metric(
     options=LISTS,
     better="neither",
 )
-
-
-# -- how much of the gold text stands in it (docs/metrics.md) -------------------------------------
 
 
 def _whole(lowest: int) -> Callable[[str], int]:

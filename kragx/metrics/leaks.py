@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError, nearest
 from kragx.metrics.evidence import Evidence, ForbiddenMarks
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.spec import Metric, MetricSpec, Option
 
 
@@ -46,10 +47,13 @@ def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, 
         raise UsageError("no versions of documents are known", field=f"metric {spec}")
     if spec.metric == STALE_FIRST:
         columns: tuple[Any, ...] = marks.stale, marks.versions, marks.stale_open
+        # A kind alone, as a column: from here on both are read in one way.
         mark, could, is_open = (column[:, None] for column in columns)
     else:
         kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
-        mark, could, is_open = (of[:, kinds] for of in (marks.mark, marks.could, marks.open))
+        mark, could, is_open = (
+            column[:, kinds] for column in (marks.mark, marks.could, marks.open)
+        )
     docs, perhaps = (is_so.any(axis=1).nonzero()[0] for is_so in (mark > 0, mark < 0))
     # What a question lacks for one kind leaves its documents open, whatever else it could leak.
     return docs, perhaps, could.any(axis=1), (is_open & could).any(axis=1)
@@ -58,8 +62,8 @@ def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, 
 def _places(table: MatchTable, spec: MetricSpec, docs: Ints) -> Ints:
     """(q) how many of these documents stand within k."""
     query_of = np.searchsorted(table.doc_start, docs, side="right") - 1
-    if isinstance(spec.k, int):
-        query_of = query_of[docs - table.doc_start[query_of] < spec.k]
+    if spec.rank is not None:
+        query_of = query_of[docs - table.doc_start[query_of] < spec.rank]
     return np.bincount(query_of, minlength=table.n_queries)
 
 
@@ -68,7 +72,7 @@ def _whether(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) ->
 
 
 def _share(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) -> Floats:
-    n = np.minimum(table.n_docs, spec.k) if isinstance(spec.k, int) else table.n_docs
+    n = table.n_docs if spec.rank is None else np.minimum(table.n_docs, spec.rank)
     return np.where(is_open, 1.0, _places(table, spec, docs) / np.maximum(n, 1))
 
 
@@ -96,7 +100,6 @@ def _metric(
     def counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
         table, (low, high) = evidence.table, extremes(evidence, spec)
         could, n_docs = ~np.isnan(low), table.n_docs
-        k = spec.k if isinstance(spec.k, int) else 0
         answered = could & table.answered
         is_open, (*_, is_lost) = could & (low < high), _marks_of(evidence, spec)
         masks = {
@@ -107,7 +110,7 @@ def _metric(
             "n_lost": is_open & table.answered & is_lost,
             "n_lacking": is_open & table.answered & ~is_lost,
             "n_empty": answered & (n_docs == 0),
-            "n_short": answered & (n_docs > 0) & (n_docs < k),
+            "n_short": answered & (n_docs > 0) & (n_docs < (spec.rank or 0)),
         }
         return {count: int(mask.sum()) for count, mask in masks.items()}
 
@@ -167,4 +170,5 @@ def with_leak(specs: tuple[MetricSpec, ...], marks: ForbiddenMarks) -> tuple[Met
         return specs
     cuts = [spec.k for spec in specs if spec.metric.cuts]
     ranks = [k for k in cuts if isinstance(k, int)]
+    # A metric of whole lists, or of a budget, may look below any rank.
     return (*specs, LEAK.spec(max(ranks) if ranks and len(ranks) == len(cuts) else None))

@@ -13,15 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError, UsageError
 from kragx.metrics.threshold import matches
-
-Ints = NDArray[np.int64]
-"""An array of whole numbers."""
-Floats = NDArray[np.float64]
-"""An array of floats."""
-Bools = NDArray[np.bool_]
-"""An array of yes and no."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +31,10 @@ class Votes:
     pair_high: Floats
     grade_low: Floats
     grade_high: Floats
+
+    def of_pairs(self, pairs: Bools | Ints) -> Votes:
+        """Those of some pairs alone."""
+        return replace(self, pair_low=self.pair_low[pairs], pair_high=self.pair_high[pairs])
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,11 @@ class MatchTable:
         return np.repeat(np.arange(len(self.answered)), np.diff(self.gold_start))
 
     @property
+    def doc_query(self) -> Ints:
+        """(d) the query of each document, by position."""
+        return np.repeat(np.arange(len(self.answered)), self.n_docs)
+
+    @property
     def matched(self) -> Bools:
         """(p) whether each pair is a match."""
         return np.asarray(matches(self.pair_score, self.threshold))
@@ -144,6 +147,7 @@ class MatchTable:
         # Where each table's documents and gold items come to stand, and where all end.
         docs = np.cumsum([0, *(len(table.repeated) for table in tables)]).tolist()
         golds = np.cumsum([0, *(len(table.grade) for table in tables)]).tolist()
+        # Pairs name both by 32 bits: they are most of a table.
         if max(docs[-1], golds[-1]) >= 2**31:
             raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
         offsets = {"doc_start": docs, "pair_doc": docs, "gold_start": golds, "pair_gold": golds}
@@ -178,22 +182,21 @@ class MatchTable:
             raise UsageError(f"threshold: {threshold!r} would match everything; it must be above 0")
         return replace(self, threshold=threshold)
 
-    def of_pairs(self, pairs: Bools) -> MatchTable:
+    def of_pairs(self, pairs: Bools | Ints) -> MatchTable:
         """The table with some of its pairs (p) alone."""
-        votes = self.votes
         return replace(
             self,
             pair_doc=self.pair_doc[pairs],
             pair_gold=self.pair_gold[pairs],
             pair_score=self.pair_score[pairs],
-            votes=votes
-            and replace(votes, pair_low=votes.pair_low[pairs], pair_high=votes.pair_high[pairs]),
+            votes=self.votes and self.votes.of_pairs(pairs),
         )
 
     def first(self, depths: Ints) -> MatchTable:
         """The table of the first ``depths[i]`` documents of each query i."""
         rank = np.arange(len(self.repeated)) - np.repeat(self.doc_start[:-1], self.n_docs)
         within = rank < np.repeat(depths, self.n_docs)
+        # What stays moves up: the running count, less one, is a document's new place.
         place = np.cumsum(within) - 1
         lengths = np.minimum(depths, self.n_docs)
         cut = self.of_pairs(within[self.pair_doc])
@@ -209,6 +212,7 @@ class MatchTable:
         first, last = self.doc_start[query], self.doc_start[query + 1]
         gold_first, gold_last = self.gold_start[query], self.gold_start[query + 1]
         scores = np.zeros((last - first, gold_last - gold_first))
+        # Pairs are sorted by document, so that those of a query are one stretch.
         begin, end = np.searchsorted(self.pair_doc, (first, last))
         rows = self.pair_doc[begin:end] - first
         columns = self.pair_gold[begin:end] - gold_first

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spec import MetricSpec
 from kragx.metrics.table_view import TableView, count_within, order_within, ratio
 
@@ -73,6 +73,7 @@ def _gain(grades: Floats, gain: str) -> Floats:
 def _gains(view: TableView, gain: str) -> Floats:
     """(g) the gain of each gold item, 0 of what is none."""
     grades = np.where(view.is_gold, view.table.grade, 0.0)
+    # What overflows is infinite, and is told below with the query that has it.
     with np.errstate(over="ignore"):
         gains = _gain(grades, gain)
         sums = np.bincount(view.gold_query, gains, minlength=view.table.n_queries)
@@ -102,6 +103,7 @@ def _levels(view: TableView, queries: Ints, gains: Floats) -> tuple[Ints, Floats
     """(e) the layer that each gain reaches, and (l, q) each layer's height by query."""
     order = np.lexsort((gains, queries))
     of_query, values = queries[order], gains[order]
+    # No query is -1, so that the first item begins one.
     same_query = np.diff(of_query, prepend=-1) == 0
     below = np.where(same_query, np.concatenate(([0.0], values[:-1])), 0.0)
     # Where a gain is greater than the one before, or is the query's first, a layer begins.
@@ -140,13 +142,11 @@ def _judged_dcg(view: TableView, gain: str) -> tuple[Floats, Floats]:
     for layer, height in enumerate(heights):
         reach = level >= layer
         first = view.first_rank(golds[reach], ranks[reach])
+        # A gold item counts once in a layer: where a grade that reaches it comes first.
         new = reach & (first[golds] == ranks)
         credited = np.maximum(ranks[new], order_within(queries[new]))
         total += height * view.discounted(queries[new], credited)
     return total, _gain(np.array([view.table.top]), gain) * _ones(view)
-
-
-# -- gains as K-RAG has them ---------------------------------------------------------------------
 
 
 def _ones(view: TableView) -> Floats:
@@ -160,7 +160,7 @@ def _score_gains(view: TableView) -> tuple[Ints, Ints, Floats]:
     table, countable = view.table, view.countable
     best = np.zeros(len(table.repeated))
     np.maximum.at(best, table.pair_doc[countable], table.pair_score[countable])
-    queries = np.repeat(np.arange(table.n_queries), table.n_docs)
+    queries = table.doc_query
     return queries, order_within(queries), np.exp2(best) - 1.0
 
 

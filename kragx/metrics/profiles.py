@@ -96,6 +96,7 @@ KRAG = Profile(
     credit="document",
     ideal="ones",
     macro="means",
+    # K-RAG's ROUGE takes scores for gains, and for the ideal what was retrieved, in order of them.
     scored={"gain": "score", "ideal": "retrieved"},
     filtered={"gain": "score"},
     no_gold="zero",

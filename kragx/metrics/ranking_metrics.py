@@ -7,9 +7,9 @@ from typing import get_args
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.data.searches import ListName, Order
 from kragx.ground.errors import UsageError
-from kragx.metrics.match_table import Floats
 from kragx.metrics.ndcg import ndcg
 from kragx.metrics.spec import Metric, MetricSpec, Option
 from kragx.metrics.table_view import PooledCounts, TableView, ratio
@@ -20,6 +20,7 @@ def above_0(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
+        # Refused below, in the same words: neither text nor NaN is above 0.
         number = 0.0
     if not 0 < number < float("inf"):
         raise UsageError(f"must be a number above 0, not {text!r}")
@@ -67,11 +68,9 @@ MACRO = Option("queries", by_profile=True, settable=False)
 """What macro F1 is: the mean of the queries, or taken from the ``means`` of P and R."""
 
 
-# -- whether anything is found, and how high the first of it stands -------------------------------
-
-
 def _hit_rate(view: TableView, spec: MetricSpec) -> Floats:
     n_needed = view.n_gold if spec["need"] == "all" else 1
+    # Without gold none of it would be all of it.
     return ((view.found >= n_needed) & (view.found > 0)).astype(np.float64)
 
 
@@ -101,9 +100,6 @@ MRR = Metric(
     rises_with_matches=True,
     rises_with_gold=True,
 )
-
-
-# -- what is in the top k, whatever its order -----------------------------------------------------
 
 
 def _precision(view: TableView, spec: MetricSpec) -> Floats:
@@ -161,9 +157,6 @@ F1 = Metric(
 )
 
 
-# -- how early all of the gold is found -----------------------------------------------------------
-
-
 def _map(view: TableView, spec: MetricSpec) -> Floats:
     match spec["norm"]:
         case "hits":
@@ -185,6 +178,7 @@ MAP = Metric(
     },
     from_matches=_map,
     options={"norm": NORM, "rel": REL, "credit": CREDIT, **LISTS},
+    # Over its hits alone a late hit lowers the mean of them.
     rises_with_matches=lambda spec: spec["norm"] != "hits",
 )
 NDCG = Metric(
@@ -199,11 +193,10 @@ NDCG = Metric(
     },
     from_matches=ndcg,
     options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL, **LISTS},
+    # A score is a gain whether it matches or not, and an ideal of what came moves with it.
     rises_with_matches=lambda spec: spec["ideal"] != "retrieved" and spec["gain"] != "score",
 )
 
-
-# -- how much of it says nothing new --------------------------------------------------------------
 
 REDUNDANCY = Metric(
     name="redundancy",

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.ground import plugins
 from kragx.ground.entry_points import plugins as added
 from kragx.ground.errors import UsageError, nearest, shorten
@@ -31,7 +32,6 @@ from kragx.metrics import (
     tool_names,
 )
 from kragx.metrics.evidence import Cut, TextBudget
-from kragx.metrics.match_table import Floats
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table_view import TableView
@@ -190,7 +190,7 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
         raise error.within(label) from None
 
 
-def name_among(asked: MetricLike, names: Collection[str], within: Profile = KRAGX) -> str:
+def name_among(text: MetricLike, names: Collection[str], within: Profile = KRAGX) -> str:
     """The name among some that means what is asked for, however that is written.
 
     Without one it is the name of what is asked for.
@@ -198,7 +198,7 @@ def name_among(asked: MetricLike, names: Collection[str], within: Profile = KRAG
     Raises:
         UsageError: as `parse`.
     """
-    spec = parse(asked, within)
+    spec = parse(text, within)
     bare = replace(spec, label="")
     same = (n for n in names if known_metric(n) and replace(parse(n), label="") == bare)
     return str(spec) if str(spec) in names else next(same, str(spec))
@@ -268,9 +268,6 @@ def profile_for(
     return resolved
 
 
-# -- the parts of a metric string -----------------------------------------------------------------
-
-
 def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     """The name, cut-off and options of a metric string; the name as kragx writes it, or a path.
 
@@ -308,8 +305,6 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     return name, TextBudget(n, unit) if unit else n, options  # type: ignore[arg-type]
 
 
-# -- plain functions ------------------------------------------------------------------------------
-
 _ROUNDING = 1e-9
 
 Measured = TypeVar("Measured", bound=Callable[..., float | None])
@@ -336,13 +331,13 @@ def measure(
     """
     if better not in ("higher", "lower", "neither"):
         raise UsageError(f"better: {better!r} is none of higher, lower, neither")
-    least, greatest = range or (-inf, None)
-    if greatest is not None and not least < greatest:
+    lowest, greatest = range or (-inf, None)
+    if greatest is not None and not lowest < greatest:
         raise UsageError(f"range: {range!r} has no least value below a greatest one")
     claims: dict[str, Any] = {"better": better, "rises_with_matches": rises_with_matches}
 
     def described(function: Measured) -> Measured:
-        metric = replace(function_metric(function), range=(float(least), greatest), **claims)
+        metric = replace(function_metric(function), range=(float(lowest), greatest), **claims)
         function.metric = metric  # type: ignore[attr-defined]
         return function
 
@@ -377,17 +372,18 @@ def function_metric(function: Callable[..., Any]) -> Metric:
 
 def _values(view: TableView, spec: MetricSpec) -> Floats:
     table, values = view.table, np.zeros(view.table.n_queries)
-    queries, ranks, found = view.new_grades
+    queries, ranks, grades_at = view.new_grades
     starts = np.searchsorted(queries, np.arange(table.n_queries + 1))
+    # Without gold there is nothing to tell a function; what such a query scores is the profile's.
     for query in np.flatnonzero(~view.empty).tolist():
         relevances = np.zeros(table.n_docs[query])
         part = slice(starts[query], starts[query + 1])
-        relevances[ranks[part] - 1] = found[part]
+        relevances[ranks[part] - 1] = grades_at[part]
         items = slice(table.gold_start[query], table.gold_start[query + 1])
         grades = np.sort(table.grade[items][view.is_gold[items]])[::-1]
         place = f"metric {spec.name!r}, query number {query + 1}"
         values[query] = _value(spec.metric, relevances.tolist(), grades.tolist(), place)
-    return np.broadcast_to(values, (len(view.cuts), len(values)))
+    return view.at_every_cut(values)
 
 
 def _value(metric: Metric, relevances: list[float], gold_grades: list[float], place: str) -> float:
@@ -405,7 +401,8 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
         return float("nan")
     if not isinstance(value, (Real, np.bool_)) or not isfinite(number := float(value)):
         raise UsageError(f"{shorten(value)} is neither a number nor None", field=place)
-    least, greatest = metric.range[0], inf if metric.range[1] is None else metric.range[1]
-    if not least - _ROUNDING <= number <= greatest + _ROUNDING:
-        raise UsageError(f"{number} is beyond its range, {least:g} to {greatest:g}", field=place)
-    return min(max(number, least), greatest)
+    lowest, greatest = metric.ends
+    if not lowest - _ROUNDING <= number <= greatest + _ROUNDING:
+        raise UsageError(f"{number} is beyond its range, {lowest:g} to {greatest:g}", field=place)
+    # Beyond an end by rounding alone, it is the end.
+    return min(max(number, lowest), greatest)

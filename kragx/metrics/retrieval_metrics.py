@@ -7,8 +7,8 @@ ir_measures (RBP), of gdeval (ERR) and of ranx (hits).
 
 import numpy as np
 
+from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError, UsageError
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.ranking_metrics import LISTS, REL, above_0
 from kragx.metrics.spec import Metric, MetricSpec, Option, shown
 from kragx.metrics.table_view import TableView, order_within, ratio
@@ -28,16 +28,11 @@ GREATEST = Option(4.0, read=above_0)
 """The greatest grade of the scale: a document of that grade satisfies all but surely."""
 
 
-def _uncut(values: Floats, view: TableView) -> Floats:
-    """(c, q) values that know no cut-off, the same at each."""
-    return np.broadcast_to(values, (len(view.cuts), len(values)))
-
-
 def _r_precision(view: TableView, _spec: MetricSpec) -> Floats:
     queries, ranks, _ = view.found_items
     within = queries[ranks <= view.n_gold[queries]]
-    found = np.bincount(within, minlength=view.table.n_queries).astype(np.float64)
-    return _uncut(ratio(found, view.n_gold.astype(np.float64)), view)
+    n_found = np.bincount(within, minlength=view.table.n_queries).astype(np.float64)
+    return view.at_every_cut(ratio(n_found, view.n_gold.astype(np.float64)))
 
 
 R_PRECISION = Metric(
@@ -55,9 +50,6 @@ R_PRECISION = Metric(
 )
 
 
-# -- readers who stop -----------------------------------------------------------------------------
-
-
 def chances(ranks: Ints, p: float) -> Floats:
     """How likely a reader of persistence p stops at each rank: (1 - p) p^(rank - 1)."""
     stops: Floats = (1 - p) * np.power(p, ranks - 1.0, dtype=np.float64)
@@ -71,11 +63,12 @@ def _rbp(view: TableView, spec: MetricSpec) -> Floats:
 
 def _rbp_residual(view: TableView, spec: MetricSpec) -> Floats:
     table = view.table
+    # What has any grade is known; all else, beyond the cut too, might have been worth a find.
     docs = np.flatnonzero(table.judged)
     queries = np.searchsorted(table.doc_start, docs, side="right") - 1
     ranks = docs - table.doc_start[queries] + 1
-    known = view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
-    return np.maximum(1.0 - known, 0.0)
+    judged = view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
+    return np.maximum(1.0 - judged, 0.0)
 
 
 # A match more can make a document redundant that found something, so neither of them only rises.
@@ -121,6 +114,7 @@ def _err(view: TableView, spec: MetricSpec) -> Floats:
     satisfies = np.exp2(grades - greatest) - np.exp2(-greatest)
     order = order_within(queries)
     goes_on, reaches = np.ones(view.table.n_queries), np.ones_like(satisfies)
+    # By place within their lists: as many rounds as one list has finds, whatever their number.
     for place in range(1, int(order.max(initial=0)) + 1):
         at_place = np.flatnonzero(order == place)
         of_query = queries[at_place]
@@ -144,22 +138,20 @@ ERR = Metric(
 )
 
 
-# -- what is judged, and counts -------------------------------------------------------------------
-
-
 def _bpref(view: TableView, _spec: MetricSpec) -> Floats:
-    others, n_queries = view.judged_not_relevant, view.table.n_queries
+    non_relevant, n_queries = view.judged_not_relevant, view.table.n_queries
     n_gold = view.n_gold.astype(np.float64)
     queries, ranks, _ = view.found_items
+    # Query and rank as one rising number, so that one search counts what stands before each.
     beyond = view.table.longest + 1
-    places = others.found_items[0] * beyond + others.found_items[1]
+    places = non_relevant.found_items[0] * beyond + non_relevant.found_items[1]
     before = np.searchsorted(places, queries * beyond + ranks)
     before -= np.searchsorted(places, queries * beyond)
-    most = np.minimum(others.n_gold, n_gold)[queries]
-    preferred = 1.0 - np.minimum(before, n_gold[queries]) / np.maximum(most, 1.0)
+    n_comparable = np.minimum(non_relevant.n_gold, n_gold)[queries]
+    preferred = 1.0 - np.minimum(before, n_gold[queries]) / np.maximum(n_comparable, 1.0)
     sums = np.bincount(queries, preferred, minlength=n_queries).astype(np.float64)
     values = ratio(sums, n_gold)
-    return _uncut(np.where(others.empty, np.nan, values), view)
+    return view.at_every_cut(np.where(non_relevant.empty, np.nan, values))
 
 
 BPREF = Metric(

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Floats
 from kragx.metrics.scores import MetricScores, number_of
 from kragx.metrics.table_view import PooledCounts
 
@@ -40,6 +40,7 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
     pooled = _pooled(several)
     micro = mean_of([score.micro for score in several])
     micro_bounds = _ends(((score.micro_bounds, score.micro) for score in several), mean_of)
+    # Where each run knows all, counts are pooled over the runs; an estimate has none to pool.
     if pooled and metric.pooled and micro is not None and micro_bounds is None:
         micro = metric.pooled(pooled)
     return replace(
@@ -102,17 +103,17 @@ def _ratio(several: Sequence[MetricScores]) -> Ratio | None:
 
 def mean_of(numbers: Iterable[float | None]) -> float | None:
     """The mean of those that are known; None without any."""
-    known = [number for number in numbers if number is not None]
-    return float(np.mean(known)) if known else None
+    present = [number for number in numbers if number is not None]
+    return float(np.mean(present)) if present else None
 
 
 def mean_values(several: Iterable[Floats | None]) -> Floats | None:
     """(q) the mean of what there is of each question; NaN without. None if all of them are."""
-    there = [values for values in several if values is not None]
-    if not there:
+    present = [values for values in several if values is not None]
+    if not present:
         return None
-    n = (~np.isnan(there)).sum(axis=0)
-    return np.where(n > 0, np.nansum(there, axis=0) / np.maximum(n, 1), np.nan)
+    n = (~np.isnan(present)).sum(axis=0)
+    return np.where(n > 0, np.nansum(present, axis=0) / np.maximum(n, 1), np.nan)
 
 
 def _pooled(several: Sequence[MetricScores]) -> PooledCounts | None:

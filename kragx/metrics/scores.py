@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError
 from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes
+from kragx.metrics.match_table import MatchTable, Votes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import Metric, MetricSpec, holds
 from kragx.metrics.table_view import PooledCounts
@@ -217,6 +218,7 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
         for score in scores
     }
     options = {
+        # Most metrics count as the whole does, and a result need not say so for each.
         "metrics": {name: count for name, count in of_metrics.items() if count != usual},
         "pooled": {str(s.spec): asdict(s.pooled.settled) for s in scores if s.pooled},
         "not_one_to_one": {
@@ -225,9 +227,6 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     }
     whole = {name: count for name, count in counts.items() if name not in options}
     return whole | {name: count for name, count in options.items() if count}
-
-
-# -- where there is no gold ------------------------------------------------------------------------
 
 
 def with_no_gold(
@@ -271,13 +270,13 @@ def with_no_gold(
     return np.where(empty, 1.0, values) if all_of_nothing else values
 
 
-# -- where some scores are not known --------------------------------------------------------------
-
-
 def extremes(table: MatchTable) -> tuple[MatchTable, MatchTable]:
     """The table with every unknown score and grade at its least, and at its greatest."""
     return _replace_unknown(table, 0.0, 0.0), _replace_unknown(
-        table, max(table.top, table.threshold), table.top
+        # At its greatest an unknown score is a match, also where no grade reaches the threshold.
+        table,
+        max(table.top, table.threshold),
+        table.top,
     )
 
 
@@ -335,9 +334,9 @@ class Unknown:
             | (metric.undefined_by_gold & self.open_gold)
         )
         in_mean = perhaps | ~no_high
-        least, greatest = metric.range[0], np.inf if metric.range[1] is None else metric.range[1]
-        lowest = np.where((free & in_mean) | (perhaps & no_low), least, lowest)
-        highest = np.where((free & in_mean) | (perhaps & no_high), greatest, highest)
+        least_value, greatest_value = metric.ends
+        lowest = np.where((free & in_mean) | (perhaps & no_low), least_value, lowest)
+        highest = np.where((free & in_mean) | (perhaps & no_high), greatest_value, highest)
         # Without a single document of which all is known, what is unsure has no estimate.
         rate = np.nan if self.rate is None else self.rate
         values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
@@ -373,11 +372,12 @@ def _extreme(
     values: Floats, in_mean: Bools, perhaps: Bools, sign: int, weights: Floats | None
 ) -> float:
     """The lowest (-1) or highest (1) mean, each query that may be left out at its worst."""
-    asks = np.ones_like(values) if weights is None else weights
+    query_weights = np.ones_like(values) if weights is None else weights
     is_certain, is_open = in_mean & ~perhaps, in_mean & perhaps
-    total = float((asks[is_certain] * values[is_certain]).sum())
-    count = float(asks[is_certain].sum())
-    terms = zip(values[is_open].tolist(), asks[is_open].tolist())
+    total = float((query_weights[is_certain] * values[is_certain]).sum())
+    count = float(query_weights[is_certain].sum())
+    terms = zip(values[is_open].tolist(), query_weights[is_open].tolist())
+    # The worst first: once one would not move the mean that way, no later one does.
     for value, weight in sorted(terms, reverse=sign > 0):
         if count and sign * value <= sign * total / count:
             break
@@ -390,14 +390,13 @@ def _open_queries(table: MatchTable) -> tuple[Bools, Bools]:
     open_gold = np.zeros(table.n_queries, bool)
     open_gold[table.gold_query[np.isnan(table.grade)]] = True
     unsure = open_gold.copy()
-    of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
-    unsure[of_doc[table.pair_doc[np.isnan(table.pair_score)]]] = True
+    unsure[table.doc_query[table.pair_doc[np.isnan(table.pair_score)]]] = True
     return unsure, open_gold
 
 
 def _relevant_share(table: MatchTable, profile: Profile) -> float | None:
     """The relevant documents among those of which all is known, in queries with gold."""
-    of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
+    of_doc = table.doc_query
     in_question = np.isin(of_doc, table.gold_query)
     in_question[table.pair_doc[np.isnan(table.pair_score)]] = False
     if not in_question.any():

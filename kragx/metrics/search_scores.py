@@ -14,10 +14,11 @@ from functools import cache, partial
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import Profile
 from kragx.metrics.scores import (
     MetricScores,
@@ -83,11 +84,11 @@ def _scored(
     weights = searches.table.weights
 
     def score(spec: MetricSpec) -> MetricScores:
-        metric, seen = spec.metric, view(spec["rel"], spec["k"])
+        metric, search_view = spec.metric, view(spec["rel"], spec["k"])
         assert metric.from_searches is not None  # only those come here
         concerned = metric.concerns(searches.table.unanswerable) & ~probes
-        counts = {} if metric.search_counts is None else metric.search_counts(seen, spec)
-        result = metric.from_searches(seen, spec)
+        counts = {} if metric.search_counts is None else metric.search_counts(search_view, spec)
+        result = metric.from_searches(search_view, spec)
         if isinstance(result, Ratio):
             ratio = replace(result, weights=weights).of(concerned)
             nothing = np.full(len(concerned), np.nan)
@@ -96,7 +97,7 @@ def _scored(
             )
         values = np.where(concerned, result, np.nan)
         if metric.better == "higher":  # such a one is 0 where nothing is found
-            values = _of_all(values, seen, spec, profile, probes)
+            values = _of_all(values, search_view, spec, profile, probes)
         number = number_of(metric, values, weights=weights)
         return MetricScores(spec, values, number, counts=counts, weights=weights)
 
@@ -111,7 +112,7 @@ def _of_all(
     One for which anything came in the end did not abstain. One of which nobody knows what came has
     no value.
     """
-    is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
+    is_known = view.is_known(spec.rank)
     is_empty = (view.n_gold == 0) & is_known & ~probes
     searches = view.searches
     values = np.where(is_empty, 0.0, values)
@@ -129,26 +130,29 @@ def _between(
         score = unknown.between(low, high)
         is_open = score.bounds is not None and score.bounds[0] < score.bounds[1]
         is_same = np.array_equal(low.values, high.values, equal_nan=True)
+        # What nothing unknown touches has no bounds, rather than two that are equal.
         return low if is_same and not is_open else score
     return _percentile_between(unknown.open_gold, low, high)
 
 
-def _ratio_between(rate: float | None, low: MetricScores, few: Ratio, many: Ratio) -> MetricScores:
+def _ratio_between(
+    rate: float | None, low: MetricScores, lower: Ratio, upper: Ratio
+) -> MetricScores:
     """A cost per found gold item, from what is found at both extremes.
 
     A question that may be without gold has no part in the lower end but what it finds, and in the
     upper end its costs alone.
     """
-    n_few = np.where(few.counts, few.denominator, 0.0)
-    certain = np.where(few.counts, many.numerator, 0.0)
-    least = replace(many, numerator=certain).value
-    most = replace(many, denominator=np.where(many.counts, n_few, np.nan)).value
-    if least is None or most is None or least == most:
+    n_few = np.where(lower.counts, lower.denominator, 0.0)
+    certain = np.where(lower.counts, upper.numerator, 0.0)
+    lowest = replace(upper, numerator=certain).value
+    highest = replace(upper, denominator=np.where(upper.counts, n_few, np.nan)).value
+    if lowest is None or highest is None or lowest == highest:
         return low
     if rate is None:  # without a single document of which all is known
-        return replace(low, mean=None, bounds=(least, most), ratio=None)
-    ratio = replace(few, denominator=n_few + rate * (many.denominator - n_few)).of(few.counts)
-    return replace(low, mean=ratio.value, bounds=(least, most), ratio=ratio)
+        return replace(low, mean=None, bounds=(lowest, highest), ratio=None)
+    ratio = replace(lower, denominator=n_few + rate * (upper.denominator - n_few)).of(lower.counts)
+    return replace(low, mean=ratio.value, bounds=(lowest, highest), ratio=ratio)
 
 
 def _percentile_between(is_open: Bools, low: MetricScores, high: MetricScores) -> MetricScores:
@@ -160,16 +164,16 @@ def _percentile_between(is_open: Bools, low: MetricScores, high: MetricScores) -
         high: where all of it does.
     """
     has_part, metric = ~np.isnan(high.values), low.spec.metric
-    least, most = (
+    lowest, highest = (
         number_of(metric, np.where(has_part, values, np.nan), weights=low.weights)
         for values in (
             np.where(is_open, 0.0, high.values),
             np.where(is_open, np.inf, low.values),
         )
     )
-    if least is None or most is None:
+    if lowest is None or highest is None:
         return low
-    bounds = least, most
+    bounds = lowest, highest
     values = np.where((low.values == high.values) & ~is_open, low.values, np.nan)
     if bounds[0] == bounds[1]:
         return replace(low, values=values, mean=bounds[0])

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.data.lists import ranges
+from kragx.data.lists import Bools, Floats, Ints, ranges
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import MatchTable
 
 Basis = Literal["retrieved", "first"]
 """The list that metrics are about which name none."""
@@ -129,7 +129,7 @@ class SearchTable:
         within = np.ones(len(self.step), bool) if n is None else self.step <= n
         queries, is_open = np.arange(len(self.n_searches)), ~self.measured & ~self.failed
         have_measured, are_open = (
-            np.isin(queries, self.query[within & those]) for those in (self.measured, is_open)
+            np.isin(queries, self.query[within & mask]) for mask in (self.measured, is_open)
         )
         return have_measured | ~are_open | ~self.table.answered
 
@@ -179,6 +179,7 @@ class SearchTable:
         """
 
         def moved(docs: Ints) -> Ints:
+            # Where there is no document at all, none can be looked up.
             return np.where(docs == UNKNOWN_DOC, UNKNOWN_DOC, place[docs]) if len(place) else docs
 
         final, read = (
@@ -212,6 +213,7 @@ class SearchTable:
         numbers = np.flatnonzero(self.measured)[:: -1 if first else 1]
         search = np.full(len(self.n_searches), -1)
         search[self.query[numbers]] = numbers  # of several the one that is written last
+        # -1, where no search is measured, takes the 0 at the end.
         lengths = np.append(self.n_docs, 0)[search]
         docs = self.docs[ranges(self.list_start[search], lengths)]
         return Places(ends(lengths), docs, self.is_known())
@@ -268,25 +270,20 @@ def on_places(table: MatchTable, places: Places, same: Ints) -> MatchTable:
         places: the lists.
         same: (d) as of `SearchTable`.
     """
-    known = np.flatnonzero(places.docs >= 0)
-    of_place = places.docs[known]
+    known_places = np.flatnonzero(places.docs >= 0)
+    of_place = places.docs[known_places]
     repeated = np.zeros(len(places.docs), bool)
-    repeated[known] = _again(same[of_place], len(same))
+    repeated[known_places] = _again(same[of_place], len(same))
+    # Pairs are sorted by document: those of one are a stretch, found without a walk over all.
     first = np.searchsorted(table.pair_doc, of_place, "left")
     last = np.searchsorted(table.pair_doc, of_place, "right")
     lengths = last - first
-    pairs = ranges(first, lengths)
-    votes = table.votes
     return replace(
-        table,
+        table.of_pairs(ranges(first, lengths)),
         doc_start=places.start,
         answered=table.answered & places.is_there,
         repeated=repeated,
-        pair_doc=np.repeat(known, lengths).astype(np.int32),
-        pair_gold=table.pair_gold[pairs],
-        pair_score=table.pair_score[pairs],
-        votes=votes
-        and replace(votes, pair_low=votes.pair_low[pairs], pair_high=votes.pair_high[pairs]),
+        pair_doc=np.repeat(known_places, lengths).astype(np.int32),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.metrics.search_table import SearchTable
 
 NEVER = np.iinfo(np.int64).max
@@ -52,8 +52,6 @@ class SearchView:
         """How many questions there are (q)."""
         return self.searches.table.n_queries
 
-    # -- gold --------------------------------------------------------------------------------
-
     @cached_property
     def is_gold(self) -> Bools:
         """(g) whether each gold item's grade is high enough."""
@@ -96,6 +94,7 @@ class SearchView:
         if need == "all":
             last = np.zeros(self.n_queries, np.int64)
             golds = np.flatnonzero(self.is_gold)
+            # NEVER is the greatest number, so that one item that lacks makes all of them never.
             np.maximum.at(last, self.gold_query[golds], self.gold_step[golds])
             return np.where(self.n_gold == 0, NEVER, last)
         first = np.full(self.n_queries, NEVER)
@@ -133,10 +132,9 @@ class SearchView:
         is_repeated = np.full(len(docs), bool((same != np.arange(len(same))).any()))
         if is_repeated.any():
             keys = self.searches.entries[0] * len(same) + same[docs]
+            # `unique` says where each stands first, which repeats nothing.
             is_repeated[np.unique(keys, return_index=True)[1]] = False
         return is_repeated
-
-    # -- steps -------------------------------------------------------------------------------
 
     @cached_property
     def n_steps(self) -> Ints:
@@ -164,8 +162,6 @@ class SearchView:
         is_later, is_again = step > 1, first[same] < step
         return self.of_queries(query[is_later]), self.of_queries(query[is_again])
 
-    # -- costs -------------------------------------------------------------------------------
-
     @cached_property
     def steps(self) -> Steps:
         """The steps of all questions."""
@@ -177,6 +173,7 @@ class SearchView:
     def _lanes(self) -> tuple[Ints, Ints]:
         """(n) the lane of each search as a number, and (l) the step of each lane as a place."""
         of_search, lane = self.steps.of_search, self.searches.lane
+        # Step and lane as one number, so that one sort tells all lanes apart.
         width = int(lane.max(initial=0)) + 1
         lanes, number = np.unique(of_search * width + lane, return_inverse=True)
         return number.astype(np.int64), lanes // width

@@ -9,13 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.intervals import Ratio
-from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option, of_sums
+from kragx.metrics.table_view import ratio
 
 
 def whole_above_0(text: str) -> int:
@@ -29,27 +30,17 @@ SEARCH_K = Option(None, read=whole_above_0)
 """How many documents of each search count; None for all."""
 
 
-def share(part: Ints, whole: Ints, where: Bools) -> Floats:
-    """(q) `part / whole` of some questions, and NaN of the others."""
-    values = np.full(len(where), np.nan)
-    np.divide(part, whole, out=values, where=where)
-    return values
-
-
 def _unmeasured(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
     """Of how many questions with gold nothing is known of what their searches brought."""
-    is_known = view.is_known(spec.k if isinstance(spec.k, int) else None)
+    is_known = view.is_known(spec.rank)
     return {"n_unmeasured": int((~is_known & (view.n_gold > 0)).sum())}
 
 
-# -- how much came, and when ----------------------------------------------------------------------
-
-
 def _evidence_recall(view: SearchView, spec: MetricSpec) -> Floats:
-    n = spec.k if isinstance(spec.k, int) else None
+    n = spec.rank
     is_within = view.is_found if n is None else view.gold_step <= n
-    found = view.of_queries(view.gold_query[is_within])
-    return share(found, view.n_gold, (view.n_gold > 0) & view.is_known(n))
+    n_found = view.of_queries(view.gold_query[is_within])
+    return np.where(view.is_known(n), ratio(n_found, view.n_gold, empty=np.nan), np.nan)
 
 
 def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
@@ -101,17 +92,14 @@ FIRST_SEARCH = Metric(
 )
 
 
-# -- what further searches are good for -----------------------------------------------------------
-
-
 def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
     n = counts.get("n_in_vain", 0)
     return phrase("in vain: {n}", n=n) if n else ""
 
 
 def _rescue(view: SearchView, spec: MetricSpec) -> Floats:
-    needed = (view.n_gold > 0) & view.is_known(1) & (view.first_step() > 1)
-    return np.where(needed, view.n_found > 0, np.nan)
+    is_rescuable = (view.n_gold > 0) & view.is_known(1) & (view.first_step() > 1)
+    return np.where(is_rescuable, view.n_found > 0, np.nan)
 
 
 def _rescue_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
@@ -121,7 +109,8 @@ def _rescue_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
 
 
 def _waste(view: SearchView, spec: MetricSpec) -> Floats:
-    return share(view.n_steps - view.last_new, view.n_steps, view.n_found > 0)
+    wasted = ratio(view.n_steps - view.last_new, view.n_steps)
+    return np.where(view.n_found > 0, wasted, np.nan)
 
 
 def _waste_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
@@ -130,8 +119,8 @@ def _waste_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
 
 
 def _repeated(view: SearchView, spec: MetricSpec) -> Floats:
-    places, again = view.repeats
-    return share(again, places, places > 0)
+    places, n_again = view.repeats
+    return ratio(n_again, places, empty=np.nan)
 
 
 def _repeated_counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
@@ -192,8 +181,6 @@ REPEATED = Metric(
 )
 
 
-# -- what it costs --------------------------------------------------------------------------------
-
 # Tokens and seconds that nobody says are not known, nor is then what the question cost. What was
 # not found is censored: it took longer than anything, and never cheap. So there are percentiles
 # alone of what it took, and of costs a sum over a sum.
@@ -226,9 +213,10 @@ def percentile(percent: int) -> Callable[..., float]:
     """The least value that so many of 100 asks do not exceed; infinity where they are too few."""
 
     def number(values: Floats, weights: Floats | None = None) -> float:
+        # Infinity comes last: what was never found is dearer than all that was.
         order = np.argsort(values, kind="stable")
-        asks = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
-        return float(values[order][np.searchsorted(asks, percent / 100 * asks[-1])])
+        asks_so_far = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
+        return float(values[order][np.searchsorted(asks_so_far, percent / 100 * asks_so_far[-1])])
 
     return number
 
@@ -238,15 +226,15 @@ def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
 
     def values(view: SearchView, spec: MetricSpec) -> Floats:
         last, steps = view.first_step(spec["need"]), _steps(view, cost)
-        taken = np.where(last == NEVER, np.inf, view.until(steps, last))
+        costs = np.where(last == NEVER, np.inf, view.until(steps, last))
         # Were those alone left out whose last steps say nothing, more would seem found.
         is_counted = ~np.isnan(_total(view, steps)) | ~view.searches.table.answered
-        return np.where(_measured(view) & is_counted, taken, np.nan)
+        return np.where(_measured(view) & is_counted, costs, np.nan)
 
     def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
-        taken = values(view, spec)
-        uncounted = _measured(view) & np.isnan(taken)
-        n_never, n_uncounted = int(np.isinf(taken).sum()), int(uncounted.sum())
+        costs = values(view, spec)
+        uncounted = _measured(view) & np.isnan(costs)
+        n_never, n_uncounted = int(np.isinf(costs).sum()), int(uncounted.sum())
         return {"n_never": n_never, "n_uncounted": n_uncounted, **_unmeasured(view, spec)}
 
     return Metric(
@@ -278,9 +266,6 @@ TOKENS_TO_EVIDENCE = _to_evidence("tokens", 50, **_HALF)
 TOKENS_TO_EVIDENCE_P90 = _to_evidence("tokens", 90, **_MOST)
 SECONDS_TO_EVIDENCE = _to_evidence("seconds", 50, **_HALF)
 SECONDS_TO_EVIDENCE_P90 = _to_evidence("seconds", 90, **_MOST)
-
-
-# -- per gold item that was found -----------------------------------------------------------------
 
 
 def _per_gold(cost: Cost, *, en: str, ko: str) -> Metric:

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.data import plain_number
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
-from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.table_view import PooledCounts, TableView
@@ -175,6 +175,7 @@ class Metric:
     way: str = field(init=False)
 
     def __post_init__(self) -> None:
+        # Found once, as it is asked for each time that a metric is computed.
         ways = [way for way in _WAYS if getattr(self, way) is not None]
         object.__setattr__(self, "way", ways[0] if ways else "")
         if len(ways) != 1:
@@ -205,6 +206,12 @@ class Metric:
         return self.number is weighted_mean
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Its range, infinite where nothing bounds it."""
+        lowest, greatest = self.range
+        return lowest, np.inf if greatest is None else greatest
+
+    @property
     def has_interval(self) -> bool:
         """Whether its number can have an interval over queries: a mean, or a sum over a sum."""
         return self.from_run is None and self.number in (weighted_mean, of_sums)
@@ -232,6 +239,7 @@ class Metric:
         Raises:
             UsageError: it takes no cut-off, or no such option or value.
         """
+        # `k` is positional alone, as metrics of searches have an option of that name.
         if k is not None and not self.cuts:
             raise UsageError(f"{self.name} concerns whole answers; leave '@{k}' out")
         if self.from_searches is not None and isinstance(k, TextBudget):
@@ -281,6 +289,7 @@ class MetricSpec:
 
     metric: Metric
     k: Cut = None
+    # A mapping has no hash; specs that differ in it share theirs, and are not equal.
     options: Mapping[str, Value] = field(default_factory=dict, hash=False)
     label: str = ""
 
@@ -288,6 +297,11 @@ class MetricSpec:
     def name(self) -> str:
         """The metric's name, or import path."""
         return self.metric.name
+
+    @property
+    def rank(self) -> int | None:
+        """The cut-off as a number of documents, or of steps; None for all, and of a budget."""
+        return self.k if isinstance(self.k, int) else None
 
     @property
     def needs_evidence(self) -> bool:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.data.lists import Bools, Floats, Ints
+from kragx.metrics.match_table import MatchTable
 
 
 class TableView:
@@ -67,18 +68,16 @@ class TableView:
         ranks = docs - table.doc_start[self.gold_query[golds]] + 1
         self.pairs: tuple[Ints, Ints, Ints] = docs, golds, ranks
         self.finds: Bools = np.equal(self.first_rank(golds, ranks)[golds], ranks)
-        found = golds[self.finds]  # of each gold item's pairs one has its first rank
+        found_golds = golds[self.finds]  # of each gold item's pairs one has its first rank
         self.found_items: tuple[Ints, Ints, Ints] = (
-            self.gold_query[found],
+            self.gold_query[found_golds],
             ranks[self.finds],
-            found,
+            found_golds,
         )
         # For each rank at which anything can be credited the first cut-off that reaches it.
         last_rank = int(max(table.longest, self.n_gold.max(initial=0)))
         self._cut_of_rank: Ints = np.searchsorted(self.cuts, np.arange(last_rank + 1))
         self.found_cells: Ints = self.cells(*self.found_items[:2])
-
-    # -- sizes -------------------------------------------------------------------------------
 
     @cached_property
     def depth(self) -> Floats:
@@ -89,8 +88,6 @@ class TableView:
     def limit(self) -> Floats:
         """(c, q) k, or n where nothing is cut."""
         return np.where(np.isinf(self.cuts)[:, None], self.table.n_docs, self.cuts[:, None])
-
-    # -- gold items, in the order in which they are found ------------------------------------
 
     def first_rank(self, golds: Ints, ranks: Ints) -> Ints:
         """(g) the first rank of each gold item in matches that go by rank, 0 without any."""
@@ -106,8 +103,7 @@ class TableView:
         is_other_query = np.diff(queries, prepend=-1) != 0
         starts = np.flatnonzero(is_other_query | (np.diff(ranks, prepend=-1) != 0))
         grades = self.table.grade[golds]
-        largest = np.maximum.reduceat(grades, starts) if starts.size else grades
-        return queries[starts], ranks[starts], largest
+        return queries[starts], ranks[starts], np.maximum.reduceat(grades, starts)
 
     @cached_property
     def not_one_to_one(self) -> Bools:
@@ -126,10 +122,10 @@ class TableView:
         """
         table = self.table
         is_relevant = table.docs_in(table.matched & self.is_gold[table.pair_gold])
-        others = table.of_pairs(~is_relevant[table.pair_doc])
+        rest = table.of_pairs(~is_relevant[table.pair_doc])
         grade = (~self.is_gold & (table.grade >= 0)).astype(np.float64)
         repeats = self._count_repeats
-        return TableView(replace(others, grade=grade), [np.inf], None, count_repeats=repeats)
+        return TableView(replace(rest, grade=grade), [np.inf], None, count_repeats=repeats)
 
     @cached_property
     def found(self) -> Floats:
@@ -158,15 +154,13 @@ class TableView:
         """(c, q) found gold items within k or, with credit ``document``, relevant documents."""
         return self.found if credit == "gold" else self.relevant
 
-    # -- documents ---------------------------------------------------------------------------
-
     @cached_property
     def relevant_docs(self) -> tuple[Ints, Ints, Bools]:
         """Relevant documents: their query, their rank, whether they find a gold item first."""
         docs, golds, ranks = self.pairs
         starts = np.flatnonzero(np.diff(docs, prepend=-1))
-        new = np.logical_or.reduceat(self.finds, starts) if starts.size else np.empty(0, bool)
-        return self.gold_query[golds[starts]], ranks[starts], new
+        is_new = np.logical_or.reduceat(self.finds, starts)
+        return self.gold_query[golds[starts]], ranks[starts], is_new
 
     @cached_property
     def relevant(self) -> Floats:
@@ -179,8 +173,6 @@ class TableView:
         """(c, q) documents within k that match only gold items found before them."""
         queries, ranks, is_new = self.relevant_docs
         return self.sums(self.cells(queries[~is_new], ranks[~is_new]))
-
-    # -- events ------------------------------------------------------------------------------
 
     @cached_property
     def discount(self) -> Floats:
@@ -210,12 +202,16 @@ class TableView:
         """(c, q) the sum of discounted gains of the events with rank <= k."""
         return self.sums(self.cells(queries, ranks), gains * self.discount[ranks])
 
+    def at_every_cut(self, values: Floats) -> Floats:
+        """(c, q) values (q) that know no cut-off, the same at each."""
+        return np.broadcast_to(values, (len(self.cuts), len(values)))
+
     def zeros(self) -> Floats:
         """(c, q) nothing yet."""
         return np.zeros((len(self.cuts), self.table.n_queries))
 
 
-def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
+def ratio(numerator: Floats | Ints, denominator: Floats | Ints, empty: float = 0.0) -> Floats:
     """`numerator / denominator`, and `empty` where the denominator is 0."""
     result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
     np.divide(numerator, denominator, out=result, where=denominator != 0)
@@ -232,10 +228,8 @@ def count_within(queries: NDArray[np.integer[Any]], flags: Bools) -> Ints:
     is_first = np.ones(len(queries), bool)
     is_first[1:] = queries[1:] != queries[:-1]
     starts, counts = np.flatnonzero(is_first), np.cumsum(flags, dtype=np.int64)
+    # The count at a stretch's first element, but for its own flag, is of what came before.
     return counts - np.repeat(counts[starts] - flags[starts], np.diff(starts, append=len(queries)))
-
-
-# -- micro averages: counts that are pooled over queries before anything is divided ---------------
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kragx.data.lists import Floats
 from kragx.ground.messages import Phrase
 from kragx.ground.printing import phrase
-from kragx.metrics.match_table import Floats
 from kragx.metrics.retrieval_metrics import RBP, chances
 from kragx.metrics.spec import MetricSpec
 from kragx.metrics.table_view import TableView
@@ -36,6 +36,7 @@ _IR_MEASURES = {
 _IR_OPTIONS = {
     "dcg=log2": "gain=linear",
     "dcg=exp-log2": "gain=exp2",
+    # What these say is what kragx's metrics do anyway.
     "beta=1.0": "",
     "judged_only=False": "",
 }
@@ -112,7 +113,7 @@ def _of_ir_measures(text: str) -> str | None:
     measure = _IR_MEASURE.fullmatch(text)
     if measure is None or measure["name"] not in _IR_MEASURES:
         return None
-    name, needed = _IR_MEASURES[measure["name"]]
+    name, need = _IR_MEASURES[measure["name"]]
     parts = filter(None, (measure["options"] or "").split(","))
     matches = [_IR_OPTION.fullmatch(part) for part in parts]
     options = {match[1]: match[2] for match in matches if match}
@@ -120,7 +121,7 @@ def _of_ir_measures(text: str) -> str | None:
     # Bare, with kragx's options, or without what the tool demands, it may be kragx's own name in
     # other letters, which is kragx's.
     is_own = measure["name"].lower() == name and not options
-    if is_own or None in matches or (needed and not (k if needed == "k" else needed in options)):
+    if is_own or None in matches or (need and not (k if need == "k" else need in options)):
         return None
     pairs = ("=".join(option) for option in options.items())
     return _words(name, k, *(_IR_OPTIONS.get(pair, pair) for pair in pairs))
@@ -137,8 +138,8 @@ def _of_ranx(text: str) -> str | None:
 
 
 def _words(name: str, k: str | None, *options: str, rel: str | None = None) -> str:
-    given = ", ".join(filter(None, (*options, rel and f"rel={rel}")))
-    return f"{name}{'' if k is None else f'@{k}'}" + (f"({given})" if given else "")
+    arguments = ", ".join(filter(None, (*options, rel and f"rel={rel}")))
+    return f"{name}{'' if k is None else f'@{k}'}" + (f"({arguments})" if arguments else "")
 
 
 _MEANINGS = {
@@ -157,7 +158,7 @@ _MEANINGS = {
     "r_precision": "rprecision rprecmult precisionatr",
     "context_completeness": "nuggetrecall contextentitiesrecall factrecall",
 }
-# -- metrics of ragas: what to write in kragx, and what kragx does not measure --------------------
+
 
 _BY_HITS = phrase(
     "for ragas' metric write 'map(norm=hits)', or 'map', in which gold that is missed counts; "

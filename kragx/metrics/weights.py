@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats
 from kragx.data.weights import unequal, weights_said
-from kragx.metrics.match_table import Bools, Floats
 
 
 def question_weights(asks: Floats, inclusion: Floats) -> Floats | None:
@@ -29,6 +29,7 @@ def counting(values: Floats, weights: Floats | None) -> tuple[Floats, Floats | N
         weights: (q); None where all are alike.
     """
     if weights is None:
+        # As a rule all have a value, and then nothing is copied.
         absent = np.isnan(values)
         return (values[~absent] if absent.any() else values), None
     counts = ~np.isnan(values) & (weights > 0)

@@ -10,7 +10,7 @@ from scipy import stats
 
 from kragx.comparison import RetrieverScores, Settings, compare_scores
 from kragx.comparison.statistics import percentile_intervals, sign_flip_p
-from kragx.metrics.match_table import Floats
+from kragx.data.lists import Floats
 
 from .support import once, sides, take, turns
 from .workloads import SIZE

@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from kragx.metrics.match_table import Floats, Ints
+from kragx.data.lists import Floats, Ints
 
 CONFIDENCE = 0.95
 

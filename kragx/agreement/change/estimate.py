@@ -10,6 +10,7 @@ import numpy as np
 
 from kragx.agreement.change.betting import CONFIDENCE, Drawn
 from kragx.agreement.change.lot import Lot, Relevance
+from kragx.data.lists import Bools
 from kragx.ground.printing import (
     Line,
     Part,
@@ -22,7 +23,6 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging.rubric import canonical_json, key_of
-from kragx.metrics.match_table import Bools
 
 Verdict = Literal["better", "worse", "same", "hopeless", "open"]
 

@@ -219,6 +219,7 @@ class Fields:
         entries = self._list("gold", "gold items", null=False)
         if (plain := Columns.of_records(entries, "grade")) is not None:
             return [*enumerate(plain.golds())]
+        # One by one, which is slower, and says which of them is wrong.
         read = self._each("gold", partial(gold_items, strings=False), entries)
         return [(position, gold) for position, golds in read for gold in golds]
 
@@ -255,6 +256,7 @@ class Fields:
             return None
         searches, stages = self._within(docs or ())
         answer = partial(Retrieved, docs or (), seconds, error, stages, searches, docs is not None)
+        # Searches that contradict each other are reported; what came is kept without them.
         return self._cleaned("", answer) or Retrieved(docs or (), seconds, error, stages)
 
     def _docs(self) -> tuple[Doc, ...] | None:

@@ -142,6 +142,7 @@ def _write(
     searches: bool = False,
 ) -> None:
     if is_parquet(path):
+        # The columns of a Parquet file are settled before its first row is written.
         forbids = any(query.forbidden is not None for query in dataset)
         beside: dict[str, Any] = {"rules": dataset.forbidden, "searches": searches}
         beside["weighs"] = weights_of(dataset) is not None
@@ -187,6 +188,7 @@ def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
     created = metadata.get("created_at")
     try:
         if created is not None:
+            # A moment begins with its date, in whatever form the rest is written.
             date.fromisoformat(str(created)[:10])
     except ValueError:
         fields.report(
@@ -205,6 +207,7 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
     }
     golds: list[Gold] = []
     lists: dict[str | None, str] = {}  # in which list an id stands first
+    # The best list first: an id that stands in two of them has the better grade.
     for name, grade in _GRADES.items():
         for position, group in fields.id_groups(name).items():
             new = [doc_id for doc_id in group if doc_id not in lists]
@@ -281,6 +284,7 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
                 doc_record(doc) for doc in gold.alternatives if doc.text is not None or doc.metadata
             ]
             if docs or not item.keys().isdisjoint(("text", "metadata")):
+                # Its list says the grade, and a second one could contradict it.
                 rest.append(present(**item | {"grade": None, "alternatives": docs}))
         # What every line of the schema has, in its order, though a query may lack some of it.
         defaults: dict[str, Any] = {

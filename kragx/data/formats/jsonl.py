@@ -287,11 +287,6 @@ def _finite(text: str) -> float:
     raise ValueError(f"{text} is " + ("no number of JSON's" if is_name else "too large a number"))
 
 
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=unique_keys, parse_constant=_finite, parse_float=_finite
-)
-
-
 def _parts(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 

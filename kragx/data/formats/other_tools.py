@@ -114,6 +114,7 @@ _DEEPEVAL = ("input", "context", "retrieval_context", "expected_output", "actual
 
 def _is_of_samples(record: Mapping[str, Any], *names: str) -> bool:
     """Whether a record has these fields, and none that says that it is of another format."""
+    # Their names are everybody's words: a field that one format alone has says more.
     others = {"answer_passage", "retrieval_gt", "gold", "retrieved", "relevant_chunk_ids"}
     return {*names} <= record.keys() and record.keys().isdisjoint(others)
 
@@ -126,6 +127,7 @@ def _ragas(fields: Fields) -> Read:
 def _sample(fields: Fields, names: Sequence[str]) -> Read:
     """A row of samples, whose five fields have these names."""
     question, gold, retrieved, reference, response = names
+    # ragas has conversations of several turns under the same name.
     if isinstance(fields.record.get(question), list):
         fields.report(question, "a conversation; kragx evaluates single questions")
         return
@@ -152,6 +154,7 @@ def _contexts(fields: Fields, texts: str, ids: str) -> list[tuple[str | None, st
     if of_texts and of_ids and len(of_texts) != len(of_ids):
         message = f"{len(of_ids)} ids for {len(of_texts)} contexts; give one for each"
         fields.report(ids, message)
+    # Ids without texts are documents as well as texts without ids.
     return [*zip_longest(of_ids, of_texts)]
 
 
@@ -238,6 +241,7 @@ def _llamaindex(fields: Fields) -> Read:
             for doc_id, entry in zip(ids, texts)
         ]
         text = of_query.text(place(of_query, "queries"), is_required=True)
+        # Whoever takes the query asks these fields for the line on which it stands.
         fields.line = of_query.line
         yield Query(str(query_id), text, tuple(golds), answerable=flag), None
 
@@ -310,6 +314,7 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         if "topk" not in record:
             fields.report("topk", "missing; write [] where nothing is retrieved")
         eval_ids.add(eval_id)
+        # The competition counts a row that repeats a question once more, and ids are unique.
         ids = chain([eval_id], (f"{eval_id}#{number}" for number in count(2)))
         row_id = next(new for new in ids if new not in results)
         queries.append(replace(gold[eval_id], id=row_id))

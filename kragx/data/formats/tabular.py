@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kragx.data.documents import is_lacking
 from kragx.data.formats import FORMATS
 from kragx.data.formats.document_rows import NAMES
 from kragx.data.formats.encodings import GUESSED, decoded
@@ -91,6 +92,7 @@ def read_csv(
 
 def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
     """Rows of cells with their lines, but for blank lines; of the first a mistake ends it all."""
+    # Strict, as a misplaced quote would swallow what follows into one cell without a word.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     is_first = True
     while True:
@@ -215,8 +217,7 @@ def _plain(cell: Any) -> Any:
         cell = cell.tolist()
     if isinstance(cell, (list, tuple)):
         return [_plain(entry) for entry in cell]
-    # NaN, NaT and NA are what is not equal to itself, or cannot tell.
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:  # noqa: PLR0124
+    if cell is None or is_lacking(cell):
         return None
     if isinstance(cell, float) and cell.is_integer():
         return int(cell)  # a column of whole numbers with a gap becomes one of floats

@@ -61,6 +61,7 @@ class TextFiles:
         """Those of a folder and of all in it, in the order of their ids."""
         paths: list[Path] = []
         for root, folders, names in os.walk(self.place):
+            # In place: `walk` goes into those that are left in the list.
             folders[:] = [name for name in folders if self._is_read(Path(root, name))]
             paths += [Path(root, name) for name in names if self._is_read(Path(root, name))]
         self.endings = Counter(map(ending, paths)) - Counter(dict.fromkeys(ENDINGS, len(paths)))
@@ -87,6 +88,7 @@ class TextFiles:
         is_html = ending(path) in (".html", ".htm")
         with open_bytes(path) as file:
             raw = file.read()
+        # Pages say it near their beginning; further down it may be quoted in a text.
         declared = _CHARSET.search(raw[:2048]) if is_html else None
         name = declared[1].decode().lower() if declared else ""
         # Of Korean pages cp949 has all that the name means, and more.
@@ -136,10 +138,12 @@ def _of_html(page: str) -> tuple[str, str]:
     for tag in soup(_UNSEEN):
         tag.decompose()
     for string in soup.find_all(string=True):
+        # Comments are strings of a class of their own; in `pre` white space is seen as written.
         if type(string) is NavigableString and string.find_parent("pre") is None:
             string.replace_with(re.sub(r"\s+", " ", string))
     heading = soup.find(["h1", "h2", "h3", "h4", "h5", "h6"])
     title = " ".join((heading.get_text() if heading else name).split())
+    # A browser shows blocks below each other, with nothing in the page to say so.
     for tag in soup(_BLOCKS):
         tag.insert_before("\n")
         tag.insert_after("\n")

@@ -36,6 +36,7 @@ def kind_of_line(line: str) -> str | None:
     columns = _columns(line)
     if len(columns) == len(_QRELS) or _is_header(columns):
         return "qrels"
+    # A tag may hold spaces: then the number in the place of the score tells a run.
     is_longer = len(columns) > len(_RUN) and read_number(columns[_RUN.index("score")]) is not None
     return "run" if is_longer or len(columns) == len(_RUN) else None
 
@@ -118,6 +119,7 @@ def read_run(path: str | Path) -> Run:
         _are_ids(query, document, line, problems)
         doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
         results.setdefault(query, []).append(doc)
+        # A dict for its order: the first tag is the one that names the run.
         tags.setdefault(tuple(tag))
         n_longer += len(tag) > 1
     if not results:
@@ -239,6 +241,7 @@ class Beir:
             DataError: a file cannot be read, or a line of queries or corpus is broken.
         """
         problems.file = str(self.qrels)
+        # Qrels first: of questions and corpus, which may be huge, only what they name is held.
         judged = dict(qrels_records(self.qrels, problems))
         queries = {}
         query_ids = {record["query_id"] for record in judged.values()}
@@ -251,6 +254,7 @@ class Beir:
         corpus = {
             str(doc["_id"]): document(doc) for _, doc in _some(corpus_of(self.folder), doc_ids)
         }
+        # In the order of the qrels, whose lines the problems name.
         for line, record in judged.items():
             query_id = record["query_id"]
             if query_id not in queries:

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.weights import effective_n, mean_and_variance
 
 
@@ -69,6 +69,7 @@ def blocks(n: int, count: int, seed: int, work: Draw[Outcome]) -> Iterator[Outco
     """
     if not 1 <= count <= MOST_RESAMPLES:
         raise UsageError(f"{count} is not from 1 to {MOST_RESAMPLES:,}", field="resamples")
+    # Blocks depend on n and count alone, so that the same data draw the same rows anywhere.
     rows = max(1, min(count, _BLOCK_CELLS // max(n, 1)))
     sizes = [rows] * (count // rows) + ([count % rows] if count % rows else [])
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
@@ -78,6 +79,7 @@ def blocks(n: int, count: int, seed: int, work: Draw[Outcome]) -> Iterator[Outco
 def _weights(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
     """(size, n) how often each query was drawn, as whole numbers; rows sum to n."""
     drawn = np.random.default_rng(seed).integers(0, n, size=(size, n))
+    # Each row has a range of numbers of its own, so that one count serves all rows.
     drawn += n * np.arange(size)[:, None]
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
 
@@ -163,10 +165,10 @@ TOLERANCE = 1e-9
 
 _COLUMNS = 1_000
 
-_MANY = 10_000
-"""Resamples of so many values take seconds."""
+MANY = 10_000
+"""Resamples of so many values take seconds, and only repeat what Student's interval says."""
 
-_DECIMALS = 12
+DECIMALS = 12
 """Sums in another order differ behind these; what is shown is to be the same on any machine."""
 
 
@@ -176,6 +178,7 @@ def check_confidence(value: float, lowest: float = 0.0) -> float:
     Raises:
         UsageError: it is none.
     """
+    # True is the number 1 to Python, and no confidence.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not (is_number and 0 < value <= MOST_CONFIDENCE and value >= lowest):
         problem = f"{value!r} is not between {lowest:g} and {MOST_CONFIDENCE}"
@@ -225,13 +228,14 @@ def percentile_intervals(
     Source: as of `expanded_intervals`.
     """
     ends = np.full((2, values.shape[1]), np.nan)
+    # What weighs nothing is in no mean, and must not make one look surer.
     values = values if weights is None else np.where(weights[:, None] > 0, values, np.nan)
     n = (~np.isnan(values)).sum(axis=0)
     n_sure = n
     if weights is not None:
         n_sure = np.array([round(effective_n(weights, column)) for column in ~np.isnan(values).T])
     varied = np.flatnonzero((n_sure >= LEAST) & ~_alike(values))
-    is_large = (n[varied] > _MANY) | (weights is not None)
+    is_large = (n[varied] > MANY) | (weights is not None)
     large, varied = varied[is_large], varied[~is_large]
     if large.size:
         ends[:, large] = _student_intervals(values[:, large], confidence, weights)
@@ -252,11 +256,12 @@ def _student_intervals(values: Floats, confidence: float, weights: Floats | None
         mean, error = np.nanmean(values, axis=0), np.nanstd(values, axis=0, ddof=1) / n**0.5
     else:
         mean, variance = mean_and_variance(values, weights)
-        sure = np.array([effective_n(weights, column) for column in present.T])
-        error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / sure)), sure
+        # The variance has n / (n - 1) of all questions; that of Kish's number takes its place.
+        n_effective = np.array([effective_n(weights, column) for column in present.T])
+        error, n = np.sqrt(variance * (1 - 1 / n) / (1 - 1 / n_effective)), n_effective
     p = (1 + confidence) / 2
     margin = np.array([student_t(p, int(count) - 1) for count in n.tolist()]) * error
-    ends: Floats = np.stack([mean - margin, mean + margin]).round(_DECIMALS)
+    ends: Floats = np.stack([mean - margin, mean + margin]).round(DECIMALS)
     return ends
 
 
@@ -316,6 +321,7 @@ def expanded_intervals(
     sampled = resampled(terms, columns, count, seed)
     ends = _percentiles(sampled, expanded(confidence, len(terms))).T.tolist()
     return {
+        # No comparison with NaN holds: what no resample defines has no interval either.
         name: (low, high) if low < high else None
         for name, (low, high) in zip(names, ends, strict=True)
     }

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.data.lists import Floats, Ints
 from kragx.metrics.intervals.bootstrap import CONFIDENCE, Interval
-from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.weights import effective_n, weighted_mean
 
 Kind = Literal["score", "exact", "capped"]
@@ -119,7 +119,7 @@ def with_exact_limits(
         n_known = int(present.sum())
         if kind == "score" or not n_known + extra:
             continue
-        n, fewest, most = float(n_known + extra), float(hits), float(hits + extra)
+        n, fewest, largest = float(n_known + extra), float(hits), float(hits + extra)
         if weights is not None and n_known:
             worth = effective_n(weights, present) / n_known
             share = weighted_mean(np.where(present, values[:, column] > 0, np.nan), weights) or 0.0
@@ -127,8 +127,8 @@ def with_exact_limits(
             # What is open counts by its weight, or as much as others where nobody says that.
             ends_of_share = (share + doubts[:, column]).round(12).clip(0, 1) * n
             fewest = min(share * n_known * worth, ends_of_share[0])
-            most = max(n - (1 - share) * n_known * worth, ends_of_share[1])
-        low, high = exact_limits(fewest, n, confidence)[0], exact_limits(most, n, confidence)[1]
+            largest = max(n - (1 - share) * n_known * worth, ends_of_share[1])
+        low, high = exact_limits(fewest, n, confidence)[0], exact_limits(largest, n, confidence)[1]
         if not is_count:
             below, above = ends[:, column] + doubts[:, column]
             low, high = max(below, 0.0), min(above, high)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kragx.data.lists import Floats
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     RESAMPLES,
@@ -12,7 +13,6 @@ from kragx.metrics.intervals.bootstrap import (
     percentile_intervals,
 )
 from kragx.metrics.intervals.wilson import score_intervals
-from kragx.metrics.match_table import Floats
 
 
 def mean_intervals(
@@ -44,6 +44,7 @@ def mean_intervals(
     )
     with np.errstate(invalid="ignore"):
         inside = ((values >= low) & (values <= high)) | np.isnan(values)
+    # Without a range its ends are NaN, and no value lies between these.
     bounded = ~np.isnan(low) & inside.all(axis=0)
     ends = np.full((2, values.shape[1]), np.nan)
     ends[:, bounded] = score_intervals(

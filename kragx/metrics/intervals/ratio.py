@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     LEAST,
+    MANY,
     RESAMPLES,
     SEED,
     Interval,
@@ -17,11 +19,7 @@ from kragx.metrics.intervals.bootstrap import (
     resampled,
 )
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.weights import effective_n
-
-_MANY = 10_000
-"""Of more questions resamples take seconds, and repeat what a straight line through them says."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +96,14 @@ class Ratio:
         value, n = self.value, len(terms)
         if n < LEAST or value is None or np.isinf(value):
             return None
+        # What questions add beside the common ratio: where that is nothing, nothing varies.
         rest = terms[:, 0] - value * terms[:, 1]
         if np.abs(rest).max() <= 1e-9 * max(np.abs(terms[:, 0]).max(), 1e-300):
             return None
-        if n > _MANY:
+        if n > MANY:
             spread = float(rest.std(ddof=1)) / n**0.5 / float(terms[:, 1].mean())
             margin = student_t((1 + confidence) / 2, n - 1) * spread
+            # A straight line may pass below 0, which no cost does.
             return max(value - margin, 0.0), value + margin
         grid, unit = fixed_point(terms)
         sampled = resampled(grid, lambda sums: ratios(sums * unit), count, seed)
@@ -138,7 +138,7 @@ def ratio_difference_interval(
     )
     if np.abs(rest - other_rest).max() <= 1e-9 * max(values[0] or 0.0, values[1] or 0.0, 1e-300):
         return None
-    if n > _MANY:
+    if n > MANY:
         margin = student_t((1 + confidence) / 2, n - 1) * float((rest - other_rest).std(ddof=1))
         value = (values[0] or 0.0) - (values[1] or 0.0)
         return value - margin / n**0.5, value + margin / n**0.5

@@ -6,23 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
+    DECIMALS,
     LEAST,
     TOLERANCE,
     Interval,
     check_confidence,
 )
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.weights import effective_n, mean_and_variance
 
 _SURE = 160
 """As sure as so many hits and misses a few alike values do not make anybody: `_unseen`."""
-
-_DECIMALS = 12
-"""Sums in another order differ behind these; what is shown is to be the same on any machine."""
 
 
 def wilson_interval(share: float, n: float, confidence: float = CONFIDENCE) -> Interval:
@@ -55,7 +53,7 @@ def _score_ends(mean: Floats, n: Floats, reach: Floats) -> Floats:
     wider = reach**2 / n
     centre = (mean + wider / 2) / (1 + wider)
     margin = np.sqrt(wider * (mean * (1 - mean) + wider / 4)) / (1 + wider)
-    ends: Floats = np.clip(np.stack([centre - margin, centre + margin]), 0, 1).round(_DECIMALS)
+    ends: Floats = np.clip(np.stack([centre - margin, centre + margin]), 0, 1).round(DECIMALS)
     return ends
 
 
@@ -134,6 +132,7 @@ def score_intervals(
     columns = np.flatnonzero(n >= LEAST)
     ends = np.full((2, values.shape[1]), np.nan)
     width = (high - low)[columns]
+    # Moved to [0, 1], of which Wilson's interval is; absent values are masked from here on.
     x = np.where(defined, (values - low) / (high - low), 0.0)[:, columns]
     present = defined[:, columns]
     sample = _sample(x, present) if weights is None else _weighted(x, present, weights)
@@ -141,17 +140,20 @@ def score_intervals(
     between = np.minimum((present & (x > 0)).sum(axis=0), (present & (x < 1)).sum(axis=0))
     zeros_and_ones = ((x == 0) | (x == 1)).all(axis=0)
     are_counts = zeros_and_ones & sample.are_counts
+    # Of weighted questions n is no whole number, and may be below two.
     reach = np.array([student_t(p, max(round(count) - 1, 1)) for count in n.tolist()])
     trials = np.where(are_counts, n, _trials(mean, sample.variance, n, between))
     reach = np.where(are_counts, NormalDist().inv_cdf(p), reach)
     ends_here = _score_ends(mean, trials, reach)
+    # Kish's number may lie below three, and n - 2 stands below a line there.
     seldom = np.maximum(n, LEAST)
     below, above = np.where(
         zeros_and_ones, 0.0, _unseen(x, present, mean, seldom, squares, confidence)
     )
-    ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(_DECIMALS))
-    ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(_DECIMALS))
+    ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(DECIMALS))
+    ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(DECIMALS))
     lower = low[columns] + width * ends_here
+    # What is the same differs by its last digits at most: by 1e-9, squared.
     alike = ~zeros_and_ones & (squares <= n * 1e-18)
     ends[:, columns] = np.where(alike, np.nan, lower)
     return ends
@@ -196,6 +198,7 @@ def _weighted(x: Floats, present: Bools, weights: Floats) -> _Sample:
     by_weights = (shares * (x - mean) ** 2).sum(axis=0) / n
     trust = n / (n + _OF_WEIGHTS)
     variance = trust * linear + (1 - trust) * by_weights
+    # Such squares as equal weights would have for this variance: `_unseen` reads them.
     squares = variance * n * np.maximum(n - 1, 1)
     return _Sample(np.clip(mean, 0, 1), variance, squares, n, np.zeros(len(n), bool))
 
@@ -226,6 +229,7 @@ def _unseen(
         [x.min(axis=0, initial=1, where=present), x.max(axis=0, initial=0, where=present)]
     )
     mean_of_rest = (n * mean - far) / (n - 1)
+    # Rounding may take more than there is.
     spread = np.maximum(squares - (far - mean) ** 2 * n / (n - 1), 0) / (n - 2)
     of_hits = mean_of_rest * (1 - mean_of_rest)
     between = of_hits > TOLERANCE  # where all others are 0 or 1 the width knows it

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.lists import Bools, Ints, ranges
 from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokens import Tokens
-from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
-from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, TokenRows, ranges, weights
+from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, TokenRows, weights
 
 SEED = 3
 """Tokens in a row that a bridged run has somewhere."""
@@ -56,17 +56,16 @@ class Cells:
     def of_phrases(cls, phrases: Iterable[tuple[int, int, int]]) -> Cells:
         """Those of phrases that stand whole: where each begins in gold and stream, its length."""
         gold, stream, length = np.array([*phrases], np.int64).reshape(-1, 3).T
-        step = ranges(length)
-        gold, first, last = (np.repeat(x, length) for x in (gold, stream, stream + length - 1))
-        return cls(gold + step, first + step, last)
+        last = np.repeat(stream + length - 1, length)
+        return cls(ranges(gold, length), ranges(stream, length), last)
 
     def where(self, places: Bools | Ints) -> Cells:
         """Those at some places."""
         return Cells(self.gold[places], self.stream[places], self.known[places])
 
-    def joined(self, other: Cells) -> Cells:
+    def joined(self, further: Cells) -> Cells:
         """These and others."""
-        return Cells(*map(np.concatenate, zip(vars(self).values(), vars(other).values())))
+        return Cells(*map(np.concatenate, zip(vars(self).values(), vars(further).values())))
 
 
 def align(
@@ -173,6 +172,7 @@ class _Parts:
     def joined(cls, portions: Iterable[_Parts]) -> _Parts:
         """All parts of several portions."""
         empty = np.empty(0, np.int64)
+        # With an empty one, as of no portion at all nothing could be joined.
         nothing = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
         columns = (vars(portion).values() for portion in (nothing, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
@@ -181,7 +181,7 @@ class _Parts:
 def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: int) -> _Parts:
     row, shift, length = diagonals.row, diagonals.shift, diagonals.length
     diagonal = np.repeat(np.arange(len(row)), length)
-    gold = diagonals.first[diagonal] + ranges(length)
+    gold = ranges(diagonals.first, length)
     stream = gold + shift[diagonal]
     equal = golds.tokens[gold] == streams.tokens[stream]
     places = np.flatnonzero(equal)
@@ -197,7 +197,7 @@ def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: i
     is_counted = (counts[end] - counts[begin] > 1) | whole
     begin, end = begin[is_counted], end[is_counted]
     size = end - begin
-    inside = np.repeat(begin, size) + ranges(size)
+    inside = ranges(begin, size)
     second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
     return _Parts(
         row[diagonal[begin]],
@@ -285,6 +285,7 @@ def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
     end_gold, end_stream = gold + parts.length[order], stream + parts.length[order]
     follower = np.full(n, -1)
     is_taken = np.zeros(n, bool)
+    # In this order what follows a part is the next one, as a rule; a few are looked at.
     for offset in range(1, 4):
         earlier, later = np.arange(n - offset), np.arange(offset, n)
         for_gold, for_stream = gold[later] - end_gold[earlier], stream[later] - end_stream[earlier]
@@ -296,6 +297,7 @@ def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
     root = np.arange(n)
     leads = follower >= 0
     root[follower[leads]] = np.flatnonzero(leads)
+    # Each round halves the way to the first part of a chain.
     while (further := root[root] != root).any():
         root[further] = root[root[further]]
     by_chain = np.argsort(root, kind="stable")
@@ -309,7 +311,7 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints,
     """
     starts = np.concatenate(([0], np.cumsum(parts.length)))
     length = parts.length[order]
-    within = ranges(length)
+    within = ranges(0, length)
     part_of = np.repeat(np.arange(len(order)), length)
     gold, stream = parts.gold[order][part_of] + within, parts.stream[order][part_of] + within
     equal = parts.equal[starts[order][part_of] + within]
@@ -321,7 +323,7 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints,
         gap_gold = parts.gold[order][joint + 1] - end_gold
         gap_stream = parts.stream[order][joint + 1] - end_stream
         size = np.maximum(gap_gold, gap_stream)
-        step = ranges(size)
+        step = ranges(0, size)
         # A gap that is longer on one side stays at its last token on the other.
         more_gold = np.repeat(end_gold, size) + np.minimum(step, np.repeat(gap_gold, size) - 1)
         more_stream = np.repeat(end_stream, size) + np.minimum(

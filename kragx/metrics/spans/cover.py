@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kragx.metrics.match_table import Floats, Ints
+from kragx.data.lists import Floats, Ints
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.rows import NEVER
 from kragx.metrics.table_view import ratio
@@ -162,12 +162,14 @@ class Spread:
 
     def _best_texts(self, cut: Ints) -> tuple[Ints, Floats]:
         """For each gold item the text that is best covered, and its covered share."""
+        # Coverage, density and iou of one cut share these; an array has no hash, its bytes have.
         key = cut.tobytes()
         if key not in self._shares:
             covered = self.first <= cut[self._token_query]
             counts = np.bincount(self.text[covered], minlength=len(self.text_length))
             shares = counts / np.maximum(self.text_length, 1)
             best = np.arange(len(shares))
+            # Without alternatives each text is its item's best.
             if len(shares) > len(self.item_query):
                 order = np.lexsort((best, -shares, self.text_item))
                 best = order[np.flatnonzero(np.diff(self.text_item[order], prepend=-1))]
@@ -189,6 +191,7 @@ class Spread:
         covers[place[covered]] = True
         missed = np.zeros(len(counts), bool)
         missed[self.twin[counts & ~covered]] = True
+        # Last, as a passage that one item's text covers is missed by none that shares it.
         missed[self.twin[covered]] = False
         is_known = self.dull <= cut[self.dull_query]
         has_gold = self._per_query(self.item_query) > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kragx.metrics.match_table import Ints
+from kragx.data.lists import Ints
 from kragx.metrics.spans.grams import Grams, joined
 from kragx.metrics.spans.rows import Least, TokenRows
 

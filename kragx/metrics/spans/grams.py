@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
+from kragx.data.lists import Bools, Ints, ranges
 from kragx.data.phrases import UNSPACED_FOR_ONE
-from kragx.metrics.match_table import Bools, Ints
-from kragx.metrics.spans.rows import NEVER, TokenRows, ranges, weights
+from kragx.metrics.spans.rows import NEVER, TokenRows, weights
 from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
@@ -25,6 +25,7 @@ class Grams:
         self._n = 0
         # Equal tokens of different streams have different hashes.
         self._hashes = stream_of[texts.row].astype(np.uint64) * _STREAM
+        # Above 0 also of a separator, -1: a token of 0 would leave a hash as it is.
         self._tokens = texts.tokens.astype(np.uint64) + np.uint64(2)
 
     def of(self, n: int) -> Hashes:
@@ -51,7 +52,7 @@ def joined(needles: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     count = np.where(distinct[slot] == candidate_hashes, times[slot], 0)
     _thin_out(count, candidate_hashes)
     np.minimum(count, _PAIRS, out=count)
-    return order[np.repeat(first[slot], count) + ranges(count)], np.repeat(candidates, count)
+    return order[ranges(first[slot], count)], np.repeat(candidates, count)
 
 
 def _thin_out(count: Ints, hashes: Hashes) -> None:

@@ -35,6 +35,7 @@ def without_markup(text: str) -> str:
     if not (signs or raised):
         return text
     code: list[str] = []
+    # Code is put aside first, so that nothing in it is taken for markup.
     if "`" in signs:
         text = _CODE.sub(_put_aside(code), text)
     if "[" in signs:
@@ -47,6 +48,7 @@ def without_markup(text: str) -> str:
         text = _RAISED.sub(_strip_citation, text)
     if raised or "-\n" in text or "- " in text or "-\r" in text:
         text = _LINE_END.sub("", _HYPHEN_IN_LINE.sub("", text))
+    # Entities last: a bracket that was written as one is text, and no tag.
     if "&" in signs:
         text = _ENTITY.sub(_character, text)
     if code:
@@ -72,8 +74,6 @@ def _has_raised(text: str) -> bool:
     )
 
 
-# -- code ------------------------------------------------------------------------------------
-
 _CODE = re.compile(
     r"```.*?(?:```|\Z)|(?<![\w`])`(?!`)(?=\S)([^`\n]{1,100})(?<=\S)`(?!`)|"
     r"(?<=[^\x00-\x7f])`(?=\S)([^`\n]{1,100})(?<=\S)`(?!`)",
@@ -98,8 +98,6 @@ def _put_aside(code: list[str]) -> Callable[[Match], str]:
 
     return aside
 
-
-# -- brackets: links, footnotes, citation marks ------------------------------------------------
 
 _TARGET = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
 _LINK = re.compile(
@@ -192,8 +190,6 @@ def _ends(text: str, place: int, marks: str = ".,:!?)'\"") -> bool:
     return place >= len(text) or text[place].isspace() or text[place] in marks
 
 
-# -- tags --------------------------------------------------------------------------------------
-
 _VALUE = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=`{}()]+)"""
 _FLAG = (
     "allowfullscreen|async|autofocus|autoplay|checked|controls|defer|disabled|hidden|itemscope|loop|"
@@ -276,8 +272,6 @@ def _is_tag(mark: Match, name: str, lower: str, closed: frozenset[str]) -> bool:
         return name == lower or len(name) > 1 or name in closed
     return name in closed
 
-
-# -- within words ------------------------------------------------------------------------------
 
 _EMPHASIS = re.compile(
     r"(?<![*\\A-Za-z0-9_)\]])(\*{1,3}|~~)(?=[^\s*])([^*~\n]{1,300})(?<=[^\s*])\1(?!\*)"

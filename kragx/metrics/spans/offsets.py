@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kragx.data import value_at
+from kragx.data.lists import Ints
 from kragx.data.words import unspaced
-from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.reading import SpanOptions, inside
 from kragx.metrics.spans.rows import NEVER
@@ -94,6 +94,7 @@ def locate(golds: Sequence[PlacedText], docs: Sequence[PlacedText]) -> tuple[Cel
     for source, pieces in stream.items():
         for group in _overlapping(pieces):
             _mark_repeats(group, repeats)
+        # Pieces are in order of their beginnings; the longest says how far back one may begin.
         reach = max(end - begin for begin, end, _ in pieces)
         for begin, end, word in of_gold.get(source, ()):
             first = bisect_left(pieces, (begin - reach, 0, 0))
@@ -119,6 +120,7 @@ def _by_source(texts: Sequence[PlacedText]) -> dict[str, list[Piece]]:
 def _overlapping(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
     """Pieces in the order of their source, in groups that do not overlap one another."""
     begins, ends, _ = zip(*pieces)
+    # The farthest end so far, as a long piece may reach over several that begin behind it.
     reached = accumulate(ends, max)
     gaps = [n for n, (begin, end) in enumerate(zip(begins[1:], reached), 1) if begin >= end]
     for first, last in pairwise([0, *gaps, len(pieces)]):
@@ -127,15 +129,15 @@ def _overlapping(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
 
 def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
     """Of pieces of the same word let one count; they are the same from where they overlap."""
-    known: list[Piece] = []
+    merged: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: piece[2]):
         begin, end, place = piece
-        touched = [piece for piece in known if piece[0] < end and begin < piece[1]]
+        touched = [piece for piece in merged if piece[0] < end and begin < piece[1]]
         begins, ends, places = zip(piece, *touched)
         *repeated, first = places
         repeats[repeated] = place
         whole = (min(begins), max(ends), first)
-        known = [*(piece for piece in known if piece not in touched), whole]
+        merged = [*(piece for piece in merged if piece not in touched), whole]
 
 
 def _covered(begin: int, end: int, pieces: Sequence[Piece]) -> int:

@@ -122,6 +122,7 @@ def unwrapped(text: str) -> tuple[int, str]:
     while text.endswith(">", begin, len(text[begin:end].rstrip()) + begin):
         tag = _last(_CLOSING_TAG, text, begin, end, 1)
         closed = closed or tag is not None
+        # Such elements alone may be the text's own; beside a wrapper they are the pipeline's.
         field = _last(_CLOSING_FIELD, text, begin, end, 2) if closed or opening else None
         if tag is None and field is None:
             break

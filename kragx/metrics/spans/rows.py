@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.lists import Bools, Ints
 from kragx.data.phrases import UNSPACED_FOR_ONE
 from kragx.data.tokens import Tokens
-from kragx.metrics.match_table import Bools, Ints
 
 RUN = 8
 """The least run, in tokens; three characters of a script that writes without spaces are one."""
@@ -60,16 +60,6 @@ class TokenRows:
         return np.arange(n, len(self.tokens) + n) <= self.start[self.row + 1]
 
 
-def ranges(lengths: Ints) -> Ints:
-    """0, 1, ... for each length, one after another."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    return np.arange(total) - np.repeat(ends - lengths, lengths)
-
-
-# -- how long a run has to be ----------------------------------------------------------------
-
-
 def weights(tokens: Tokens, corpus: TokenCorpus) -> Ints:
     """What each token counts: a word 3, a character where words are not written apart 1."""
     unspaced = corpus.unspaced
@@ -110,6 +100,7 @@ class Least:
         weight = weights(golds.tokens, corpus)
         total = np.bincount(golds.row, weight, len(lengths)).astype(np.int64)
         minimum = np.minimum(total, min(EDGE, run) * UNSPACED_FOR_ONE)
+        # Thai, Lao and Burmese lie below what `syllables` counts, and a character says as much.
         spoken = np.maximum(syllables(golds.tokens, corpus.words), weight < UNSPACED_FOR_ONE)
         n = np.arange(1, min(EDGE, run) * UNSPACED_FOR_ONE)
 

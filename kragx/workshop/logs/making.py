@@ -15,9 +15,9 @@ import numpy as np
 from kragx.agreement.sample import drawn_in_proportion, from_store
 from kragx.comparison.statistics import SEED
 from kragx.data import read_run
+from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import phrase
-from kragx.metrics.match_table import Floats
 from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, gathered
 from kragx.workshop.logs.logged import DrawnQuestions, GoldFrom, LoggedGold, day
 from kragx.workshop.logs.masks import Masker

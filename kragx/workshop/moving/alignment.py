@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kragx.metrics.spans.rows import ranges
+from kragx.data.lists import ranges
 from kragx.workshop.moving.letters import Codes, whole_grams
 
 STEP = 4
@@ -92,7 +92,7 @@ def _equal_letters(
     # Four places of one gram at most: text that repeats itself would give as many diagonals as
     # pairs of places.
     times = np.minimum(np.searchsorted(grams, of_corpus, side="right", sorter=order) - first, 4)
-    letters = STEP * order[np.repeat(first, times) + ranges(times)]
+    letters = STEP * order[ranges(first, times)]
     places = begin + np.repeat(np.arange(len(of_corpus)), times)
     diagonals = places - letters
     inside = (diagonals >= shifts[0]) & (diagonals <= shifts[1])

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.data import Doc
-from kragx.data.lists import Ints
+from kragx.data.lists import Ints, ranges
 from kragx.ground.printing import phrase
-from kragx.metrics.spans.rows import ranges
 from kragx.workshop.moving.alignment import STEP, align
 from kragx.workshop.moving.blocks import MARGIN, Block, blocks
 from kragx.workshop.moving.choosing import PlaceChoice, choose
@@ -135,7 +134,7 @@ class Index:
         hits = np.flatnonzero(self._some[hashes >> self._shift] & usable)
         first = np.searchsorted(self._hashes, hashes[hits])
         times = np.searchsorted(self._hashes, hashes[hits], side="right") - first
-        grams_hit = np.repeat(first, times) + ranges(times)
+        grams_hit = ranges(first, times)
         probe, letter = (
             array[grams_hit].astype(np.int64) for array in (self._probes, self._letters)
         )
