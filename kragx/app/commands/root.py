@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from kragx.app.commands.options import Commands
+from kragx.app.commands.command import Commands
 from kragx.app.commands.process import ending
 from kragx.ground.entry_points import Plugin, plugins
 from kragx.ground.printing import inert, put, speaking
