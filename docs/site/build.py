@@ -121,9 +121,11 @@ def config_page() -> str:
         "Every key of what `kragx run` reads; `kragx schema` prints the same for editors. Relative "
         "paths start at the config's folder, and `${NAME}` is a variable of the environment.",
         keys(schema),
+        "## `dataset`",
+        schema["properties"]["dataset"]["anyOf"][0]["description"],
+        keys(schema["properties"]["dataset"]["anyOf"][0]),
     ]
     for name, definition in (
-        ("dataset", "DatasetConfig"),
         ("retrievers.NAME", "RetrieverConfig"),
         ("retrievers.NAME.http", "HttpRetriever"),
         ("retrievers.NAME.command", "CommandRetriever"),
@@ -149,9 +151,12 @@ def config_page() -> str:
     for table, names in tables.items():
         parts += ["### " + ", ".join(f"`{name}`" for name in names), table]
     parts += ["## `judge`", keys(schema["properties"]["judge"]["anyOf"][0])]
-    tables = {"statistics": "Statistics", "tuning": "TuningConfig", "html": "HtmlConfig"}
-    for name, definition in tables.items():
-        parts += [f"## `{name}`", keys(definitions[definition])]
+    for name, part in (
+        ("statistics", schema["properties"]["statistics"]),
+        ("tuning", schema["properties"]["tuning"]),
+        ("html", schema["properties"]["html"]["anyOf"][1]),
+    ):
+        parts += [f"## `{name}`", keys(part)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -25,7 +25,7 @@ from kragx.app.retrieving.grids import check_axes, plan
 from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
-from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run, read_dataset
+from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
@@ -91,9 +91,8 @@ def run(
         matchers = bound(config, matchers_of(config), judging or {}, outbox)
         dataset = load_dataset(config)
         if dataset.version != config.dataset.version:  # the folder keeps what its release said
-            named = {"name": dataset.name, "version": dataset.version}
-            dataset_config = config.dataset.model_copy(update=named)
-            config = config.model_copy(update={"dataset": dataset_config})
+            source = replace(config.dataset, name=dataset.name, version=dataset.version)
+            config = config.model_copy(update={"dataset": source})
         names_none = config.match is None and config.matchers is None
         if names_none and corpus.source is None and ids_alone(dataset, ()):
             say(phrase("matched by id: gold has ids and no text"))
@@ -184,15 +183,7 @@ def judges(config: RunConfig) -> list[Judge]:
 
 def load_dataset(config: RunConfig) -> GoldDataset:
     """The gold set of a config."""
-    dataset = config.dataset
-    return read_dataset(
-        dataset.path,
-        dataset.format,
-        dataset.columns,
-        encoding=dataset.encoding,
-        name=dataset.name,
-        version=dataset.version,
-    )
+    return config.dataset.read()
 
 
 def corpus_of(config: RunConfig) -> Corpus:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app import config as configs
-from kragx.app.config import HtmlConfig, RunConfig
+from kragx.app.config import RunConfig
 from kragx.app.config.values import RELEVANCE
 from kragx.app.run_summary import screen
 from kragx.app.tunings import matcher_grids, tunings
@@ -41,6 +41,7 @@ from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons
 from kragx.report.html_page.judged import judged
 from kragx.report.html_page.page import write_html
+from kragx.report.html_page.page_texts import PageTexts
 from kragx.report.record import Record, record_lines
 
 
@@ -229,7 +230,7 @@ class RunReport(Result):
             max_docs: how many documents of each list it holds; None for the config's (50).
             max_chars: how many characters of each text; None for the config's (all).
         """
-        limits = self.config.html if isinstance(self.config.html, HtmlConfig) else HtmlConfig()
+        limits = self.config.html if isinstance(self.config.html, PageTexts) else PageTexts()
         write_html(
             self.evaluations,
             path,

@@ -519,15 +519,26 @@ def _reader(hint: Any) -> Read | None:
     return None
 
 
-def one_of(*valid: str) -> Read:
-    """Nothing but these texts, as a ``Literal`` of them."""
+@dataclass(frozen=True)
+class OneOf:
+    """Nothing but some texts, which are known where the thing is: by a registry, and by packages.
 
-    def read(value: Any) -> Any:
-        if value not in valid:
+    Attributes:
+        names: gives them, when one is read and not before.
+    """
+
+    names: Callable[[], Collection[str]]
+
+    def __call__(self, value: Any) -> Any:
+        """The text, if it is one of them."""
+        if value not in (valid := self.names()):
             raise UsageError(f"unknown value {value!r}; {nearest(str(value), valid)}")
         return value
 
-    return read
+
+def one_of(*valid: str) -> Read:
+    """Nothing but these texts, as a ``Literal`` of them."""
+    return OneOf(lambda: valid)
 
 
 def fitting(fits: Callable[[Any], bool], problem: str) -> Read:

@@ -14,11 +14,13 @@ import kragx
 from kragx.app.commands.root import app
 from kragx.app.config.models import RunConfig
 from kragx.app.config.options import config_fields
-from kragx.app.config.parts import DatasetConfig, HtmlConfig, TuningConfig
 from kragx.app.config.retrievers import ASKING, SERVICES, RetrieverConfig
 from kragx.comparison import Settings
+from kragx.comparison.tuning.grid import GridSettings
+from kragx.data.gold_source import GoldSource
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
+from kragx.report.html_page.page_texts import PageTexts
 from tests.project import public_api
 
 from .support import ROOT
@@ -93,9 +95,8 @@ def test_every_key_is_in_the_reference(build):
         r"^\| `(\w+)`(?: \(required\))? \| (.*?) \| (.*) \|$", build["config_page"](), re.M
     )
     named = {*RunConfig.model_fields, *JUDGE_FIELDS}
-    for kind in (DatasetConfig, RetrieverConfig, HtmlConfig, TuningConfig):
-        named |= {*kind.keys()}
-    for kind in (*SERVICES.values(), Settings):
+    named |= {*RetrieverConfig.keys()}
+    for kind in (*SERVICES.values(), Settings, GoldSource, PageTexts, GridSettings):
         named |= {*config_fields(kind)}
     named |= {"grid", *ASKING}
     named |= {option for name in METHODS for option in option_names(name)}

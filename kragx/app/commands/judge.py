@@ -8,6 +8,7 @@ import typer
 from kragx import agreement
 from kragx.app import pipeline
 from kragx.app.commands import agree, options as opt, store
+from kragx.app.commands.command import Commands, group
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
@@ -18,7 +19,7 @@ from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
 from kragx.judging.tally import check_missing
 
-judge: opt.Commands = opt.group("judge", __doc__)
+judge: Commands = group("judge", __doc__)
 judge.command()(agree.corrected)
 judge.command()(nuggets)
 judge.add_typer(store.store)

@@ -1,20 +1,13 @@
 """The options that several commands have: each one's name, help and type stand here once."""
 
-import inspect
-from collections.abc import Callable
-from contextlib import suppress
 from enum import StrEnum
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
-from kragx.app.commands.help import Helping, translated_record
-from kragx.ground.entry_points import plugins
-from kragx.ground.errors import KragxError, UsageError
-from kragx.ground.printing import in_language, speaking
+from kragx.ground.errors import UsageError
 
 if TYPE_CHECKING:  # it loads all formats, which the help does without
     from kragx.data.formats.document_rows import Role
@@ -250,132 +243,6 @@ Language = Annotated[
     # Eager, so that a help behind it is in that language.
     typer.Option(is_eager=True, help="Of results: en or ko (default: KRAGX_LANG, else en)."),
 ]
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-_WRITTEN = {"out", "plot", "summary", "dropped", "junit"}
-"""The parameters of commands that name a file to write."""
-
-
-class _Command(Helping, TyperCommand):
-    """Does not write over what it reads; its help has the common options first."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, then options by their panels."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            if (record := param.get_help_record(ctx)) is not None:
-                if param.name == "match" and (added := plugins("matchers")):
-                    record = (record[0], f"{', '.join(added)}, {translated_record(record[1])}")
-                is_argument = param.param_type_name == "argument"
-                head = getattr(param, "rich_help_panel", None) or "Options"
-                panels.setdefault("Arguments" if is_argument else head, []).append(record)
-        for head, records in panels.items():
-            with formatter.section(head):
-                formatter.write_dl(records)
-
-    def invoke(self, ctx: Any) -> Any:
-        read = [param for name, param in ctx.params.items() if name not in {*_WRITTEN, "language"}]
-        for name in _WRITTEN & ctx.params.keys():
-            out = ctx.params[name]  # a text, where typer makes a path of it only for the function
-            not_read(None if out is None else Path(out), *read)
-        return super().invoke(ctx)
-
-
-class Commands(typer.Typer):
-    """Commands that do not write over what they read, and speak the language of --language."""
-
-    def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:
-        """As of `typer.Typer`."""
-        added = super().command(name, **{"cls": _Command, **options})
-
-        def decorated(function: _Function) -> _Function:
-            added(_speaking(function))
-            return function
-
-        return decorated
-
-
-def _speaking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with --language after the command; one that has its own means what it makes.
-
-    Its errors are said in that language, which nobody knows any more where they end up.
-    """
-
-    @wraps(function)
-    def own(*args: Any, **options: Any) -> Any:
-        try:
-            return function(*args, **options)
-        except KragxError as error:
-            error.said = in_language(str(error))
-            raise
-
-    signature = inspect.signature(function, eval_str=True)
-    if "language" in signature.parameters:
-        return own
-
-    @wraps(function)
-    def spoken(*args: Any, language: str | None = None, **options: Any) -> Any:
-        with speaking(language):
-            return own(*args, **options)
-
-    parameter = inspect.Parameter(
-        "language", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Language
-    )
-    parameters = [*signature.parameters.values(), parameter]
-    spoken.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    spoken.__annotations__ = {**function.__annotations__, "language": Language}
-    return spoken
-
-
-class _Group(Helping, TyperGroup):
-    """A group of commands."""
-
-
-def group(name: str, about: str | None) -> Commands:
-    """A group of commands."""
-    return Commands(
-        name=name,
-        cls=_Group,
-        help=about,
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-    )
-
-
-def not_read(out: Path | None, *read: Any) -> None:
-    """Refuse to write over a file that is read, by itself or with its folder: it would be lost.
-
-    Args:
-        out: the file to write; None for none.
-        read: files and folders, one or several at a time; what is neither is passed over.
-
-    Raises:
-        UsageError: it is one of them, or one in them.
-    """
-    if out is None or not out.is_file():
-        return
-    for value in read:
-        for path in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(path, str | Path) and _is_lost(out, Path(path)):
-                raise UsageError(f"{out} is read, and would be lost; name another file")
-
-
-def _is_lost(out: Path, read: Path) -> bool:
-    """Whether what is read is a file that is to be written, or a folder that holds it."""
-    from kragx.app.folder.sealed import (  # takes longer than reading the command line
-        FOR_PEOPLE,
-        MANIFEST,
-    )
-
-    with suppress(OSError, ValueError):  # no path at all, as texts are that name no file
-        if read.is_file():
-            return read.samefile(out)
-        inside = read.is_dir() and any(map(read.samefile, out.resolve().parents))
-        # Of a result folder, pages and tables are only written.
-        return inside and not ((read / MANIFEST).exists() and out.suffix in FOR_PEOPLE)
-    return False
 
 
 def limits(

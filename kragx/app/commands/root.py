@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from kragx.app.commands.command import Commands
 from kragx.app.commands.help import Helping, short_help
-from kragx.app.commands.options import Commands
 from kragx.app.commands.process import ending
 from kragx.ground.entry_points import Plugin, plugins
 from kragx.ground.printing import inert, put, speaking

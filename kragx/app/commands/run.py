@@ -9,6 +9,7 @@ import typer
 
 from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
+from kragx.app.commands.command import not_read
 from kragx.app.commands.output import show, written
 from kragx.app.compare_folders import Compared, compare_folders
 from kragx.app.folder.baseline import write_baseline
@@ -102,7 +103,7 @@ def run(
     sources = [path for retriever in loaded.retrievers.values() for path in retriever.files]
     read = [config, loaded.dataset.path, loaded.dataset.corpus, folder, sources]
     for path in (summary, junit, save_baseline):
-        opt.not_read(path, *read)
+        not_read(path, *read)
     _check_gates_there(junit, bool(loaded.gates))
     if save_baseline is not None and save_baseline.suffix != ".json":
         raise UsageError(f"--save-baseline: {save_baseline} must end with .json")

@@ -7,6 +7,7 @@ import typer
 
 from kragx.agreement.labels import Labels, read_scale
 from kragx.app.commands import options as opt
+from kragx.app.commands.command import Commands, group
 from kragx.app.commands.output import show
 from kragx.data import read_dataset
 from kragx.data.formats.jsonl import read_records, write_records
@@ -17,7 +18,7 @@ from kragx.judging.store import exported
 from kragx.judging.store.qrels import qrels, statistics
 from kragx.report.csv_files import write_text
 
-store: opt.Commands = opt.group("store", __doc__)
+store: Commands = group("store", __doc__)
 
 
 @store.command()

@@ -10,6 +10,7 @@ import typer
 from kragx.agreement import calibration, read_labels
 from kragx.app import config as configs
 from kragx.app.commands import options as opt
+from kragx.app.commands.command import Commands, group
 from kragx.app.commands.match_options import MatchSpec, listed
 from kragx.app.commands.output import show, written
 from kragx.app.config import match_spec
@@ -25,7 +26,7 @@ from kragx.ground.printing import joined, phrase, put, say
 from kragx.report.csv_files import sweeps_csv, write_text
 from kragx.report.figures.sweep import sweep_figure
 
-threshold: opt.Commands = opt.group("threshold", __doc__)
+threshold: Commands = group("threshold", __doc__)
 
 
 @threshold.command()

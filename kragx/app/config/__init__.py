@@ -11,13 +11,11 @@ from kragx.app.config.loading import (
     with_gates,
 )
 from kragx.app.config.models import RunConfig
-from kragx.app.config.parts import HtmlConfig
 from kragx.app.config.retrievers import RetrieverConfig, files_of
 from kragx.app.config.values import filled, override, variables_in
 
 __all__ = [
     "ConfigWarning",
-    "HtmlConfig",
     "RetrieverConfig",
     "RunConfig",
     "check_whole",

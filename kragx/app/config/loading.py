@@ -8,11 +8,12 @@ import yaml
 from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig, named_in
-from kragx.app.config.parts import DatasetConfig, GoldConfig, anchored
+from kragx.app.config.parts import GoldConfig, anchored
 from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
 from kragx.data.formats.jsonl import read_text
+from kragx.data.gold_source import GoldSource
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import ConfigError, DataError, UsageError
@@ -75,9 +76,7 @@ def load(
     )
 
 
-def load_dataset_config(
-    path: str | Path, lacking: Mapping[str, Any] | None = None
-) -> DatasetConfig:
+def load_dataset_config(path: str | Path, lacking: Mapping[str, Any] | None = None) -> GoldSource:
     """The ``dataset`` of a config file; the rest is not looked at, and no ``.env`` is read.
 
     Args:

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
-from kragx.app.config.options import checked, plain_defaults
-from kragx.app.config.parts import Dataset, HtmlConfig, LocalPath, Model, Names, OneOf, TuningConfig
+from kragx.app.config.parts import Dataset, LocalPath, Model, Names, PartOf
 from kragx.app.config.retrievers import Retriever, RetrieverConfig
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.tuning import Setting, has_grid, size, spread
+from kragx.comparison.tuning.grid import GridSettings
 from kragx.data import RUNS_OR_REPEAT
 from kragx.data.rules import RuleSet
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.plugins import OneOf
 from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE
 from kragx.judging.store import is_url
 from kragx.matchers import label
 from kragx.metrics import Profile, name_among, parse_all, profile_for
 from kragx.metrics.profiles import NoGold
-
-
-def _statistics(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    return plain_defaults(Settings, ["max_failed"]) | checked(Settings, value, ["max_failed"])
-
-
-Statistics = Annotated[dict[str, Any], BeforeValidator(_statistics)]
-"""How sure is sure: `Settings` of `kragx.comparison`, but for what stands beside."""
-
+from kragx.report.html_page.page_texts import PageTexts
 
 Named = TypeVar("Named")
 
@@ -114,7 +113,7 @@ class RunConfig(Model):
     output: LocalPath | None = Field(
         default=None, description="the result folder; without it nothing is written"
     )
-    html: bool | HtmlConfig = Field(
+    html: bool | Annotated[PageTexts, PartOf(PageTexts)] = Field(
         default=True, description="write report.html beside them; false leaves it out"
     )
     baseline: str | None = Field(
@@ -125,11 +124,11 @@ class RunConfig(Model):
         description="fields of a query to compare within: query_type, metadata.difficulty; "
         "default: those with a few values that repeat",
     )
-    statistics: Statistics = Field(
-        default_factory=dict, validate_default=True, description="of intervals and tests"
+    statistics: Annotated[Settings, PartOf(Settings, without=["max_failed"])] = Field(
+        default_factory=Settings, description="of intervals and tests"
     )
-    tuning: TuningConfig = Field(
-        default_factory=TuningConfig, description="of grids: docs/comparing.md"
+    tuning: Annotated[GridSettings, PartOf(GridSettings)] = Field(
+        default_factory=GridSettings, description="of grids: docs/comparing.md"
     )
     max_failed: float = Field(
         default=0.0,
@@ -142,7 +141,10 @@ class RunConfig(Model):
         ge=1,
         description="processes that share matching; default: this one alone. A judge asks from it",
     )
-    engine: dict[Annotated[str, OneOf(lambda: plugins("engines"))], dict[str, Any]] | None = Field(
+    engine: (
+        dict[Annotated[str, AfterValidator(OneOf(lambda: plugins("engines")))], dict[str, Any]]
+        | None
+    ) = Field(
         default=None,
         min_length=1,
         description="a cluster that shares matching instead: {ray: {address: auto}}",
@@ -265,7 +267,7 @@ class RunConfig(Model):
     @property
     def comparing(self) -> Settings:
         """How `kragx.comparison` compares."""
-        return Settings(**self.statistics, max_failed=self.max_failed)
+        return replace(self.statistics, max_failed=self.max_failed)
 
     @property
     def named_matchers(self) -> dict[str, Any]:
@@ -326,7 +328,7 @@ class RunConfig(Model):
         data["metrics"] = self.metric_names
         if self.matchers is None:
             data["match"] = self._match
-        if self.tuning == TuningConfig() and not self.has_grid:
+        if self.tuning == GridSettings() and not self.has_grid:
             del data["tuning"]
         masked: dict[str, Any] = self._secrets.masked(data)
         return masked

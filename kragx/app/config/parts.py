@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -17,16 +16,15 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationInfo,
-    field_validator,
     model_validator,
 )
 from pydantic_core import core_schema
 
-from kragx.comparison.tuning import MAX_SETTINGS
-from kragx.data.formats import format_names
+from kragx.app.config.options import checked, config_fields, schema_of
 from kragx.data.formats.located import is_address
-from kragx.data.validation import target_problems
+from kragx.data.gold_source import GoldSource
 from kragx.ground.errors import nearest
+from kragx.ground.printing import phrase
 from kragx.ground.secrets import Secrets
 
 
@@ -91,71 +89,61 @@ Names = Annotated[_NameList, short_form(lambda name: [name], _NameList, "one of 
 
 
 @dataclass(frozen=True)
-class OneOf:
-    """Of a text: one of the names that a registry has, which is asked when it is checked.
+class PartOf:
+    """What a config has a dataclass of: its fields are keys, checks, defaults and schema.
 
     Attributes:
-        names: gives them.
+        kind: the dataclass.
+        without: fields that no config gives here.
+        paths: fields that are paths, which start at the config file's folder.
+        short: the field that a mere text is; empty where a mapping is expected.
+        said: what such a text is.
     """
 
-    names: Callable[[], Collection[str]]
+    kind: type
+    without: Collection[str] = ()
+    paths: Collection[str] = ()
+    short: str = ""
+    said: str = ""
 
-    def __get_pydantic_core_schema__(self, kind: Any, of: Callable[[Any], Any]) -> Any:
-        return core_schema.no_info_after_validator_function(self._read, of(kind))
+    def __get_pydantic_core_schema__(self, source: Any, of: Any) -> core_schema.CoreSchema:
+        """What pydantic reads and writes it by."""
+        written = core_schema.plain_serializer_function_ser_schema(self._plain)
+        return core_schema.with_info_plain_validator_function(self._read, serialization=written)
 
-    def __get_pydantic_json_schema__(self, schema: Any, of: Callable[[Any], Any]) -> Any:
-        return {**of(schema), "enum": [*self.names()]}
+    def __get_pydantic_json_schema__(self, source: Any, of: Any) -> dict[str, Any]:
+        """What editors know of it."""
+        text = {"type": "string", "description": self.said}
+        fields = schema_of(self.kind, self.without)
+        return {"anyOf": [fields, text]} if self.short else fields
 
-    def _read(self, value: str) -> str:
-        if value not in self.names():
-            raise ValueError(f"unknown value {value!r}; {nearest(value, self.names())}")
-        return value
+    def _read(self, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, self.kind):
+            return value
+        if isinstance(value, str) and self.short:
+            value = {self.short: value}
+        if not isinstance(value, Mapping):
+            raise ValueError(phrase("a mapping is expected"))
+        options = checked(self.kind, value, self.without)
+        return self.kind(
+            **{
+                name: _source(option, info) if name in self.paths else option
+                for name, option in options.items()
+            }
+        )
 
-
-class DatasetConfig(Model):
-    """The gold set: a file of any format that `kragx.read_dataset` knows."""
-
-    path: SourcePath = Field(
-        description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels; of Parquet "
-        "also a folder, a pattern of files or an address"
-    )
-    name: str | None = Field(default=None, description="in results; default: the file's")
-    version: Annotated[
-        str | None,
-        # YAML reads 2026-01-31 as a date and 1.0 as a number.
-        BeforeValidator(
-            lambda value: str(value) if isinstance(value, (int, float, date)) else value,
-            json_schema_input_type=str | float | None,
-        ),
-    ] = Field(default=None, description="recorded in results")
-    format: Annotated[str, OneOf(format_names)] | None = Field(
-        default=None, description="default: recognised by the fields"
-    )
-    columns: dict[str, str] | None = Field(
-        default=None, description="of tables: for each field the column that holds it"
-    )
-    encoding: str | None = Field(default=None, description="of CSV; default: utf-8, then cp949")
-    corpus: LocalPath | None = Field(
-        default=None,
-        description="file or folder with the texts of ids, for gold and documents without one; "
-        "'kragx gold validate' checks that gold comes from it",
-    )
-    targets: dict[str, dict[str, float]] | None = Field(
-        default=None,
-        description="for 'kragx gold validate': shares, for example {query_type: {lookup: 0.5}}",
-    )
-
-    @field_validator("targets")
-    @classmethod
-    def _real_shares(cls, value: Any) -> Any:
-        problems = "; ".join(target_problems(value or {}))
-        if problems:
-            raise ValueError(problems)
-        return value
+    def _plain(self, part: Any) -> dict[str, Any]:
+        values = {name: getattr(part, name) for name in config_fields(self.kind, self.without)}
+        return {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in values.items()
+            if value is not None
+        }
 
 
 Dataset = Annotated[
-    DatasetConfig, short_form(lambda path: {"path": path}, DatasetConfig, "the path of a gold set")
+    GoldSource,
+    PartOf(GoldSource, paths=("path", "corpus"), short="path", said="the path of a gold set"),
 ]
 
 
@@ -163,23 +151,3 @@ class GoldConfig(Model):
     """The part of a config that says what the gold set is."""
 
     dataset: Dataset
-
-
-class HtmlConfig(Model):
-    """How much of the texts report.html holds; numbers always count everything."""
-
-    max_docs: int = Field(default=50, ge=1, description="documents of each list")
-    max_chars: int | None = Field(
-        default=None, ge=1, description="characters of each text; default: all"
-    )
-
-
-class TuningConfig(Model):
-    """What becomes of grids: `kragx.comparison.tuning`."""
-
-    metric: str | None = Field(
-        default=None, description="by which settings are compared; default: the first of metrics"
-    )
-    max_settings: int = Field(
-        default=MAX_SETTINGS, ge=1, description="of all grids together; more are an error"
-    )

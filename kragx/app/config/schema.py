@@ -5,10 +5,11 @@ from typing import Any
 from kragx.app.config import RunConfig
 from kragx.app.config.options import said_of, schema_of
 from kragx.app.config.retrievers import GIVEN_BY_US, SERVICES
-from kragx.comparison import Settings
 from kragx.comparison.tuning import GRID
+from kragx.data.formats import format_names
 from kragx.data.validation import SLICES
 from kragx.evaluation.retrieve import Asking
+from kragx.ground.entry_points import plugins
 from kragx.judging import Judge, OpenAIClient, Panel
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
@@ -32,15 +33,15 @@ def config_schema() -> dict[str, Any]:
     schema = RunConfig.model_json_schema(by_alias=True)
     definitions = schema["$defs"]
     properties = schema["properties"]
-    definitions["DatasetConfig"]["properties"]["targets"]["propertyNames"] = {"enum": list(SLICES)}
+    of_dataset = properties["dataset"]["anyOf"][0]["properties"]
+    of_dataset["targets"]["propertyNames"] = {"enum": list(SLICES)}
+    of_dataset["version"]["anyOf"].append({"type": "number"})
+    of_dataset["format"]["anyOf"][0]["enum"] = format_names()
+    properties["engine"]["anyOf"][0]["propertyNames"] = {"enum": [*plugins("engines")]}
     tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
     properties["budget_tokenizer"]["anyOf"] = tokens
     definitions |= _matchers()
     definitions |= {kind.__name__: schema_of(kind) for kind in SERVICES.values()}
-    definitions["Statistics"] = schema_of(Settings, ["max_failed"])
-    properties["statistics"] |= {"$ref": "#/$defs/Statistics"}
-    for name in ("type", "additionalProperties"):
-        properties["statistics"].pop(name, None)
     _of_retriever(definitions["RetrieverConfig"], definitions)
     match, with_grid = {"$ref": "#/$defs/match"}, {"$ref": "#/$defs/match_with_grid"}
     for name in ("facts_match", "relevance_match"):

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from kragx.ground.errors import UsageError, shorten
+from kragx.ground.plugins import check_options, fitting, is_text, optional, whole
 from kragx.ground.printing import joined, phrase
 
 GRID = "grid"
@@ -18,6 +19,22 @@ GRID = "grid"
 
 MAX_SETTINGS = 100
 """So many settings are tried unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class GridSettings:
+    """What becomes of grids.
+
+    Attributes:
+        metric: by which settings are compared; default: the first of metrics
+        max_settings: of all grids together; more are an error
+    """
+
+    metric: Annotated[str | None, optional(fitting(is_text, "a text is expected ({!r})"))] = None
+    max_settings: Annotated[int, whole(1)] = MAX_SETTINGS
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A gold set's life: start, questions, from-logs, probes, release, move, import, diff."""
 
-from kragx.app.commands import options as opt
+from kragx.app.commands.command import Commands, group
 from kragx.app.commands.gold_diff import diff
 from kragx.workshop.commands.gold_export import export
 from kragx.workshop.commands.gold_from_logs import from_logs
@@ -12,7 +12,7 @@ from kragx.workshop.commands.gold_release import release
 from kragx.workshop.commands.gold_start import start
 from kragx.workshop.commands.gold_validate import validate
 
-gold: opt.Commands = opt.group("gold", __doc__)
+gold: Commands = group("gold", __doc__)
 gold.command()(start)
 gold.command()(questions)
 gold.command("from-logs")(from_logs)

@@ -45,7 +45,7 @@ def validate(
         from kragx.app.config import load_dataset_config  # takes longer than all the rest
 
         dataset = load_dataset_config(Path(file))
-        options = dataset.model_dump(include={"format", "columns", "encoding", "targets"})
+        options = {**dataset.how, "targets": dataset.targets}
         file, corpus = str(dataset.path), corpus or dataset.corpus
     options |= opt.given_options(
         corpus=corpus and str(corpus),

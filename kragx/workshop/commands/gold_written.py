@@ -73,8 +73,7 @@ class QuestionMaterial:
         if existing is not None:
             existing_gold = read_dataset(str(existing))
         elif dataset is not None and Path(dataset.path).exists():
-            options = dataset.model_dump(include={"format", "columns", "encoding"})
-            existing_gold = read_dataset(dataset.path, **options)
+            existing_gold = read_dataset(dataset.path, **dataset.how)
         targets = (dataset and dataset.targets) or {}
         names = {"query_type", "difficulty"} & targets.keys()
         chosen_options = {name: targets[name] for name in sorted(names)}
