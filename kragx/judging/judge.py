@@ -281,9 +281,9 @@ async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
                 await _to_their_end([work(alone=True)], caller, queue, settings.timeout)
             workers = [work(alone=False) for _ in range(min(settings.concurrency, len(queue)))]
             await _to_their_end(workers, caller, queue, settings.timeout)
-    if caller.over_budget and (shortage := settings.limits.shortage):
+    n_left = sum(judgement.failure == "not_asked" for judgement in done.values())
+    if n_left and (shortage := settings.limits.shortage):
         _warn_of_changes(settings, done)
-        n_left = sum(judgement.failure == "not_asked" for judgement in done.values())
         raise JudgingError(
             phrase(
                 "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
