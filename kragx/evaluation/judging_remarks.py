@@ -152,6 +152,7 @@ def _cost(judging: Mapping[str, Any]) -> str:
         else "{prompt_tokens} + {completion_tokens} tokens",
         **judging,
     )
+    # Of a panel those alone that have no price: each of the others may have one.
     judges = judging.get("panel", {}).get("judges", ())
     unpriced = [judge["name"] for judge in judges if judge["cost"] is None] or [judging["model"]]
     return phrase(

@@ -19,6 +19,7 @@ from kragx.judging.client import Request, Usage
 from kragx.judging.tally import Spent
 
 Per = Literal["run", "total"]
+# Neither NaN nor infinity: nothing is ever more than these.
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
 _share = number(lambda value: 0 <= value <= 1, "share from 0 to 1")
 
@@ -60,6 +61,7 @@ class Price:
     def of(self, spent: Spent) -> float:
         """The cost of what was spent."""
         cached_price = self.input if self.cached_input is None else self.cached_input
+        # What was cached is a part of the prompt, and is not paid for twice.
         return (
             (spent.prompt_tokens - spent.cached_tokens) * self.input
             + spent.cached_tokens * cached_price
@@ -244,6 +246,7 @@ def most_tokens(request: Request, output_limit: int | None) -> Spent:
 def _most_bytes(text: str) -> int:
     if text.isascii():
         return len(text)
+    # A lone surrogate has no UTF-8; it is counted all the same, not refused.
     forms = (text, unicodedata.normalize("NFKC", text))
     return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
 
@@ -270,6 +273,7 @@ def spent_of(usage: Usage | None) -> Spent:
     if usage is None:
         return Spent()
     if usage.counting == "most":
+        # Its tokens stay reserved (`Limits.unknown`), and stand in no total that is read as used.
         return Spent(1, n_calls_without_usage=1)
     return Spent(
         1,

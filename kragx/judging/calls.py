@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.ground.errors import JudgingError
@@ -131,17 +131,33 @@ class Breaker:
         )
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """What came of a request.
+
+    Attributes:
+        judgement: as it is kept.
+        failure: why that holds no grade; None if it holds one.
+        started: when it might begin.
+        is_refused: whether the server took no notice of the question, so that it was no call, and
+            used nothing.
+    """
+
+    judgement: Judgement
+    failure: Failure | None
+    started: float
+    is_refused: bool
+
+
 class Caller:
     """Gets a judgement of one question at a time, for any number of workers at once.
 
     Attributes:
-        over_budget: whether a question was not asked since the budget had no room for it.
         calling: the workers (tasks) that wait for an answer.
         breaker: ends the run where nothing succeeds any more.
     """
 
     def __init__(self, progress: RunProgress, queue: WorkQueue) -> None:
-        self.over_budget: bool = False
         self.calling: set[asyncio.Task[Any] | None] = set()
         self.breaker: Breaker = Breaker(progress, queue)
         self._progress, self._queue = progress, queue
@@ -155,45 +171,38 @@ class Caller:
             JudgingError: the service refuses everything.
         """
         settings, limits, queue = self._settings, self._limits, self._queue
-        question, _ = self._progress.questions.wanted[key]
-        request = request_for(question, key, settings.timeout)
+        request = request_for(self._progress.questions.wanted[key][0], key, settings.timeout)
         number = n_refused = 0
         since: float | None = None  # when the server first had no room
-        while True:
-            room = await limits.enter(request, self._progress.store)
-            if room is None:
-                self.over_budget = True
-                return not_asked(key, "the budget is used up")
-            started = settings.clock()
-            attempt, failure, is_refused = await self._attempt(key, request, room, started)
+        while attempt := await self._attempt(key, request):
+            judgement, failure, is_refused = attempt.judgement, attempt.failure, attempt.is_refused
             if failure is not None and is_refused:  # no attempt: it waits
                 n_refused += 1
-                since = started if since is None else since
+                since = attempt.started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
-                is_served = limits.answered is not None and limits.answered > started
-                wait = self._wait(min(n_refused, 2) if is_served else n_refused, failure)
+                is_served = limits.answered is not None and limits.answered > attempt.started
+                number_of_wait = min(n_refused, 2) if is_served else n_refused
+                wait = wait_before(number_of_wait, failure.retry_after or 0.0)
                 if queue.closed:
-                    return attempt
+                    return judgement
                 if not is_served and settings.clock() >= since + _SILENCE:
-                    self._say_wait(attempt.detail)
+                    self._say_wait(judgement.detail)
                 if settings.clock() + wait <= since + settings.patience:
                     await settings.sleep(wait)
                     continue
             number += 1
             self._progress.tally.n_retries += number > 1
-            queue.keep(attempt)
+            queue.keep(judgement)
             if failure is None:
                 self.breaker.success()
-                return attempt
+                return judgement
             is_last = is_refused or not failure.again or number == settings.attempts
             self.breaker.failure(failure, is_last=is_last, since=since if is_refused else None)
             if is_last or queue.closed:
-                return attempt
-            await queue.committed(attempt)
-            await settings.sleep(self._wait(number, failure))
-
-    def _wait(self, number: int, failure: Failure) -> float:
-        return wait_before(number, credible_pause(failure.retry_after, self._settings.patience))
+                return judgement
+            await queue.committed(judgement)
+            await settings.sleep(wait_before(number, failure.retry_after or 0.0))
+        return not_asked(key, "the budget is used up")
 
     def _say_wait(self, detail: str | None) -> None:
         if not self._is_wait_said:
@@ -208,29 +217,18 @@ class Caller:
                 )
             )
 
-    async def _attempt(
-        self, key: str, request: Request, room: Spent, started: float
-    ) -> tuple[Judgement, Failure | None, bool]:
-        """What came of a request that begins now, and the failure if it was one.
-
-        The last is whether the server took no notice of the question, so that it was no call, and
-        used nothing. The `room` that is reserved for it is left.
-        """
-        settings, limits, task = self._settings, self._limits, asyncio.current_task()
+    async def _attempt(self, key: str, request: Request) -> _Attempt | None:
+        """What comes of a request once it may begin; None if no budget has room for it."""
+        settings, limits = self._settings, self._limits
+        room = await limits.enter(request, self._progress.store)
+        if room is None:
+            return None
         usage: Usage | None = at_most(room)  # whatever ends the call, it was made
-        began = time.perf_counter()
-        self.calling.add(task)
+        started, began, is_refused = settings.clock(), time.perf_counter(), False
         try:
-            try:
-                async with asyncio.timeout(settings.timeout + GRACE):
-                    answer = await settings.client.ask(request)
-            except TimeoutError:
-                answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
-            finally:
-                self.calling.discard(task)
+            answer = await self._answer(request)
             seconds = time.perf_counter() - began
             usage = usage_of_answer(answer, request, room)
-            is_refused = False
             if isinstance(answer, Answer) or answer.kind not in _SERVICE:
                 limits.answer()
             elif self._is_refused(answer, started):
@@ -238,17 +236,33 @@ class Caller:
         finally:
             self._progress.tally.add(limits.leave(room, usage))
         questions = self._progress.questions
-        attempt = judged(
+        judgement = judged(
             *(key, questions.wanted[key][0], answer, usage, questions.secrets),
             uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
             seconds=round(seconds, 4),
             output_limit=settings.output_limit,
             asked_model=settings.model,
         )
-        if isinstance(answer, Failure):
-            return attempt, answer, is_refused
-        kind = attempt.failure
-        return attempt, kind and Failure(kind, attempt.detail or ""), False
+        failure = answer if isinstance(answer, Failure) else None
+        if failure is None and judgement.failure is not None:  # words came, and no grade in them
+            failure = Failure(judgement.failure, judgement.detail or "")
+        return _Attempt(judgement, failure, started, is_refused)
+
+    async def _answer(self, request: Request) -> Answer | Failure:
+        """What the client gives, in time; a pause that a server asks for must be credible."""
+        settings, task = self._settings, asyncio.current_task()
+        self.calling.add(task)
+        try:
+            async with asyncio.timeout(settings.timeout + GRACE):
+                answer = await settings.client.ask(request)
+        except TimeoutError:
+            return Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
+        finally:
+            self.calling.discard(task)
+        if isinstance(answer, Failure) and answer.retry_after is not None:
+            pause = credible_pause(answer.retry_after, settings.patience)
+            answer = replace(answer, retry_after=pause)
+        return answer
 
     def _is_refused(self, failure: Failure, started: float) -> bool:
         """Whether the server had no room, or was away, and took no notice of the question.
@@ -260,7 +274,7 @@ class Caller:
         if not failure.again:
             return False
         if failure.kind == "rate_limit":
-            limits.refusal(started, credible_pause(failure.retry_after, self._settings.patience))
+            limits.refusal(started, failure.retry_after or 0.0)
         elif failure.away and (limits.answered is None or limits.answered <= started):
             # While it answers others it is there, and what is away is something behind a gateway.
             limits.refusal(started)

@@ -35,6 +35,7 @@ _MOST_OF_A_GRADE = 250
 def is_held_out(query_id: str) -> bool:
     """Whether the labels of a query only measure: of half of all ids, chosen by a hash."""
     name = f"held out\n{unicodedata.normalize('NFC', query_id)}"
+    # A lone surrogate has no UTF-8; what stands for it is the same each time.
     return hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % 2 == 1
 
 
@@ -257,6 +258,7 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
     """What people were asked, the highest grade of their scale, and what they graded."""
     path = Path(options.labels)
     grades = _labels(path)
+    # What people saw stands there, and is what counts where the gold set has changed since.
     beside = path.with_name(f"{path.name}.sample.jsonl")
     asked_type: str | None = options.asks
     top, texts = 0, dict[_Pair, Example]()

@@ -189,6 +189,7 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
     tally = Tally()
     try:
         with Store(settings.store, make=not settings.dry_run) as store:
+            # What people said wins, what is stored costs nothing; only the rest can be pending.
             labels = await store.aside(questions.take_labels, store)
             stored = await store.aside(store.settled, [*questions.wanted])
             done |= {
@@ -210,6 +211,7 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
                 for key in todo:
                     done[key] = stored.get(key) or not_asked(key, detail)
             elif todo:
+                # Before it is asked: whatever ends the run, an attempt has its question.
                 texts = ((key, questions.wanted[key][1]) for key in todo)
                 await store.aside(store.note, texts, questions.pairs())
                 await _ask_all(progress, todo)
@@ -277,13 +279,13 @@ async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
                     return
 
         async with queue.opened():
-            if caller.breaker.unproven:
+            if caller.breaker.unproven:  # a wrong key or address costs one call, not many
                 await _to_their_end([work(alone=True)], caller, queue, settings.timeout)
             workers = [work(alone=False) for _ in range(min(settings.concurrency, len(queue)))]
             await _to_their_end(workers, caller, queue, settings.timeout)
-    if caller.over_budget and (shortage := settings.limits.shortage):
+    n_left = sum(judgement.failure == "not_asked" for judgement in done.values())
+    if n_left and (shortage := settings.limits.shortage):
         _warn_of_changes(settings, done)
-        n_left = sum(judgement.failure == "not_asked" for judgement in done.values())
         raise JudgingError(
             phrase(
                 "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "

@@ -1,4 +1,10 @@
-"""What bounds the calls of a judge: how many at once, how many a minute, pauses, and budgets."""
+"""Whether a call of a judge may begin: how many at once, how many a minute, pauses, and budgets.
+
+All calls take one road. `Limits.enter` stands in line until there is a place and every budget has
+room for the most that the call can use, and then waits for pauses and pace; `Limits.leave` puts
+what it used in the place of what was reserved. What is submitted in a batch gets its room by
+`Limits.submit`, from the same budgets.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +188,7 @@ class Limits:
 
     def submit(self, at_most: Used) -> bool:
         """Keep room for a question in a batch; False where a budget has none for it."""
-        if any(budget.lacking(self.used_of(budget) + at_most) for budget in self._budgets):
+        if self._lacking(at_most) is not None:
             return False
         self.submitted += at_most
         return True
@@ -282,20 +288,26 @@ class Limits:
                 self._lowered = self._clock()
             self._paused_until = max(self._paused_until, self._clock() + pause)
 
-    def _missing_room(self, room: Spent) -> str | None:
-        """What has no room for a call, in words; None if there is room."""
+    def _lacking(self, at_most: Used) -> tuple[Budget, str] | None:
+        """The first budget without room for what may be used now, and which of its limits it is."""
         for budget in self._budgets:
-            used = self.used_of(budget)
-            name = budget.lacking(used + Used.of(self._reserved + room, self._price))
-            if name is None:
-                continue
-            sentence = budget.says(name, used, self._currency)
-            if budget.per == "total" and (n := self._waiting_in_batches.calls):
-                sentence += f" ({n} questions in open batches are counted at their most)"
-            if n := self.unknown.n_calls_without_usage:
-                sentence += f" ({n} calls without an answer are counted as the most they are)"
-            if name != "calls":
-                most = in_words(name, Used.of(room, self._price))
-                sentence += f", and another call can take {most}"
-            return sentence
+            name = budget.lacking(self.used_of(budget) + at_most)
+            if name is not None:
+                return budget, name
         return None
+
+    def _missing_room(self, room: Spent) -> str | None:
+        """What has no room for a call beside those that run, in words; None if there is room."""
+        lacking = self._lacking(Used.of(self._reserved + room, self._price))
+        if lacking is None:
+            return None
+        budget, name = lacking
+        sentence = budget.says(name, self.used_of(budget), self._currency)
+        if budget.per == "total" and (n := self._waiting_in_batches.calls):
+            sentence += f" ({n} questions in open batches are counted at their most)"
+        if n := self.unknown.n_calls_without_usage:
+            sentence += f" ({n} calls without an answer are counted as the most they are)"
+        if name != "calls":
+            most = in_words(name, Used.of(room, self._price))
+            sentence += f", and another call can take {most}"
+        return sentence

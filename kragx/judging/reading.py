@@ -115,6 +115,7 @@ def _member(place: int, entry: object, common: Mapping[str, Any]) -> Judge:
             options = {str(name): option for name, option in entry.items()}
         shared = (*_PANEL, *(name for name in _JUDGE if name not in OF_ONE))
         _refuse(options, shared, "belongs to the panel, beside 'panel'; its judges share it")
+        # Repeats were refused above, so it is one judge.
         return read_judge({**common, **options}).members[0]
 
 
@@ -138,6 +139,7 @@ def _client(options: Mapping[str, Any]) -> Client:
     if isinstance(named, str):
         args = options.get("args") or {}
         client = plugins.build(import_path("judges", named), args)
+    # Whatever else it is must be a chat model, and says so where it is none.
     return client if isinstance(client, Client) else LangChainClient(client, args=args)
 
 

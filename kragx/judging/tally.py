@@ -80,7 +80,7 @@ class FailureExamples(dict[FailureKind, FailureExample]):
     """The first of each kind; added to others, they stay the first."""
 
     def __add__(self, addend: FailureExamples) -> FailureExamples:
-        return FailureExamples({**addend, **self})
+        return FailureExamples({**addend, **self})  # of a kind that both have one's own
 
 
 class Tallies(dict[str, "Tally"]):
@@ -157,6 +157,7 @@ class Tally(Spent):
             self.n_human += judgement.source == "human"
             self.dialects.update(filter(None, [judgement.dialect]))
             if judgement.failure is not None:
+                # Each pair lacks its grade, and the one question for several pairs failed once.
                 self.n_missing += 1
                 failed[judgement.key] = judgement.failure
                 if judgement.failure not in self.failure_examples:
@@ -214,6 +215,7 @@ _KINDS: Mapping[FailureKind, tuple[str, str]] = {
 """What people call each kind (in English by its name in JSON, to look for it), and its remedy."""
 
 _NAMES: Mapping[str, str] = {kind: name for kind, (name, _) in _KINDS.items()}
+# In JSON a remedy is an English text; by it the phrase is found that has it in Korean, too.
 _SAID = {str(text): text for text in (*_BY_STATUS.values(), *(text for _, text in _KINDS.values()))}
 
 

@@ -25,7 +25,7 @@ TEXTS: Mapping[Put, tuple[str, ...]] = {
 MAY = frozenset({"reference"})
 """What a question may have, and a prompt may show."""
 _WORDS = ("instruction", "grades")
-_MARK = "\0"
+_MARK = "\0"  # which nobody types: what stands between two is the name of a text
 
 
 def read_prompt(source: object) -> str:

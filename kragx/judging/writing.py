@@ -176,6 +176,7 @@ def _source(query: Query, origin: Origin) -> tuple[str, str]:
     if origin == "reference":
         return "reference", ""
     texts = [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
+    # One text may be gold by two ids, and would have its facts twice.
     return "gold", "\n\n".join(dict.fromkeys(texts))
 
 
@@ -334,7 +335,7 @@ def relevance_of(
         else judge.rubric_for("relevance", draft.text)
     )
     question = Question(rubric, text, query=draft.text, query_id=query_id, document_id=document_id)
-    if judge.examples is not None:
+    if judge.examples is not None:  # for its error alone, before anything is asked
         judge.examples.shown_with(question)
     return question
 

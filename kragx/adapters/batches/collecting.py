@@ -177,6 +177,7 @@ async def look_after(
                 # One that cannot be asked after keeps no other from being collected.
                 problems.append(f"{batch.id}: {error}")
             entries.append(entry)
+        # Read again, as looking has moved some of them on.
         current = {batch.uid: batch for batch in store.batches.batches()}
     batches = tuple(replace(entry, batch=current[entry.batch.uid]) for entry in entries)
     return Overview(str(address), batches, tuple(problems))
@@ -296,6 +297,7 @@ def _stored(
         # Nothing is reserved for a call that has ended.
         usage = usage_of_answer(answer, int(batch.about["prompt_tokens"]), Spent())
         tally.add(spent_of(usage))
+        # An answer has the same id whenever it is collected, and a store takes an id once.
         uid = hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32]
         attempts.append(judged(key, question, answer, usage, secrets, uid=uid, **common))
         questions.append(question)

@@ -91,7 +91,7 @@ def submit(
     judging = opt.given_options(budget=limits or None, ask_pending=ask_pending or None)
     outbox, folder = Submission(), None if dry_run else loaded.output
     judges = _judges(loaded)
-    for judge in judges:
+    for judge in judges:  # before retrievers are asked, which takes time and may cost
         outbox.check(judge.client)
     with loaded.secrets.guarding(), nullcontext() if folder is None else claimed(folder, loaded):
         if not dry_run:

@@ -56,7 +56,7 @@ def nuggets(
     loaded = load(config, settings or ())
     if loaded.judge is None:
         raise UsageError(f"{config}: there is no 'judge' to ask; add judge: {{model: ...}}")
-    if not (dry_run or submit):
+    if not (dry_run or submit):  # before anything is paid for
         _check_new(out)
     limits = opt.limits(budget, max_calls)
     outbox = declared("parts", "batches")() if submit else None

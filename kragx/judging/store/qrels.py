@@ -125,6 +125,7 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
     if rule == "mean" and not expected:
         remedy = "compare what the median decides: 'median of ...'"
         raise UsageError("--model: means are no labels", remedy=remedy)
+    # Of one judge that was asked several times the first repeat counts.
     records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])
     answers = store.settled([record["key"] for record in records])
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
@@ -147,6 +148,7 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
         ]
         grade = marks[0] if marks else None
         if rule is not None and judges is not None:
+            # Votes that the store lacks may yet turn it.
             grade = settled_grade(marks, len(judges) - len(cast_votes), rule, top)
         if grade is not None:
             pairs = [
@@ -161,6 +163,7 @@ def _judge(question: Mapping[str, Any]) -> str:
     return canonical_json([question["client"], question["repeat"]])
 
 
+# As `Panel.model` writes it.
 _PANEL = re.compile(
     r"(?P<rule>median|majority|mean) of (?:(?P<repeats>\d+) repeats of )?(?P<names>.+)"
 )
@@ -229,6 +232,7 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
     asks, model = _asks(choice), choice.get("model")
     if asks not in ("relevance", "support"):
         raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
+    # Attempts at one question share its key; which of them counts, `Store.settled` says.
     records = {record["key"]: record for record in graded_records(store, choice)}
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}

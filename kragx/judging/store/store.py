@@ -167,6 +167,7 @@ class Store:
         """
         self._database.insert(attempts=_rows(attempts))
         if self._claims is not None:
+            # After the commit: whoever looks in between sees a claim and an answer, never neither.
             self._claims.ended += finished
 
     def note(
@@ -278,7 +279,7 @@ class Store:
         names = (columns.asked_model, columns.source)
         query = select(*names, func.max(columns.id), func.count(), *tokens).group_by(*names)
         query = query.where(columns.id > after)
-        if but:
+        if but:  # one's own are counted as they come
             query = query.where(func.substr(columns.uid, 1, len(but)) != but)
         spent: dict[tuple[str, bool], Spent] = {}
         for model, source, last, *counts in self._database.do(lambda db: db.execute(query).all()):
