@@ -26,7 +26,7 @@ from kragx.evaluation.parts.workers import (
     work_on,
 )
 from kragx.ground.errors import UsageError, needing
-from kragx.ground.plugins import check_options, fitting, is_text, optional, whole
+from kragx.ground.options import check_options, fitting, is_text, optional, whole
 
 __all__: list[str] = []
 

@@ -11,7 +11,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_dataset
 from kragx.data.validation import target_problems
 from kragx.ground.errors import UsageError
-from kragx.ground.plugins import OneOf, check_options, fitting, is_text, optional
+from kragx.ground.options import OneOf, check_options, fitting, is_text, optional
 
 _path = fitting(
     lambda value: isinstance(value, Path) or is_text(value), "a path is expected ({!r})"

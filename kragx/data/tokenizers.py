@@ -23,7 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkabl
 
 from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
-from kragx.ground import plugins
+from kragx.ground import options, plugins
 from kragx.ground.errors import UsageError, inside, nearest, needing, shorten
 
 
@@ -88,7 +88,7 @@ class AutoTokenizer:
     version: ClassVar[str] = f"1, words {UnicodeTokenizer.version}"
 
     def __post_init__(self) -> None:
-        plugins.check_options(self)
+        options.check_options(self)
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of words of each text, in order."""
@@ -152,13 +152,13 @@ class CharTokenizer:
             word, for texts whose spaces were lost or put in.
     """
 
-    n: Annotated[int, plugins.whole(1)] = 2
+    n: Annotated[int, options.whole(1)] = 2
     spaces: Literal["kept", "ignored"] = "kept"
     name: ClassVar[str] = "char"
     version: ClassVar[str] = UnicodeTokenizer.version
 
     def __post_init__(self) -> None:
-        plugins.check_options(self)
+        options.check_options(self)
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of n-grams of each text, in order."""
@@ -243,7 +243,7 @@ class KragTokenizer:
     name: ClassVar[str] = "krag"
 
     def __post_init__(self) -> None:
-        plugins.check_options(self)
+        options.check_options(self)
 
     @property
     def version(self) -> str:
@@ -368,5 +368,5 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
     return {
         "name": plugins.shown_name(tokenizer),
         **({"version": tokenizer.version} if hasattr(tokenizer, "version") else {}),
-        **({} if isinstance(tokenizer, FunctionTokenizer) else plugins.options(tokenizer)),
+        **({} if isinstance(tokenizer, FunctionTokenizer) else options.options_of(tokenizer)),
     }

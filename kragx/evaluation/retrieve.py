@@ -33,14 +33,8 @@ from kragx.evaluation.services.answer_path import AnswerPaths
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.ground.event_loop import run_sync
-from kragx.ground.plugins import (
-    check_arguments,
-    check_options,
-    fitting,
-    optional,
-    some_seconds,
-    whole,
-)
+from kragx.ground.options import check_options, fitting, optional, some_seconds, whole
+from kragx.ground.plugins import check_arguments
 from kragx.ground.printing import phrase, progress_bar, visible
 
 FIRST_PAUSE = 0.5

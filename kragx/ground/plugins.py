@@ -1,4 +1,4 @@
-"""What a user names by import path (`package.module:name`), and the options it is given."""
+"""What a user names by import path (`package.module:name`), and the arguments it is given."""
 
 import hashlib
 import importlib
@@ -6,14 +6,13 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Self
 
 from kragx.ground.errors import KragxError, UntrustedError, UsageError, nearest
 from kragx.ground.messages import phrase
@@ -211,20 +210,6 @@ def _each(value: Any, name: str, read: Callable[[str, str], str | None]) -> Any:
     return {key: new for key, new in entries.items() if new is not None or value[key] is None}
 
 
-def plain_attributes(value: object, names: Iterable[str]) -> dict[str, Any]:
-    """Attributes that hold a plain value; of a pydantic model only those that somebody gave it."""
-    names_set = getattr(value, "model_fields_set", None)
-    values = {
-        name: getattr(value, name, None) for name in names if names_set is None or name in names_set
-    }
-    kinds = (str, int, float, dict, list)
-    return {
-        name: entry
-        for name, entry in values.items()
-        if isinstance(entry, kinds) and entry not in ("", [], {})
-    }
-
-
 def load(path: str) -> Any:
     """The object that an import path such as ``my_package.matchers:BgeMatcher`` names.
 
@@ -371,14 +356,6 @@ def build(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") ->
     return maker(path, args, input_name=input_name)()
 
 
-def options(value: object) -> dict[str, Any]:
-    """The options that a matcher or tokenizer was made with: its fields, if it is a dataclass."""
-    if not is_dataclass(value):
-        return {}
-    values = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {name: option for name, option in values.items() if option is not None}
-
-
 def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
     """Raise a `UsageError` if `factory(**args)` has unknown or missing arguments."""
     try:
@@ -411,180 +388,3 @@ def _aliases(factory: Any) -> dict[str, str]:
         return {}
     fields_ = getattr(factory, "model_fields", {}).items()
     return {name: field.alias for name, field in fields_ if field.alias}
-
-
-# -- options, by the fields of dataclasses ----------------------------------------------------
-
-Made = TypeVar("Made")
-Read = Callable[[Any], Any]
-"""From what a user writes for an option to what is kept."""
-
-
-def check_options(value: Any) -> None:
-    """Check each option of a dataclass by its field's type, and keep it as it was read.
-
-    A ``bool`` must be one, a ``Literal`` names what is valid, and a function that an annotation
-    carries (``Annotated[int, whole(1)]``) reads the value: it returns what is kept, or raises what
-    is wrong.
-
-    Raises:
-        UsageError: an option is wrong; the error's field is its name.
-    """
-    kind: Any = type(value)
-    for name, read in _readers(kind).items():
-        try:
-            object.__setattr__(value, name, read(getattr(value, name)))
-        except KragxError as error:
-            raise (error if error.field else error.within(name)) from None
-
-
-def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
-    """The dataclass `kind` made of a mapping of its fields.
-
-    Raises:
-        UsageError: an option is unknown, missing or wrong; the error's field is its name.
-    """
-    field_of = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
-    if not isinstance(options, Mapping):
-        raise UsageError(phrase("a mapping is expected"))
-    for name in options:
-        if name not in field_of:
-            remedy = nearest(str(name), field_of)
-            raise UsageError("unknown field", field=str(name), remedy=remedy)
-    for name, field in field_of.items():
-        if field.default is MISSING and name not in options:
-            raise UsageError("missing; it is required", field=name)
-    return kind(**options)
-
-
-def mistakes_in(
-    kind: type,
-    options: Mapping[Any, Any],
-    without: Collection[str] = (),
-    also: Collection[str] = (),
-) -> list[KragxError]:
-    """Each option of a mapping that is unknown, missing or refused by the dataclass made of it.
-
-    Args:
-        kind: the dataclass.
-        options: by the names of its fields.
-        without: fields that may not be given.
-        also: what may stand among them.
-    """
-    field_of = {f.name: f for f in fields(kind) if f.init and f.name not in without}
-    valid = [*also, *field_of]
-    problems: list[KragxError] = [
-        UsageError(phrase("unknown key"), field=str(name), remedy=nearest(str(name), valid))
-        for name in options
-        if name not in valid
-    ]
-    for name, field in field_of.items():
-        if field.default is MISSING and field.default_factory is MISSING and name not in options:
-            problems.append(UsageError(phrase("missing; it is required"), field=name))
-    for name in [name for name in _readers(kind) if name in field_of and name in options]:
-        try:
-            _readers(kind)[name](options[name])
-        except KragxError as error:
-            problems.append(error if error.field else error.within(name))
-    return problems
-
-
-@cache
-def _readers(kind: type) -> dict[str, Read]:
-    hints: dict[str, Any] = {}
-    for base in filter(is_dataclass, reversed(kind.__mro__)):
-        # Of the options alone: other annotations may name what is imported for type checkers only.
-        names = {field.name for field in fields(base)}
-        options = SimpleNamespace(
-            __annotations__={
-                name: hint for name, hint in inspect.get_annotations(base).items() if name in names
-            }
-        )
-        module = sys.modules.get(base.__module__)
-        try:
-            hints |= get_type_hints(options, vars(module) if module else {}, include_extras=True)
-        except NameError:  # so may the options of somebody's own class
-            continue
-    readers = {name: _reader(hint) for name, hint in hints.items()}
-    return {name: read for name, read in readers.items() if read is not None}
-
-
-def _reader(hint: Any) -> Read | None:
-    if hint is bool:
-        return fitting(lambda value: isinstance(value, bool), "{!r} is neither true nor false")
-    if get_origin(hint) is Literal:
-        return one_of(*get_args(hint))
-    if get_origin(hint) is Annotated:
-        return next(filter(callable, hint.__metadata__))
-    return None
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """Nothing but some texts, which are known where the thing is: by a registry, and by packages.
-
-    Attributes:
-        names: gives them, when one is read and not before.
-    """
-
-    names: Callable[[], Collection[str]]
-
-    def __call__(self, value: Any) -> Any:
-        """The text, if it is one of them."""
-        if value not in (valid := self.names()):
-            raise UsageError(f"unknown value {value!r}; {nearest(str(value), valid)}")
-        return value
-
-
-def one_of(*valid: str) -> Read:
-    """Nothing but these texts, as a ``Literal`` of them."""
-    return OneOf(lambda: valid)
-
-
-def fitting(fits: Callable[[Any], bool], problem: str) -> Read:
-    """Values that fit; `problem` says what is wrong with others, ``{!r}`` in it which it is."""
-
-    def read(value: Any) -> Any:
-        if fits(value):
-            return value
-        raise UsageError(problem.format(value))
-
-    return read
-
-
-def whole(lowest: int, highest: int | None = None) -> Read:
-    """Whole numbers from `lowest` on, or to `highest`."""
-    range_text = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
-    return fitting(
-        lambda value: (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and lowest <= value
-            and (highest is None or value <= highest)
-        ),
-        f"{{!r}} is not a whole number {range_text}",
-    )
-
-
-def number(fits: Callable[[float], bool], name: str) -> Read:
-    """Numbers that fit; `name` says which: ``number above 0``."""
-    return fitting(
-        lambda value: (
-            isinstance(value, (int, float)) and not isinstance(value, bool) and fits(value)
-        ),
-        f"{{!r}} is not a {name}",
-    )
-
-
-def is_text(value: object) -> bool:
-    """Whether it is a text, with more than white space in it."""
-    return isinstance(value, str) and bool(value.strip())
-
-
-above_zero: Read = number(lambda value: value > 0, "number above 0")
-some_seconds: Read = number(lambda value: 0 < value < float("inf"), "number of seconds above 0")
-
-
-def optional(read: Read) -> Read:
-    """None, or what `read` takes."""
-    return lambda value: None if value is None else read(value)

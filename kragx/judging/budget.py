@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from kragx.ground.errors import UsageError, inside
-from kragx.ground.plugins import check_options, from_options, number, optional
+from kragx.ground.options import check_options, from_options, number, optional
 from kragx.ground.printing import phrase
 from kragx.judging.client import Request, Usage
 from kragx.judging.tally import Spent

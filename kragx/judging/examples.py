@@ -23,7 +23,7 @@ from kragx.data import as_corpus, read_dataset
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import iter_qrels
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.plugins import check_options, from_options, one_of, optional, whole
+from kragx.ground.options import check_options, from_options, one_of, optional, whole
 from kragx.judging.question import Example, Question, digest_of_example
 from kragx.judging.rubric import OF_DOCUMENTS, Rubric, canonical_json, key_of
 

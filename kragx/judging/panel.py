@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
-from kragx.ground.plugins import check_options
+from kragx.ground.options import check_options
 from kragx.judging.judge import Grader, Judge, Judged
 from kragx.judging.question import Decide, Judgement, Question, essential, n_needed, settled_grade
 from kragx.judging.rubric import LISTED, canonical_json

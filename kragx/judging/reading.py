@@ -8,6 +8,7 @@ from typing import Any
 from kragx.ground import plugins
 from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError, inside, nearest
+from kragx.ground.options import whole
 from kragx.judging.client import Client
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
@@ -89,7 +90,7 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
     judge = Judge(_client(options), **common)
     with inside("judge"):
         with inside("repeats"):
-            repeats = plugins.whole(1)(options.get("repeats", 1))
+            repeats = whole(1)(options.get("repeats", 1))
         if repeats > 1:
             return repeated(judge, repeats, **voting)
     _refuse(voting, _VOTING, "belongs to several votes: 'panel' or 'repeats'")

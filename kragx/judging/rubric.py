@@ -21,7 +21,7 @@ import yaml
 from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.plugins import check_options, fitting, from_options, is_text, optional
+from kragx.ground.options import check_options, fitting, from_options, is_text, optional
 from kragx.judging.template import check_prompt, prompt_name, read_prompt
 
 Asks = Literal["relevance", "support", "nuggets", "holds", "questions", "need"]

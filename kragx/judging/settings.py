@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from kragx.ground.errors import UsageError, inside
-from kragx.ground.plugins import above_zero, check_options, number, optional, whole
+from kragx.ground.options import above_zero, check_options, number, optional, whole
 from kragx.ground.secrets import Secrets
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.client import Client

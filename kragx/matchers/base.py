@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kragx.data import Tokenizer, tokenizers
-from kragx.ground import plugins
+from kragx.ground import options, plugins
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
-from kragx.ground.plugins import one_of, optional
+from kragx.ground.options import one_of, optional
 from kragx.matchers.items import MatchItem, Pool, batch_of, items_of, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints, Profile
@@ -376,7 +376,7 @@ class BaseMatcher(JudgingDefaults):
         matcher = self if self.inner is None else self.inner
         settings = {"method": self.name or plugins.path_of(type(matcher))} | {
             option: tokenizers.describe(value) if isinstance(value, Tokenizer) else value
-            for option, value in plugins.options(matcher).items()
+            for option, value in options.options_of(matcher).items()
         }
         has_threshold = not self.yes_or_no and "threshold" not in settings
         return settings | ({"threshold": self.threshold} if has_threshold else {})
@@ -439,7 +439,7 @@ class BaseMatcher(JudgingDefaults):
         }
 
     def __post_init__(self) -> None:
-        plugins.check_options(self)
+        options.check_options(self)
 
     def _set(self, **values: Any) -> None:
         """Set what follows from the options while a frozen dataclass is being made."""

@@ -16,7 +16,7 @@ import numpy as np
 from kragx.data.batch import Batch
 from kragx.data.tokens import of_pairs
 from kragx.ground.errors import UsageError
-from kragx.ground.plugins import above_zero, check_options, optional
+from kragx.ground.options import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes

@@ -16,7 +16,7 @@ from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground import plugins
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.plugins import fitting, is_text, optional, whole
+from kragx.ground.options import fitting, is_text, optional, plain_attributes, whole
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.text_base import EMPTY, NO_VECTOR, TextsMatcher
 from kragx.metrics import Bools, Floats
@@ -172,7 +172,7 @@ class EmbeddingMatcher(TextsMatcher):
         names = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
         args = self.args or {}
         if not isinstance(self.embeddings, str) and not self.model:
-            args = plugins.plain_attributes(self.embeddings, _SAYS)
+            args = plain_attributes(self.embeddings, _SAYS)
         options = plugins.without_secrets(self._more(args))
         identity = [*names, options or None, settings.get("embed_as")]
         return json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr)

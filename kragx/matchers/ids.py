@@ -17,7 +17,7 @@ from kragx.data.entries import Entries
 from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
-from kragx.ground.plugins import fitting, is_text, optional
+from kragx.ground.options import fitting, is_text, optional
 from kragx.ground.printing import phrase
 from kragx.matchers.base import IdsMatcher, Trace
 from kragx.matchers.items import Targets

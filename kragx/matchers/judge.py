@@ -14,7 +14,7 @@ from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.data.lists import starts
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.plugins import optional, whole
+from kragx.ground.options import optional, whole
 from kragx.ground.printing import joined, phrase
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, Pool, Targets, TextlessError, items_of, shapes

@@ -12,7 +12,7 @@ import numpy as np
 from kragx.data import Doc, value_at
 from kragx.data.pages import Pages, document_name
 from kragx.ground.errors import DataError, inside
-from kragx.ground.plugins import fitting, is_text, optional, whole
+from kragx.ground.options import fitting, is_text, optional, whole
 from kragx.ground.printing import phrase
 from kragx.matchers.base import IdsMatcher
 from kragx.matchers.ids import first_keys

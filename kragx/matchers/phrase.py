@@ -16,7 +16,7 @@ from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import ngram_overlaps, of_pairs
 from kragx.ground.errors import UsageError
-from kragx.ground.plugins import one_of, whole
+from kragx.ground.options import one_of, whole
 from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.broken import Gaps

@@ -12,7 +12,7 @@ from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.ground.errors import UntrustedError
 from kragx.ground.json_values import plain
-from kragx.ground.plugins import above_zero, check_options, optional
+from kragx.ground.options import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, Pool, items_of
 from kragx.matchers.notes import Notes

@@ -13,7 +13,7 @@ from kragx.data.lists import Lists, distinct, starts
 from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens, of_pairs
-from kragx.ground.plugins import one_of, whole
+from kragx.ground.options import one_of, whole
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import part_of, phrases

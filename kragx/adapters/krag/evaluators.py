@@ -21,7 +21,7 @@ from kragx.data import GoldDataset, KragTokenizer
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError, nearest, shorten
-from kragx.ground.plugins import check_options, one_of
+from kragx.ground.options import check_options, one_of
 from kragx.ground.printing import Line, Part, Shown, phrase
 from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning
 

@@ -19,7 +19,7 @@ from kragx.adapters.krag.evaluators import (
 )
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
-from kragx.ground.plugins import check_options, one_of
+from kragx.ground.options import check_options, one_of
 from kragx.ground.printing import Line, Part, Shown, phrase
 from kragx.matchers import matcher
 

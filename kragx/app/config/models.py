@@ -27,7 +27,7 @@ from kragx.data import RUNS_OR_REPEAT
 from kragx.data.rules import RuleSet
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.plugins import OneOf
+from kragx.ground.options import OneOf
 from kragx.ground.secrets import Secrets
 from kragx.judging import DEFAULT_STORE
 from kragx.judging.store import is_url

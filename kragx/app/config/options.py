@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter
 
 from kragx.ground.errors import KragxError
-from kragx.ground.plugins import mistakes_in
+from kragx.ground.options import mistakes_in
 
 
 class MistakesError(ValueError):

@@ -30,7 +30,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
 from kragx.evaluation.searching import documents_behind
 from kragx.ground.errors import DataError, UntrustedError, inside
-from kragx.ground.plugins import from_options
+from kragx.ground.options import from_options
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judgement
 from kragx.judging.panel import Verdict

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.plugins import check_options, fitting, is_text, optional, whole
+from kragx.ground.options import check_options, fitting, is_text, optional, whole
 from kragx.ground.printing import joined, phrase
 
 GRID = "grid"

@@ -14,7 +14,7 @@ from kragx.evaluation.calls.tool_answers import as_json, documents_of_tool
 from kragx.evaluation.services.answer_path import AnswerPaths, steps_of, value_at
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, UsageError, inside
-from kragx.ground.plugins import from_options
+from kragx.ground.options import from_options
 from kragx.ground.printing import joined
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 from kragx.ground.caller_warnings import warn, warned_text
 from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
-from kragx.ground.plugins import from_options
+from kragx.ground.options import from_options
 from kragx.ground.printing import phrase
 from kragx.matchers import BaseMatcher, MatchWarning
 

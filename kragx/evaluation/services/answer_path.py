@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from kragx.data import Doc, Mender
 from kragx.evaluation.answers import documents_of
 from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.plugins import optional
+from kragx.ground.options import optional
 
 # A quoted name ends at the quotation mark that it began with, so the other one may stand in it.
 _STEP = re.compile(

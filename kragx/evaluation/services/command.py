@@ -21,7 +21,7 @@ from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
 from kragx.evaluation.answers import Mended
 from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, inside, shorten
-from kragx.ground.plugins import check_options, fitting, optional, some_seconds
+from kragx.ground.options import check_options, fitting, optional, some_seconds
 from kragx.ground.secrets import Secrets
 
 MOST_BYTES = 32 << 20

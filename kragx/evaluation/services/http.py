@@ -16,16 +16,16 @@ from kragx.evaluation.answers import Mended
 from kragx.evaluation.services.answer_path import AnswerPaths, valid_path, valid_paths
 from kragx.ground.errors import DataError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_on_loop, run_sync
-from kragx.ground.plugins import (
+from kragx.ground.options import (
     check_options,
     fitting,
     is_text,
     one_of,
     optional,
     some_seconds,
-    variables,
     whole,
 )
+from kragx.ground.plugins import variables
 from kragx.ground.secrets import Secrets, secrets_in
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
 from kragx.judging.clients.responses import retry_after

@@ -11,7 +11,8 @@ from typing import Any
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.event_loop import run_on_loop
-from kragx.ground.plugins import plain_attributes, without_secrets
+from kragx.ground.options import plain_attributes
+from kragx.ground.plugins import without_secrets
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request, Usage
 from kragx.judging.clients.http import UnreadableError, bounded, listening

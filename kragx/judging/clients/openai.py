@@ -14,18 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 from urllib.parse import urlsplit
 
 from kragx.ground.errors import UsageError, inside
-from kragx.ground.plugins import (
-    FromVariable,
-    check_options,
-    fitting,
-    is_text,
-    named_secret,
-    number,
-    one_of,
-    optional,
-    whole,
-    without_variables,
-)
+from kragx.ground.options import check_options, fitting, is_text, number, one_of, optional, whole
+from kragx.ground.plugins import FromVariable, named_secret, without_variables
 from kragx.ground.printing import phrase
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request

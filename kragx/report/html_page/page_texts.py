@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from kragx.ground.plugins import check_options, optional, whole
+from kragx.ground.options import check_options, optional, whole
 
 
 @dataclass(frozen=True)

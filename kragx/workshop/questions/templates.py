@@ -22,7 +22,7 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.gold import Query
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, check_whole, inside, installing, nearest
-from kragx.ground.plugins import check_options, fitting, from_options, is_text, one_of, optional
+from kragx.ground.options import check_options, fitting, from_options, is_text, one_of, optional
 from kragx.ground.printing import phrase
 from kragx.judging.template import environment
 from kragx.workshop.questions.documents import Filling, Language, fillings, sampled
