@@ -231,15 +231,6 @@ class BasisBatch(Batch):
         return cls(**columns, listing=listing, is_there=places.is_there)
 
 
-def n_came(batch: Batch) -> Ints:
-    """(q) how many documents came in the end: of what was handed on, else of any search."""
-    if not isinstance(batch, BasisBatch):
-        return batch.docs.texts.n_texts
-    final = batch.listing.table.final
-    of_any = np.bincount(batch.listing.query, minlength=len(batch))
-    return np.where(final.is_there, final.lengths, of_any)
-
-
 @dataclass(frozen=True)
 class Listing:
     """The lists of q questions as entries: those got in the end, then those that searches gave.
