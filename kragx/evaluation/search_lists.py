@@ -13,6 +13,7 @@ from itertools import chain
 import numpy as np
 
 from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
+from kragx.data.searches import distinct_by_identity
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.metrics import Bools
@@ -110,10 +111,7 @@ def _within(tool: str, stage: str) -> str:
 
 
 def _distinct(lists: Iterable[Sequence[Doc]]) -> tuple[Doc, ...]:
-    docs: dict[object, Doc] = {}
-    for doc in chain.from_iterable(lists):
-        docs.setdefault(doc.identity, doc)
-    return tuple(docs.values())
+    return distinct_by_identity(chain.from_iterable(lists))
 
 
 def _sum(seconds: Iterable[float | None]) -> float | None:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from kragx.data import Doc, Stage, last_stages
-from kragx.data.searches import Search, in_steps
+from kragx.data.searches import Search, distinct_by_identity, in_steps
 
 CUT_SHORT = "did not end"
 """The error of what was still at work when the answer came, or was given up."""
@@ -329,10 +329,7 @@ def _last_documents(stages: Sequence[Stage]) -> tuple[Doc, ...] | None:
     # Of those that ran side by side none came first.
     lists.sort(key=lambda docs: [(doc.id or "", doc.text or "") for doc in docs])
     ranks = zip_longest(*lists)
-    first: dict[object, Doc] = {}
-    for doc in (doc for rank in ranks for doc in rank if doc is not None):
-        first.setdefault(doc.identity, doc)
-    return tuple(first.values())
+    return distinct_by_identity(doc for rank in ranks for doc in rank if doc is not None)
 
 
 def steps_of(calls: Sequence[Call]) -> list[int]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kragx.data import Doc
+from kragx.data.searches import distinct_by_identity
 from kragx.data.text import read_number
 from kragx.data.turns import Turn
 from kragx.evaluation.calls.messages import turns_of
@@ -165,15 +166,14 @@ def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[
 def _documents(
     spans: Iterable[LoggedSpan], by_place: Mapping[Place, LoggedSpan]
 ) -> tuple[Doc, ...] | None:
-    documents: dict[object, Doc] | None = None
+    documents: list[Doc] | None = None
     for span in spans:
         inner = any(outer.documents is not None for outer in _around(span, by_place))
         if span.documents is None or inner:
             continue
-        documents = {} if documents is None or span.is_last else documents
-        for doc in span.documents:
-            documents.setdefault(doc.identity, doc)
-    return None if documents is None else tuple(documents.values())
+        documents = [] if documents is None or span.is_last else documents
+        documents += span.documents
+    return None if documents is None else distinct_by_identity(documents)
 
 
 def asked_in(value: object) -> tuple[str, tuple[Turn, ...]] | None:
