@@ -250,23 +250,13 @@ def _contexts(ranked: RankedList, ends: Sequence[int], method: str) -> tuple[Doc
     return tuple(Doc(f"first {end}", text) for end, text in zip(ends, contexts))
 
 
-def read_spans(
-    lists: Sequence[RankedList], table: MatchTable, options: SpanOptions
-) -> tuple[Spread, Reader]:
-    """Where the gold of every query stands in what was retrieved, and who has read it."""
-    reader = Reader(options)
-    return reader.spread(lists, table), reader
-
-
-def span_options(
-    specs: Iterable[MetricSpec], passages: Passages | None = None
-) -> tuple[SpanOptions, ...]:
+def span_options(specs: Iterable[MetricSpec]) -> tuple[SpanOptions, ...]:
     """The ways in which metrics read texts for spans, each once."""
     # What reads spans cuts budgets itself, amid a document; nothing else does.
     options: list[dict[str, Any]] = [
         {name: spec[name] for name in OPTIONS} for spec in specs if spec.metric.cuts_budgets
     ]
-    return tuple(dict.fromkeys(SpanOptions(**named).by(passages) for named in options))
+    return tuple(dict.fromkeys(SpanOptions(**named) for named in options))
 
 
 def reading_settings(
@@ -375,14 +365,10 @@ class GatheredEvidence:
         """Where the gold of every query stands in what was retrieved."""
         options = options.by(self.passages)
         if options not in self._spreads:
-            self.know({options: read_spans(self.lists, self.table, options)})
-        return self._spreads[options][0]
-
-    def know(self, spans: Mapping[SpanOptions, tuple[Spread, Reader]]) -> None:
-        """Take over where the gold stands, and say what reading it has shown."""
-        for options, (spread, reader) in spans.items():
-            self._spreads[options] = spread, reader
+            reader = Reader(options)
+            self._spreads[options] = reader.spread(self.lists, self.table), reader
             reader.warn()
+        return self._spreads[options][0]
 
     def n_tokens(self, k: Cut, spread: Spread) -> Ints:
         """(q) how many tokens of each query's stream a cut-off holds."""
