@@ -47,7 +47,7 @@ _BASIS = {
 
 def basis_label(settings: Mapping[str, Any]) -> str | None:
     """Which list metrics are about that name none; None where nobody searches several times."""
-    basis = settings.get("searches", {}).get("basis")
+    basis = settings.get(SEARCHES, {}).get("basis")
     return None if basis is None else _BASIS[basis]
 
 
@@ -169,7 +169,7 @@ def further_remarks(
         vote_bounds: of each mean, by several judges' votes.
     """
     made, facts = settings.get("run", {}).get("retriever"), counts.get("facts", {})
-    are_counted = settings.get("searches", {}).get("tokens") == "counted"
+    are_counted = settings.get(SEARCHES, {}).get("tokens") == "counted"
     of_facts, of_relevance = counts.get("judging_facts"), counts.get("judging_relevance")
     votes, votes_beside = (votes_on(vote_bounds, name) for name in _JUDGED)
     of_judge = judging_remarks(of_relevance, votes_beside)
@@ -340,7 +340,7 @@ def _looked_up(
 ) -> tuple[Mapping[str, Any], Metric | None, Mapping[str, int]]:
     """What is counted of a metric, the metric, and what is counted of searches."""
     of_metric = counts.get("metrics", {}).get(name, {})
-    return of_metric, known_metric(name), counts.get("searches", {})
+    return of_metric, known_metric(name), counts.get(SEARCHES, {})
 
 
 def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
