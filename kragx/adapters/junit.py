@@ -37,6 +37,7 @@ def gates_xml(
             a test case that passes, as it is a gate that says how much is too much.
     """
     root = ElementTree.Element("testsuites", name="kragx")
+    # Sorted, as groupby joins neighbours alone; sorting is stable, so gates keep their order.
     for match, group in groupby(sorted(gates, key=_match), _match):
         suite = ElementTree.SubElement(root, "testsuite", name=_text(f"kragx gates ({match})"))
         for gate in group:
@@ -87,4 +88,5 @@ def _match(gate: GateResult) -> str:
 
 def _text(text: str) -> str:
     """A text in one line without what no XML may hold."""
+    # `visible` leaves these two, which no terminal obeys; a reader of XML refuses the whole file.
     return re.sub("[\ufffe\uffff]", "\ufffd", visible(text))

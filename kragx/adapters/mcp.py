@@ -111,6 +111,7 @@ def _calls(
         for record in map(plain, entries if isinstance(entries, list) else [entries]):
             with inside(path=place):
                 messages.append((place, *_message(record)))
+    # One message without a time, and none can be compared: the order of the log is the clock then.
     unit = 1.0 if all(seconds is not None for *_, seconds in messages) else None
     calls: list[tuple[Mapping[str, Any], Call]] = []
     waiting: dict[tuple[str, Any], Call] = {}

@@ -148,6 +148,7 @@ def _longest(chats: Sequence[tuple[str, _Chat]]) -> list[tuple[str, _Chat]]:
     latest: dict[tuple[str | None, tuple[str, ...]], tuple[str, _Chat]] = {}
     for place, (query_id, messages) in chats:
         texts = tuple(map(_canonical, messages))
+        # Logs hold each request with all before it, so a chat may go on any beginning of this one.
         for length in range(1, len(texts) + 1):
             latest.pop((query_id, texts[:length]), None)
         latest[query_id, texts] = place, (query_id, messages)

@@ -204,6 +204,8 @@ class Criteria:
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named)
             if "relevance" in reads
             else None,
+            # Other profiles reproduce somebody's numbers, so their way to match is never given up
+            # for ids.
             is_open=match is None and named.name == KRAGX.name,
             forbidden=rules or {},
             are_usual=metrics is None,
@@ -236,6 +238,7 @@ class Criteria:
     def __post_init__(self) -> None:
         reads = _reads_of(self.specs)
         looks, forbidden = "documents" in reads, "forbidden" in reads
+        # Past the frozen class: they follow from `specs`, and are asked for again with every part.
         vars(self).update(reads=reads, looks=looks, reads_forbidden=forbidden)
 
     @property
@@ -279,6 +282,8 @@ class Criteria:
         """What compares forbidden texts, with siblings apart; None where ids alone are compared."""
         if self.matcher.reads == "ids":
             return None
+        # A sibling of what is forbidden is another document, whatever is forgiven where gold is
+        # matched.
         matcher = self.matcher.siblings_apart() or matchers.matcher("overlap")
         return matcher if self.forbidden_words is None else matcher.knowing(self.forbidden_words)
 
@@ -348,6 +353,8 @@ class Criteria:
         if self.recorded is None and not compares_gold(self.matcher):
             return None
         key = hash((sample.n, *sample.looked_at()))
+        # `replace` hands the same dictionary on, so the gold of several runs is compared once for
+        # all.
         if key not in self._siblings:
             self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
         siblings = self._siblings[key]
@@ -442,6 +449,7 @@ class Criteria:
         if (judge := self.relevance_by) is None:
             return evidence
         judged: dict[Any, Relevance] = {}
+        # Once a list, however many metrics are about it: each is a pool, whose judge is paid.
         for name in dict.fromkeys(map(self._list_of, relevance_specs(self.specs))):
             of_list = (evidence if name is None else evidence.of(*name)).lists
             specs = [spec for spec in self.specs if self._list_of(spec) == name]
@@ -473,6 +481,8 @@ class Criteria:
         facts_by, pool, vocabulary = self.facts_by, self.matcher.pool, self.matcher.vocabulary
         return {
             "profile": asdict(self.named),
+            # Empty until numbers are there (`Evaluation.with_scores`): they hold their place in the
+            # order.
             "deviations": {},
             "match": self.matcher.settings,
             **({"match_from": IDS_ALONE} if self.are_ids else {}),

@@ -71,6 +71,7 @@ class DocumentSizes:
         lengths = self._lengths[budget.unit]
         rests = [budget.n - int(lengths[row][:cut_at].sum()) for row, cut_at in crossing]
         texts = [_read(lists[row].docs[cut_at].text or "") for row, cut_at in crossing]
+        # In one call for all lists: some tokenizers take long to begin with each.
         wholes = [*self.tokenizer.tokens(texts)]
         if budget.unit == "tokens":
             parts = [tokens[:rest] for tokens, rest in zip(wholes, rests)]

@@ -168,6 +168,7 @@ class Evaluation(Result):
         """
         if len(runs) == 1:
             return runs[0]
+        # Lists, matches and settings are the first run's, as reports can show one list a question.
         first = runs[0]
         failures: dict[str, str] = {}
         for query_id, error in chain.from_iterable(run.failures.items() for run in runs):
@@ -178,6 +179,7 @@ class Evaluation(Result):
             counts=counts_of_runs([run.counts for run in runs], failures),
             settings={**first.settings, "run": {**first.settings["run"], "runs": len(runs)}},
             failures=failures,
+            # Times of some runs alone would be those of another retriever than the numbers are of.
             seconds=mean_values(seconds) if len(seconds) == len(runs) else None,
             longest=max(run.longest_list for run in runs),
             runs=tuple(runs),
@@ -455,6 +457,7 @@ class Evaluation(Result):
         runs = tuple(run.at_threshold(threshold) for run in self.runs)
         shares = [run.counts["judged_share"] for run in runs] or [judged_share(table)]
         counts = {**self.counts, "judged_share": mean_of(shares)}
+        # Which siblings matched is said below for this threshold, or not at all.
         counts.pop(SIBLINGS, None)
         decided = replace(
             self,
@@ -566,6 +569,7 @@ def _nearby(evaluation: Evaluation) -> Nearby | None:
         return None
     threshold, top = float(match["threshold"]), match.get("top")
     grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
+    # Rounded, lest people read 0.44999999999999996; the threshold itself stays to the last bit.
     near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
     if top is not None:  # of grades those next
         near = {grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top}
@@ -642,6 +646,8 @@ def mean_cell(evaluation: Evaluation, metric: str) -> str:
     """A mean as people read it, with what missing judgements leave open."""
     maximum, bounds = evaluation.maximum.get(metric), evaluation.bounds.get(metric)
     known_as, aside = known_metric(metric), evaluation.asides.get(metric)
+    # Where leaks may be unknown no value between the ends is likelier, so none is shown as the
+    # mean.
     if bounds is not None and known_as is not None and known_as.reads_forbidden:
         return between(*bounds)
     text = _with_bounds(evaluation.mean.get(metric), bounds)

@@ -95,6 +95,7 @@ class Facts:
             query = with_facts(ranked.query)
             if not query.gold:
                 continue
+            # As deep as the deepest cut-off reads: all the others are read from the same matches.
             docs = ranked.docs[: depths[row].max()]
             ends = sorted({*depths[row].tolist()} - {0})
             if matcher.of_context:
@@ -169,6 +170,7 @@ def relevance_specs(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
 def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
     """How far down lists the metrics of judged relevance look; None for to the end."""
     ks = [spec.k for spec in relevance_specs(specs)]
+    # A budget may hold any number of documents, so beside one nobody knows where to stop.
     ranks = [k for k in ks if isinstance(k, int)]
     return max(ranks) if ranks and len(ranks) == len(ks) else None
 
@@ -181,6 +183,7 @@ def relevance_matcher(
     Raises:
         UsageError: it judges something else.
     """
+    # A combination asks its judge about some pairs alone, and so has no grade of all documents.
     of_gold = matcher if matcher.judges and not matcher.members else "llm"
     judge = matchers.matcher(
         of_gold if spec is None else spec, named.match_options, field="relevance_match"
@@ -349,6 +352,7 @@ class GatheredEvidence:
                 for ranked, depth in zip(self.lists, depths)
             ],
             table=self.table.first(depths),
+            # Lengths are kept row by row, and these lists are shorter.
             sizes=DocumentSizes(self.sizes.tokenizer),
             relevance=judged and replace(judged, table=judged.table.first(depths[judged.rows])),
             forbidden=marks,

@@ -116,6 +116,7 @@ def _distinct(lists: Iterable[Sequence[Doc]]) -> tuple[Doc, ...]:
 
 def _sum(seconds: Iterable[float | None]) -> float | None:
     known = list(seconds)
+    # Times of some alone would pass for the time of all.
     return None if None in known else sum(filter(None, known))
 
 
@@ -176,6 +177,7 @@ def _read(table: SearchTable) -> Places:
         parts[part].docs[slice(*parts[part].start[row : row + 2])]
         for row, part in enumerate(which.tolist())
     ]
+    # An empty array goes with them, as concatenate takes no empty list: there may be no question.
     start = np.concatenate(([0], np.cumsum([*map(len, docs)], dtype=np.int64)))
     return Places(start, np.concatenate([*docs, np.zeros(0, np.int64)]), np.ones(len(docs), bool))
 

@@ -344,6 +344,7 @@ def stage_losses(
 def has_stages(run: Run) -> bool:
     """Whether there is more to say of a run than of its answers."""
     return any(
+        # A single stage that returned just the answer says no more than the answer does.
         len(answer.stages) > 1
         or answer.searches
         or any(not _equal(stage.documents, answer.documents) for stage in answer.stages)
@@ -469,6 +470,8 @@ class _ListMatcher:
             warnings.simplefilter("ignore", MatchWarning)
             warnings.simplefilter("ignore", MetricWarning)
             evaluation = evaluate_run(
+                # What must not come is told of answers; that a stage held it for a while is no
+                # leak.
                 GoldDataset(tuple(replace(query, forbidden=None) for query in queries)),
                 Run(results, name=f"{self.run.name} > {name}"),
                 self.criteria,
@@ -546,6 +549,7 @@ def _lists(answer: Retrieved | None, k: int | None, tools: Sequence[str]) -> dic
     if not answer.stages:
         return {}
 
+    # A stage may have the very name under which the answer stands here.
     def label(name: str) -> str:
         return f"{ANSWER} (stage)" if name == ANSWER else name
 
@@ -591,6 +595,8 @@ class _Chain:
         self._ranks = {name: ranks[name][query.id] for name in lists if name in ranks}
         self.inputs: dict[str, list[str]] = {}
         for name, stage in lists.items():
+            # A stage stands behind all that it gets, so of those it is known already what takes
+            # their place.
             readable = ([s] if s in self._ranks else self.inputs[s] for s in stage.inputs)
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs
@@ -627,6 +633,7 @@ class _Chain:
 
     def _traced(self, item: int) -> LostItem:
         """Backwards from the answer to the stage that lost an item."""
+        # All branches abreast: of several stages that lose it the nearest to the answer is named.
         names, visited = [ANSWER], {ANSWER}
         while names:
             name = names.pop(0)

@@ -84,6 +84,7 @@ def method_label(match: Mapping[str, Any]) -> str:
     options = [
         f"{name} {_described(value) if isinstance(value, dict) else value}"
         for name, value in match.items()
+        # Switches that are off say nothing; a 0 does, and is equal to False.
         if name != "method" and value is not False
     ]
     return f"{method} ({', '.join(options)})" if options else str(method)
@@ -349,6 +350,8 @@ def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
     if metric is not None and (silent := silent_searches(name, counts)):
         return silent_text(metric, silent)
     n = of_metric.get("n_uncounted", 0)
+    # More than these cannot all be theirs, and a reason that fits some would be read as that of
+    # all.
     is_unanswered = 0 < n <= counts["n_failed"] + counts["n_missing"]
     return phrase("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
 
@@ -390,6 +393,7 @@ def short_remarks(specs: Iterable[MetricSpec], longest: int) -> Iterator[str]:
     """Which precision divides by more documents than any list has, and so cannot reach 1."""
     for spec in specs:
         by_k = spec.metric == PRECISION and spec["over"] == "k"
+        # Without a single document precision is 0 for another reason, which is said elsewhere.
         if by_k and isinstance(spec.k, int) and 0 < longest < spec.k:
             yield phrase(
                 "{metric}: {most} at most, as no list has more than {n} documents; "

@@ -140,6 +140,8 @@ def questions_of(
         outer = [span, *_around(span, by_place)]
         asking = [place for place in outer if place.question is not None]
         if asking:
+            # The outermost that says a question: those within it say rewritten ones, of single
+            # steps.
             within[asking[-1].place].append(span)
     for place, inner in within.items():
         question = by_place[place].question
@@ -155,6 +157,7 @@ def questions_of(
 def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
     seen = {span.place}
     while span.around is not None:
+        # Where the span around it was not logged it stands in the trace; links may go in a circle.
         outer = by_place.get(span.around) or by_place.get((span.place[0], ""))
         if outer is None or outer.place in seen:
             return
@@ -168,6 +171,8 @@ def _documents(
 ) -> tuple[Doc, ...] | None:
     documents: list[Doc] | None = None
     for span in spans:
+        # A retriever within another one has given its documents to that, which gives them once
+        # more.
         inner = any(outer.documents is not None for outer in _around(span, by_place))
         if span.documents is None or inner:
             continue
@@ -236,6 +241,7 @@ def moment(value: object) -> float | None:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
     if isinstance(value, str):
         with suppress(ValueError):
+            # Dates with slashes are common in logs, and no ISO 8601.
             return moment(datetime.fromisoformat(value.strip().replace("/", "-")))
         number = read_number(value.strip())
     if number is None or not 0 <= number < _LATEST * _UNITS[-1]:
@@ -269,6 +275,7 @@ def thumb(value: object) -> int | None:
     if isinstance(value, bool):
         return 1 if value else -1
     word = str(value).strip().casefold()
+    # Not of -1, whose sign joins no words.
     word = word.replace("-", "_").replace(" ", "_") if word[:1].isalpha() else word
     if word in ("0", "0.0"):
         return 0

@@ -125,6 +125,7 @@ def _fields(message: object) -> Mapping[str, Any]:
             remedy="log messages as the API takes and gives them",
         )
     if "role" not in fields and (role in _ROLES or role in ("tool", "system", "user")):
+        # Its type was its role, and must not be taken for that of an item of Responses.
         return {**fields, "role": _ROLES.get(role, role), "type": None}
     return {**fields, "role": _ROLES.get(role, role)}
 
@@ -248,6 +249,7 @@ def turns_of(messages: object) -> tuple[Turn, ...]:
     """What user and model said in some messages, in order; nothing of what is none."""
     if not isinstance(messages, list):
         return ()
+    # Traces of LangChain hold a batch of chats, which of a single call has one.
     nested = len(messages) == 1 and isinstance(messages[0], list)
     turns = []
     try:
