@@ -99,8 +99,7 @@ def _parts(result: Evaluation | Evaluations) -> tuple[list[Evaluation], Comparis
 
 def _metrics(evaluation: Evaluation, *, has_failed: bool) -> Iterator[tuple[str, float]]:
     for name, value in evaluation.counts.items():
-        # Some counts are texts or mappings; and MLflow's databases make the largest float of
-        # infinity.
+        # Others are no metrics, or infinite, of which its databases make the largest float.
         if isinstance(value, int | float) and math.isfinite(value):
             yield name, value
     for name, value in {} if has_failed else evaluation.mean.items():

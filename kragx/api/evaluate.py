@@ -314,9 +314,6 @@ def _compared(
     return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria, record=record)
 
 
-# -- of one retriever, or of several ---------------------------------------------------------------
-
-
 def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
     """What was retrieved by several retrievers, by their names; None where it is that of one.
 
@@ -345,8 +342,7 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
     }
     by_id = {name for name, entry in entries.items() if _are_answers(entry)}
     if by_id:
-        # Only here, where a mapping of mappings could be either: the names of one retriever's are
-        # ids of the gold.
+        # Read only where a mapping of mappings may be of one retriever, by ids of the gold.
         gold = read_dataset(dataset)
         if any(str(name) in gold for name in entries):
             return None

@@ -90,8 +90,7 @@ class Evaluations(Result):
             UsageError: they cannot be compared, or an option is wrong.
         """
         several = list(evaluations)
-        # First, so that what cannot be compared is refused before the lists of any stage are
-        # matched.
+        # First, as what cannot be compared is refused before lists of stages are matched.
         comparison, runs = compare(several, **options), runs or {}
         by_name = {evaluation.name: evaluation for evaluation in several}
         losses = [
@@ -228,8 +227,7 @@ class Evaluations(Result):
         if criteria.relevance_by is not None:
             judges.insert(0, criteria.relevance_by)
         runs, profile = self.runs.values(), first.profile
-        # The judge of matches stands last, as the later of two words on a pair is the one that is
-        # kept.
+        # The judge of matches stands last: of two words on a pair the later one is kept.
         said = [judged(judge, first.dataset, runs, profile) for judge in judges]
         return dict(chain.from_iterable(reasons.items() for reasons in said))
 

@@ -50,8 +50,7 @@ def evaluate_files(
     for path, name in zip(paths, names):
         datasets[name], run = _read(path, reading)
         runs[name] = replace(run, name=name)
-    # One basis for all of them: what one got in the end is not compared with another's first
-    # search.
+    # One basis for all: what one got in the end is no first search of another.
     seen = (seen_in_runs(datasets[name], [run]) for name, run in runs.items())
     criteria = criteria.seeing(Seen.joined(seen))
     for path, (name, run) in zip(paths, runs.items()):

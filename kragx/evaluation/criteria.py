@@ -204,8 +204,7 @@ class Criteria:
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named)
             if "relevance" in reads
             else None,
-            # Other profiles reproduce somebody's numbers, so their way to match is never given up
-            # for ids.
+            # Other profiles reproduce somebody, whose way to match is not given up for ids.
             is_open=match is None and named.name == KRAGX.name,
             forbidden=rules or {},
             are_usual=metrics is None,
@@ -282,8 +281,7 @@ class Criteria:
         """What compares forbidden texts, with siblings apart; None where ids alone are compared."""
         if self.matcher.reads == "ids":
             return None
-        # A sibling of what is forbidden is another document, whatever is forgiven where gold is
-        # matched.
+        # A sibling of what is forbidden is another document, whatever gold forgives.
         matcher = self.matcher.siblings_apart() or matchers.matcher("overlap")
         return matcher if self.forbidden_words is None else matcher.knowing(self.forbidden_words)
 
@@ -353,8 +351,7 @@ class Criteria:
         if self.recorded is None and not compares_gold(self.matcher):
             return None
         key = hash((sample.n, *sample.looked_at()))
-        # `replace` hands the same dictionary on, so the gold of several runs is compared once for
-        # all.
+        # `replace` hands this dictionary on: several runs have their gold compared once.
         if key not in self._siblings:
             self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
         siblings = self._siblings[key]
@@ -481,8 +478,7 @@ class Criteria:
         facts_by, pool, vocabulary = self.facts_by, self.matcher.pool, self.matcher.vocabulary
         return {
             "profile": asdict(self.named),
-            # Empty until numbers are there (`Evaluation.with_scores`): they hold their place in the
-            # order.
+            # Empty until numbers are there (`Evaluation.with_scores`), to stand in this order.
             "deviations": {},
             "match": self.matcher.settings,
             **({"match_from": IDS_ALONE} if self.are_ids else {}),

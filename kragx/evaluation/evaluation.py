@@ -559,9 +559,6 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
-# -- decided at other thresholds ------------------------------------------------------------------
-
-
 def _nearby(evaluation: Evaluation) -> Nearby | None:
     """The means at thresholds near the chosen one; None where there is nothing to vary."""
     match = evaluation.settings["match"]
@@ -594,9 +591,6 @@ def means_at(
                 warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
                 n_before, means = n, evaluation.at_threshold(threshold).mean
         yield n, means
-
-
-# -- as people read it -----------------------------------------------------------------------------
 
 
 def _described(evaluation: Evaluation) -> Iterator[Part]:
@@ -646,8 +640,7 @@ def mean_cell(evaluation: Evaluation, metric: str) -> str:
     """A mean as people read it, with what missing judgements leave open."""
     maximum, bounds = evaluation.maximum.get(metric), evaluation.bounds.get(metric)
     known_as, aside = known_metric(metric), evaluation.asides.get(metric)
-    # Where leaks may be unknown no value between the ends is likelier, so none is shown as the
-    # mean.
+    # Where some leaks are not known, no value between the ends is the likelier one.
     if bounds is not None and known_as is not None and known_as.reads_forbidden:
         return between(*bounds)
     text = _with_bounds(evaluation.mean.get(metric), bounds)
@@ -695,9 +688,6 @@ def size(evaluation: Evaluation) -> Line:
     if n_queries and evaluation.counts.get("n_probes", 0) == n_queries:
         return Line(phrase("all {n} queries are probes: leaks alone are measured", n=n_queries))
     return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
-
-
-# -- several, and what they record -----------------------------------------------------------------
 
 
 def as_evaluations(

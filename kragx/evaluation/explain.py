@@ -294,9 +294,6 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
     return doc_spans, gold_spans
 
 
-# -- searches --------------------------------------------------------------------------------------
-
-
 def _distinct(answer: Retrieved) -> dict[Key, Doc]:
     """The distinct documents of somebody who searched: by search and rank, then those beside."""
     return distinct_docs((), answer.searches) | distinct_docs(answer.documents, answer.searches)

@@ -28,8 +28,9 @@ from kragx.metrics.threshold import matches
 
 Spans = tuple[tuple[int, int], ...]
 
-_LONGEST = 400  # characters of a text, unless all of it is asked for
-_MANY = 10  # documents of searches, of which more are not all told
+_LONGEST, _MANY = 400, 10
+"""Characters of a text, and documents of searches, that are told unless all is asked for."""
+
 _AROUND = 60
 _INDENT = 3
 _STATUS = {
@@ -412,9 +413,6 @@ def merged(spans: Iterable[tuple[int, int]]) -> Spans:
         first, last = disjoint.pop() if disjoint and start <= disjoint[-1][1] else (start, end)
         disjoint.append((first, max(last, end)))
     return tuple(disjoint)
-
-
-# -- searches --------------------------------------------------------------------------------------
 
 
 def _search_lines(

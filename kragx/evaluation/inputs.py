@@ -399,8 +399,7 @@ class Source:
             yield from rows.ahead(*(inf, inf) if reading.is_read_once else (n_whole or 0, _ROOM))
             if rows.is_whole:
                 return
-            # The first documents have been seen above; from the file itself only the gold is
-            # wanted.
+            # The first documents have been seen above: of the file the gold alone is wanted.
             n_whole = None if n_whole is None else 0
         yield from reading.anew(n_whole).batches()
 

@@ -101,8 +101,7 @@ def leaks_of(
     """
     deep, deep_stale = _depth(specs, LEAK.name, LEAKED.name), _depth(specs, STALE_FIRST.name)
     docs = np.flatnonzero((marks.mark > 0).any(axis=1) | (marks.stale > 0))
-    # The last list that begins at a document or before it; `right` passes over empty lists that
-    # begin there, too.
+    # The last list to begin there or before; `right` passes over empty ones that do, too.
     queries = np.searchsorted(doc_start, docs, side="right") - 1
     leaks = []
     for doc, query, rank in zip(

@@ -106,8 +106,7 @@ def _merged(several: Sequence[Mapping[str, Any]], of_numbers: Any) -> dict[str, 
         values = [counts[name] for counts in several if name in counts]
         if all(isinstance(value, Mapping) for value in values):
             merged[name] = _merged(values, of_numbers)
-        # By type, as True is an int, too; a cost is no whole number, and unknown in all runs or in
-        # none.
+        # By type, as True is an int, too. A cost is none, and known in all runs or in none.
         elif all(type(value) is int for value in values) or (name == "cost" and None not in values):
             merged[name] = of_numbers(values)
         else:

@@ -75,6 +75,7 @@ def chain_of(answer: Retrieved, tools: Sequence[str]) -> tuple[Stage, ...]:
     lists = [stage for tool, searches in by_tool.items() for stage in _of_tool(tool, searches)]
     of_tools = (stage.documents for stage in lists if stage.name in by_tool)
     whole = Stage(ALL, tuple(by_tool), _distinct(of_tools))
+    # Of one tool all searches are its own list, which then would stand there twice.
     several = [whole] if len(tools) > 1 else []
     read = read_of(answer)
     inputs = (ALL,) if several else tuple(by_tool)
@@ -196,9 +197,6 @@ def placed_searches(
         else:
             entries = table.list_start[table.start[row] + number :][:2]
             yield search, table.docs[slice(*entries)].tolist()
-
-
-# -- what became of the questions ------------------------------------------------------------------
 
 
 def search_outcomes(evaluation: Evaluation) -> Mapping[str, list[int]]:

@@ -470,8 +470,7 @@ class _ListMatcher:
             warnings.simplefilter("ignore", MatchWarning)
             warnings.simplefilter("ignore", MetricWarning)
             evaluation = evaluate_run(
-                # What must not come is told of answers; that a stage held it for a while is no
-                # leak.
+                # What must not come is told of answers; what a stage held for a while is no leak.
                 GoldDataset(tuple(replace(query, forbidden=None) for query in queries)),
                 Run(results, name=f"{self.run.name} > {name}"),
                 self.criteria,
@@ -595,8 +594,7 @@ class _Chain:
         self._ranks = {name: ranks[name][query.id] for name in lists if name in ranks}
         self.inputs: dict[str, list[str]] = {}
         for name, stage in lists.items():
-            # A stage stands behind all that it gets, so of those it is known already what takes
-            # their place.
+            # It stands behind all that it gets, so what takes their place is known already.
             readable = ([s] if s in self._ranks else self.inputs[s] for s in stage.inputs)
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs

@@ -350,8 +350,7 @@ def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
     if metric is not None and (silent := silent_searches(name, counts)):
         return silent_text(metric, silent)
     n = of_metric.get("n_uncounted", 0)
-    # More than these cannot all be theirs, and a reason that fits some would be read as that of
-    # all.
+    # Of more than these the reason fits some alone, and would be read as that of all.
     is_unanswered = 0 < n <= counts["n_failed"] + counts["n_missing"]
     return phrase("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
 

@@ -119,7 +119,6 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
     @property
     def _match(self) -> Any:
         rouge = matcher(super()._match, PROFILES[self.profile].match_options)
-        # Read anew, as both thresholds may have been set since. No limit accepts by similarity:
-        # ROUGE decides.
+        # Read anew, as it may have been set since. It accepts no pair: that is for ROUGE.
         limit = check_threshold(self.similarity_threshold)
         return CombinedMatcher("cascade", (Step(self._similarity, None, limit), Step(rouge)))

@@ -87,8 +87,7 @@ class RAGEvaluator(Shown):
         if self.threshold is not None:
             self._check_threshold()
         if self.match_method == "llm":
-            # A judge is made once and not a call: its store and budget are for all that is
-            # evaluated with it.
+            # A judge is made once and not a call: its store and budget are for all calls.
             limit = {} if self.threshold is None else {"threshold": self.threshold}
             spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto", **limit}
             self._matcher = matcher(spec)
@@ -179,8 +178,7 @@ class RAGEvaluator(Shown):
                 f"threshold: {self.match_method!r} is yes or no; methods with one are "
                 f"{', '.join(_WITH_THRESHOLD)}"
             )
-        # A dataclass keeps a default on its class: whoever gave that very number contradicts
-        # nothing.
+        # A dataclass keeps a default on its class: that very number contradicts nothing.
         usual = type(self).rouge_threshold
         if self.rouge_threshold not in (usual, self.threshold):
             raise UsageError(
@@ -229,7 +227,6 @@ class RAGEvaluator(Shown):
                 raise UsageError(
                     "queries: needed to judge relevance; pass one text for each list of documents"
                 )
-            # Questions without gold are what makes a judge grade relevance, also where gold is
-            # given.
+            # Without gold a judge grades relevance: where that is asked, what is given goes.
             actual_docs = [[] for _ in predicted_docs]
         return GoldDataset.from_documents(actual_docs, queries=queries)

@@ -111,8 +111,7 @@ class SpanReader:
             given=() if kind == "step" else None,
             place=None,
             started=start,
-            # A span without an end, or with one before its start, is one of which nobody knows the
-            # end.
+            # Without an end, or with one before its start, nobody knows when it ended.
             ended=end if 0 < start <= end and (end - start) / 1e9 < inf else inf,
             error=_error(record.get("status") or {}),
             unit=1e9,
@@ -261,9 +260,6 @@ def _document(document: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-# -- files ----------------------------------------------------------------------------------------
-
-
 def spans_in(path: str | Path) -> Iterator[TraceSpan]:
     """The spans of a file of OTLP as JSON, in its order.
 
@@ -296,8 +292,7 @@ def _requests(path: str | Path) -> list[tuple[str, Any]]:
     with open_bytes(path) as file:
         text = file.read().decode("utf-8-sig", "replace")
     try:
-        # First as a whole: one request may be printed over many lines, none of which is JSON
-        # itself.
+        # First as a whole: one request may be printed over many lines, none of them JSON.
         return [(f"{path}:1", parsed(text))]
     except ValueError as error:
         problem, location = error, str(path)
@@ -330,9 +325,6 @@ def attribute_value(value: Any) -> Any:
                 pair["key"]: attribute_value(pair.get("value")) for pair in pairs.get("values", ())
             }
     return next(iter(value.values())) if value else None
-
-
-# -- what people asked ----------------------------------------------------------------------------
 
 
 def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:

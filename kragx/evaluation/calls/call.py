@@ -157,6 +157,7 @@ class Call:
         """What calls have in common that were made at once; None where only times can tell."""
         if self.message is not None or self.graph is None:
             return self.message
+        # Steps are counted anew in each graph: a graph within this one has a first step, too.
         return next((above for above in self.around if above.graph != self.graph), None), self.graph
 
     @property
@@ -230,9 +231,6 @@ class CallRecording:
         """The calls so far, in the order in which they began."""
         with self.lock:
             return [*self._calls.values()]
-
-
-# -- searches -------------------------------------------------------------------------------------
 
 
 def searches_made(calls: Sequence[Call], root: Call | None = None) -> tuple[Search, ...]:
@@ -377,9 +375,6 @@ def _side_by_side(calls: Iterable[Call]) -> Iterator[list[Call]]:
         end = max(end, *(call.ended if call.ended < inf else call.started for call in together))
     if group:
         yield sorted(group, key=lambda call: call.started)
-
-
-# -- stages ---------------------------------------------------------------------------------------
 
 
 def stages_of(calls: Sequence[Call]) -> tuple[Stage, ...]:

@@ -79,6 +79,7 @@ class ChainTrace(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A step has ended."""
+        # What a container returns is its last step's, and would count as a second list.
         is_container = any(call.is_container for call in self._calls(run_id))
         self._end(run_id, **({} if is_container else _returned(outputs)))
 

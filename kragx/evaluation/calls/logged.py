@@ -140,8 +140,7 @@ def questions_of(
         outer = [span, *_around(span, by_place)]
         asking = [place for place in outer if place.question is not None]
         if asking:
-            # The outermost that says a question: those within it say rewritten ones, of single
-            # steps.
+            # The outermost one: within it stand rewritten questions, of single steps.
             within[asking[-1].place].append(span)
     for place, inner in within.items():
         question = by_place[place].question
@@ -171,8 +170,7 @@ def _documents(
 ) -> tuple[Doc, ...] | None:
     documents: list[Doc] | None = None
     for span in spans:
-        # A retriever within another one has given its documents to that, which gives them once
-        # more.
+        # A retriever within another gives its documents to that, which gives them again.
         inner = any(outer.documents is not None for outer in _around(span, by_place))
         if span.documents is None or inner:
             continue
@@ -224,10 +222,11 @@ def answer_in(value: object) -> str | None:
     return answers[-1] if answers else None
 
 
-# -- times and thumbs -----------------------------------------------------------------------------
+_UNITS = (1.0, 1e3, 1e6, 1e9)
+"""What a second is in the units of logs: seconds, milli-, micro-, nanoseconds."""
 
-_UNITS = (1.0, 1e3, 1e6, 1e9)  # seconds, milliseconds, ...
-_LATEST = 32_503_680_000  # the year 3000
+_LATEST = 32_503_680_000
+"""The year 3000."""
 
 
 def moment(value: object) -> float | None:

@@ -57,8 +57,7 @@ class KnownQuestions:
             before: what was said, in order.
         """
         by_history = self._by_text.get(normalise(text), {})
-        # A text of one question alone tells it, whatever was said before: logs may hold less of
-        # that.
+        # A text of one question alone tells it: logs may hold less of what was said before.
         if len(by_history) == 1:
             return next(iter(by_history.values()))
         return by_history.get(tuple(map(normalise, before)))
@@ -125,8 +124,7 @@ class LogReader:
         try:
             docs = self.paths.read(_parsed(content if structured is None else structured), Mender())
         except DataError as problem:
-            # Not raised yet: another tool's answer does not fit either; only paths that fit none
-            # are wrong.
+            # Not yet raised: another tool answers otherwise; wrong are paths that never fit.
             self._problem = self._problem or problem
             return None
         self._fits = True

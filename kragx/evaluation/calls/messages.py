@@ -206,6 +206,7 @@ def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
 def _failure(fields: Mapping[str, Any]) -> str | None:
     if error := fields.get("error"):
         return why_failed(error, compact(error).strip(' "'))
+    # LangChain says `error`, OpenAI `failed`.
     has_failed = fields.get("status") in ("error", "failed")
     return why_failed(fields.get("content"), _text(fields.get("output"))) if has_failed else None
 
@@ -240,9 +241,6 @@ def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
 
 def _text(content: object) -> str:
     return "".join(str(b.get("text") or "") for b in _blocks(content) if b.get("type") in _TEXTS)
-
-
-# -- for traces, which hold messages as JSON ------------------------------------------------------
 
 
 def turns_of(messages: object) -> tuple[Turn, ...]:

@@ -164,9 +164,6 @@ def _read_as(key: object, value: object) -> object:
     return value
 
 
-# -- blocks of content, as models and MCP have them ----------------------------------------------
-
-
 def _is_block(entry: object) -> bool:
     return isinstance(entry, Mapping) and str(entry.get("type")) in _BLOCKS
 

@@ -231,8 +231,7 @@ def _carriers(
     readable = np.flatnonzero(has_text)
     texts, lists = texts.those(has_text), batch.docs.texts
     is_meant = (texts.n_texts > 0)[lists.of_text] & (lists.numbers >= 0)
-    # Set in the place of gold, so that what must not come is found by the very rule that finds
-    # gold.
+    # In the place of gold, so that the very rule that finds gold finds these.
     pairs = replace(batch, golds=Entries(texts), docs=Entries(lists.those(is_meant)), more={})
     table = matching.match_batches([pairs], matcher, Notes())
     doc, gold = table.pair_doc[table.matched], table.pair_gold[table.matched]
@@ -258,8 +257,6 @@ def _is_there(place: Stretch, item: Forbidden) -> int:
     shared = min(end, item.end) - max(start, item.start)
     return int(shared > 0 and shared >= _LEAST_SHARED * min(end - start, item.end - item.start))
 
-
-# -- by rules --------------------------------------------------------------------------------------
 
 Place = tuple[str, str, bool]
 """A rule, a path that it asks for, and whether it is one of the question's metadata."""
@@ -356,8 +353,6 @@ def _comparable(value: Any) -> tuple[Any, Any]:
     value = compared(value)
     return distinct_key(value), value
 
-
-# -- old versions ----------------------------------------------------------------------------------
 
 Told = Mapping[int, Sequence[tuple[str, bool]]]
 """By older document what succeeds it, and whether nobody knows that it is that document."""

@@ -185,9 +185,6 @@ def _lines_of(path: str, format_: str) -> Iterator[Part]:
             first, start = first + raw.count(b"\n"), stop
 
 
-# -- from a part to its matches -------------------------------------------------------------------
-
-
 def itself(item: MatchItem) -> MatchItem:
     """A question with its documents, for metrics that look at them."""
     return item

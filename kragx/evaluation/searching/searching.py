@@ -47,8 +47,7 @@ class Searched:
 
     def matched(self, table: MatchTable) -> SearchTable:
         """The searches with the matches of their documents."""
-        # What stands twice is told list by list (`same`): what a later search brings again is no
-        # repeat in its own list.
+        # Repeats are told list by list (`same`), as two searches may bring the same document.
         return replace(self.table, table=replace(table, repeated=np.zeros_like(table.repeated)))
 
     def lists(
@@ -200,9 +199,6 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
         "n_no_list_gold": (no_list & (view.n_gold > 0)).sum(),
     }
     return {f"{OF_SEARCHES}{name}": int(n) for name, n in counts.items()}
-
-
-# -- the lists of a batch side by side: entries ----------------------------------------------------
 
 
 @dataclass(frozen=True)
