@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from math import inf
@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, last_stages, read_dataset
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import evaluate_run
+from kragx.evaluation.evaluate_run import OnMatchOf, evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
@@ -39,7 +39,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.matchers import MatchWarning, OnMatch
+from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning, Profile, TextBudget
 from kragx.metrics.scores import number_of
 
@@ -371,7 +371,7 @@ def losses_of(
     *,
     k: int,
     corpus: object = None,
-    on_match: Callable[[str], OnMatch | None] = lambda name: None,
+    on_match: OnMatchOf | None = None,
 ) -> StageLosses:
     """The same, of a run whose answers were matched already.
 
@@ -431,7 +431,7 @@ class _ListMatcher:
     run: Run
     criteria: Criteria
     corpus: object
-    on_match: Callable[[str], OnMatch | None]
+    on_match: OnMatchOf | None
 
     def matched(
         self,
