@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tempfile
@@ -14,6 +13,7 @@ from typing import Any
 
 from kragx.api.evaluations import Evaluations
 from kragx.comparison import Comparison, compare
+from kragx.data.formats.jsonl import to_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.printing import as_markdown
@@ -147,7 +147,7 @@ def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _shortened(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else to_json(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -162,8 +162,7 @@ def _write(
         ],
         "comparison": comparison.to_dict(),
     }
-    text = json.dumps(value, ensure_ascii=False, indent=1)
-    (place / "result.json").write_text(text, encoding="utf-8")
+    (place / "result.json").write_text(to_json(value, indent=1), encoding="utf-8")
     markdown = as_markdown(Findings(evaluations, [comparison]).parts())
     (place / "report.md").write_text(markdown, encoding="utf-8")
     # Looked for and not imported, as importing takes long and figures may not be wanted.

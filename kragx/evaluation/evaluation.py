@@ -478,7 +478,21 @@ class Evaluation(Result):
     @cached_property
     def nearby(self) -> Nearby | None:
         """The means at thresholds near the chosen one; None where there is nothing to vary."""
-        return _nearby(self)
+        match = self.settings["match"]
+        if "threshold" not in match or "pool" in self.settings or self.unanswered:
+            return None
+        threshold, top = float(match["threshold"]), match.get("top")
+        grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
+        # Rounded, lest people read 0.44999999999999996; the threshold itself stays to the last bit.
+        near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
+        if top is not None:  # of grades those next
+            near = {
+                grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top
+            }
+        thresholds = tuple(sorted(near))
+        rows = [means for _, means in means_at(self, thresholds)]
+        columns = {name: tuple(means[name] for means in rows) for name in self.mean}
+        return Nearby(threshold, thresholds, columns)
 
     @property
     def match_label(self) -> str:
@@ -530,7 +544,23 @@ class Evaluation(Result):
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
-        return _described(self)
+        names, ends, several = [*self.mean], self.ends, self.several_runs
+        columns = {
+            phrase("metric"): names,
+            phrase("mean"): [mean_cell(self, name) for name in names],
+            phrase("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
+        }
+        if several is not None:
+            columns[phrase("runs")] = [several.text(name) for name in names]
+        if self.micro:
+            columns[phrase("micro")] = [micro_cell(self, name) for name in names]
+        notes = bounds_note([self]), runs_note({self.name: several} if several else {})
+        rows, note = [[*row] for row in zip(*columns.values())], with_reasons(ends.values(), *notes)
+        yield from heading(self)
+        yield from leak_parts([self])
+        yield Table([*columns], rows, note=note)
+        yield from map(warning, self.remarks)
+        yield size(self)
 
     def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
@@ -559,23 +589,6 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
-def _nearby(evaluation: Evaluation) -> Nearby | None:
-    """The means at thresholds near the chosen one; None where there is nothing to vary."""
-    match = evaluation.settings["match"]
-    if "threshold" not in match or "pool" in evaluation.settings or evaluation.unanswered:
-        return None
-    threshold, top = float(match["threshold"]), match.get("top")
-    grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
-    # Rounded, lest people read 0.44999999999999996; the threshold itself stays to the last bit.
-    near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
-    if top is not None:  # of grades those next
-        near = {grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top}
-    thresholds = tuple(sorted(near))
-    rows = [means for _, means in means_at(evaluation, thresholds)]
-    columns = {name: tuple(means[name] for means in rows) for name in evaluation.mean}
-    return Nearby(threshold, thresholds, columns)
-
-
 def means_at(
     evaluation: Evaluation, thresholds: Iterable[float]
 ) -> Iterator[tuple[int, dict[str, float | None]]]:
@@ -591,27 +604,6 @@ def means_at(
                 warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
                 n_before, means = n, evaluation.at_threshold(threshold).mean
         yield n, means
-
-
-def _described(evaluation: Evaluation) -> Iterator[Part]:
-    """The means with their intervals, and what was left out."""
-    names, ends, several = [*evaluation.mean], evaluation.ends, evaluation.several_runs
-    columns = {
-        phrase("metric"): names,
-        phrase("mean"): [mean_cell(evaluation, name) for name in names],
-        phrase("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
-    }
-    if several is not None:
-        columns[phrase("runs")] = [several.text(name) for name in names]
-    if evaluation.micro:
-        columns[phrase("micro")] = [micro_cell(evaluation, name) for name in names]
-    notes = bounds_note([evaluation]), runs_note({evaluation.name: several} if several else {})
-    rows, note = [[*row] for row in zip(*columns.values())], with_reasons(ends.values(), *notes)
-    yield from heading(evaluation)
-    yield from leak_parts([evaluation])
-    yield Table([*columns], rows, note=note)
-    yield from map(warning, evaluation.remarks)
-    yield size(evaluation)
 
 
 def heading(evaluation: Evaluation, counts: Mapping[str, Any] | None = None) -> Iterator[Line]:
