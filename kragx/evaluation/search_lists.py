@@ -17,7 +17,7 @@ from kragx.data.searches import distinct_by_identity
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.metrics import Bools
-from kragx.metrics.search_table import Places, SearchTable, on_places
+from kragx.metrics.search_table import Places, SearchTable, ends, on_places
 
 ANSWER = "answer"
 """Names what a chain makes of its last stages where that is none itself, or what was read."""
@@ -163,11 +163,10 @@ def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mappi
 
 def _some(table: SearchTable, is_chosen: Bools) -> Places:
     """The lists of some searches, one behind the other."""
-    search = np.repeat(np.arange(len(is_chosen)), np.diff(table.list_start))
+    search, _ = table.entries
     entries = (is_chosen & (table.measured | table.failed))[search]
     n_docs = np.bincount(table.query[search[entries]], minlength=len(table.start) - 1)
-    start = np.concatenate(([0], np.cumsum(n_docs)))
-    return Places(start, table.docs[entries], np.ones(len(n_docs), bool))
+    return Places(ends(n_docs), table.docs[entries], np.ones(len(n_docs), bool))
 
 
 def _read(table: SearchTable) -> Places:
@@ -178,8 +177,8 @@ def _read(table: SearchTable) -> Places:
         parts[part].docs[slice(*parts[part].start[row : row + 2])]
         for row, part in enumerate(which.tolist())
     ]
+    start = ends(np.array([*map(len, docs)], np.int64))
     # An empty array goes with them, as concatenate takes no empty list: there may be no question.
-    start = np.concatenate(([0], np.cumsum([*map(len, docs)], dtype=np.int64)))
     return Places(start, np.concatenate([*docs, np.zeros(0, np.int64)]), np.ones(len(docs), bool))
 
 
