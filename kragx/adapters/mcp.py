@@ -15,6 +15,7 @@ from typing import Any
 
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import foreign_json
+from kragx.data.objects import first_named
 from kragx.evaluation.calls.call import Call, searches_made
 from kragx.evaluation.calls.logged import moment
 from kragx.evaluation.calls.logs import LogReader, records, warn_of
@@ -189,12 +190,8 @@ def _message(record: object) -> tuple[str, Mapping[str, Any], float | None]:
                 raise DataError(
                     f"an id that is {shorten(number)}", remedy="ids are numbers or texts"
                 )
-            return str(_first(fields, _SESSIONS)), message, moment(_first(fields, _TIMES))
+            return str(first_named(fields, _SESSIONS)), message, moment(first_named(fields, _TIMES))
     raise DataError(
         f"no message of JSON-RPC: {shorten(record)}",
         remedy='each has "jsonrpc", itself or under "message"',
     )
-
-
-def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((fields[name] for name in names if fields.get(name) is not None), None)
