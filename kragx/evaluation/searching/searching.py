@@ -16,12 +16,12 @@ from kragx.data.lists import Lists, ranges, starts as starts_of
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.evaluation.arranging import arranged_batch
+from kragx.evaluation.document_sizes import counted_text
 from kragx.ground.errors import DataError
 from kragx.matchers.items import first_same
 from kragx.metrics import Bools, Ints, MatchTable, Profile, RankedList
 from kragx.metrics.search_table import Basis, Places, SearchTable, ends
 from kragx.metrics.search_view import SearchView
-from kragx.metrics.spans.reading import reading
 
 SEARCHES = "searches"
 """What settings and counts of searches stand under."""
@@ -152,7 +152,7 @@ def _lengths(batch: Batch, docs: Entries, tokenizer: Tokenizer) -> Ints:
         )
     # Each distinct text is cut into tokens once, and its length goes back to all places of it.
     kinds, place_of = np.unique(numbers, return_inverse=True)
-    texts = (reading(docs.texts.known[number], markup=True).strip() for number in kinds.tolist())
+    texts = (counted_text(docs.texts.known[number]) for number in kinds.tolist())
     return np.array([*map(len, tokenizer.tokens(texts))], np.int64)[place_of]
 
 
