@@ -198,8 +198,8 @@ def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
         match event:
             case ToolCall(call_id, name, query):
                 step += not isinstance(before, ToolCall)
-                cited = ()  # by an earlier message
-                # Nobody says when it was made.
+                cited = ()  # by words before the answer: what the last message cites was read
+                # Its place among the others stands for a time, which nobody says.
                 by_id[call_id] = Call(
                     name, "tool", query, message=step, place=None, started=step, error=None
                 )

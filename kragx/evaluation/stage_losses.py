@@ -466,7 +466,7 @@ class _ListMatcher:
     def _evaluated(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
         queries = [query for query in self.dataset if name in lists.get(query.id, ())]
         results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
-        with warnings.catch_warnings():  # of the answers they are said
+        with warnings.catch_warnings():  # said of the answers already, and by the same matcher
             warnings.simplefilter("ignore", MatchWarning)
             warnings.simplefilter("ignore", MetricWarning)
             evaluation = evaluate_run(

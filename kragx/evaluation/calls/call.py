@@ -338,7 +338,8 @@ def steps_of(calls: Sequence[Call]) -> list[int]:
     behind was tried again: that is no step of its own.
     """
     numbers: dict[Call, int] = {}
-    last: dict[tuple[str, str], Call] = {}  # the last call in some words
+    # Retries are told by words and tool, as no call says that it is one.
+    last: dict[tuple[str, str], Call] = {}
     step = 0
     for group in _side_by_side(calls):
         again = {

@@ -44,7 +44,8 @@ class ChainTrace(BaseCallbackHandler):
 
     def __init__(self, recordings: tuple[CallRecording, ...]) -> None:
         self._recordings = recordings
-        self._messages: dict[object, UUID] = {}  # which called for what, by the call's id
+        # By the call's id, as LangChain starts a tool without a word of who called for it.
+        self._messages: dict[object, UUID] = {}
 
     def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:
         """A step begins."""
