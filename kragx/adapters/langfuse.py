@@ -50,6 +50,7 @@ def _span(row: Record, place: Place) -> LoggedSpan:
     return LoggedSpan.of_record(
         row,
         place,
+        # What stands in no other observation stands in the trace, whose own id is empty.
         outer if outer is not None else "" if place[1] else None,
         kind=str(row.get("type")).lower(),
         time=_of(row, "timestamp", "startTime", "start_time"),
@@ -73,6 +74,7 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, object]
     else:
         listed = as_json(record.get("scores") or [])
         listed = [row for row in listed if isinstance(row, Mapping)] if listed else []
+        # A table of traces has a column a score, in whose cells several of one name are a list.
         listed += [
             {"name": column, "value": part}
             for column, value in record.items()
@@ -96,6 +98,7 @@ def _is_whole(record: Record) -> bool:
 def _is_observation(record: Record) -> bool:
     times, traces = {"startTime", "start_time"}, {"traceId", "trace_id"}
     keys = record.keys()
+    # LangSmith's runs have all of these names as well, but a `run_type` beside them.
     return bool(
         {"id", "type"} <= keys and keys & times and keys & traces and "run_type" not in keys
     )

@@ -93,6 +93,7 @@ def log(
             "the evaluation has no gold set, and so no questions",
             remedy="evaluate with the one that read_examples gives",
         )
+    # Before the project is made, so that a refusal leaves no empty experiment behind.
     strange = [query_id for query_id in evaluation.query_ids if not _is_uuid(query_id)]
     if strange:
         raise UsageError(
@@ -168,9 +169,6 @@ def _documents(documents: Sequence[Any]) -> list[dict[str, Any]]:
     ]
 
 
-# -- exported runs, as the bulk export and the API have them: a trace is a tree of runs ------------
-
-
 def is_export(record: Mapping[str, Any]) -> bool:
     """Whether a record is a run of LangSmith's, or what somebody said of one."""
     return {"run_type", "inputs"} <= record.keys() or _is_feedback(record)
@@ -184,6 +182,7 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
     if _is_feedback(record):
         return
     kind = record.get("run_type")
+    # The bulk export names all runs around one, from the outermost on: the last is its parent.
     above = as_json(record.get("parent_run_ids")) or [None]
     yield LoggedSpan.of_record(
         record,
@@ -191,6 +190,7 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
         record.get("parent_run_id") or above[-1],
         kind=kind,
         time=record.get("start_time"),
+        # These get an answer, or a text to embed, which as a question would be one too many.
         given=None if kind in ("parser", "embedding") else record.get("inputs"),
         gave=record.get("outputs"),
         session=_thread(record),
@@ -212,6 +212,7 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Pla
         stats = {record["key"]: {"avg": record.get("value") if score is None else score}}
     for key, value in stats.items() if isinstance(stats, Mapping) else ():
         mean = value.get("avg") if isinstance(value, Mapping) else None
+        # Between 0 and 1 people disagreed; whether a plain 0 is down the whole log tells.
         if isinstance(mean, float) and 0 < mean < 1:
             mean = 1 if mean >= 0.5 else -1
         if is_thumb(key, name):

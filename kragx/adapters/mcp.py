@@ -15,6 +15,7 @@ from typing import Any
 
 from kragx.data import GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import foreign_json
+from kragx.data.objects import first_named
 from kragx.evaluation.calls.call import Call, searches_made
 from kragx.evaluation.calls.logged import moment
 from kragx.evaluation.calls.logs import LogReader, records, warn_of
@@ -111,6 +112,7 @@ def _calls(
         for record in map(plain, entries if isinstance(entries, list) else [entries]):
             with inside(path=place):
                 messages.append((place, *_message(record)))
+    # One message without a time, and none can be compared: the order of the log is the clock then.
     unit = 1.0 if all(seconds is not None for *_, seconds in messages) else None
     calls: list[tuple[Mapping[str, Any], Call]] = []
     waiting: dict[tuple[str, Any], Call] = {}
@@ -188,12 +190,8 @@ def _message(record: object) -> tuple[str, Mapping[str, Any], float | None]:
                 raise DataError(
                     f"an id that is {shorten(number)}", remedy="ids are numbers or texts"
                 )
-            return str(_first(fields, _SESSIONS)), message, moment(_first(fields, _TIMES))
+            return str(first_named(fields, _SESSIONS)), message, moment(first_named(fields, _TIMES))
     raise DataError(
         f"no message of JSON-RPC: {shorten(record)}",
         remedy='each has "jsonrpc", itself or under "message"',
     )
-
-
-def _first(fields: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((fields[name] for name in names if fields.get(name) is not None), None)

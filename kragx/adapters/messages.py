@@ -148,6 +148,7 @@ def _longest(chats: Sequence[tuple[str, _Chat]]) -> list[tuple[str, _Chat]]:
     latest: dict[tuple[str | None, tuple[str, ...]], tuple[str, _Chat]] = {}
     for place, (query_id, messages) in chats:
         texts = tuple(map(_canonical, messages))
+        # Logs hold each request with all before it, so a chat may go on any beginning of this one.
         for length in range(1, len(texts) + 1):
             latest.pop((query_id, texts[:length]), None)
         latest[query_id, texts] = place, (query_id, messages)
@@ -197,8 +198,8 @@ def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
         match event:
             case ToolCall(call_id, name, query):
                 step += not isinstance(before, ToolCall)
-                cited = ()  # by an earlier message
-                # Nobody says when it was made.
+                cited = ()  # by words before the answer: what the last message cites was read
+                # Its place among the others stands for a time, which nobody says.
                 by_id[call_id] = Call(
                     name, "tool", query, message=step, place=None, started=step, error=None
                 )

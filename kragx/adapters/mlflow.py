@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tempfile
@@ -14,6 +13,7 @@ from typing import Any
 
 from kragx.api.evaluations import Evaluations
 from kragx.comparison import Comparison, compare
+from kragx.data.formats.jsonl import to_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.printing import as_markdown
@@ -76,7 +76,9 @@ def log(
         for evaluation in evaluations
         for name, value in _params(evaluation)
     )
+    # All names are settled by now: a name that is refused leaves no run behind that is half full.
     active = mlflow.active_run()
+    # A run that somebody else has begun is theirs to end, too.
     with nullcontext(active) if active else mlflow.start_run(run_name=run_name) as run:
         run_id = str(run.info.run_id)
         mlflow.log_params({name: _shortened(value) for name, value in params.items()})
@@ -97,6 +99,7 @@ def _parts(result: Evaluation | Evaluations) -> tuple[list[Evaluation], Comparis
 
 def _metrics(evaluation: Evaluation, *, has_failed: bool) -> Iterator[tuple[str, float]]:
     for name, value in evaluation.counts.items():
+        # Others are no metrics, or infinite, of which its databases make the largest float.
         if isinstance(value, int | float) and math.isfinite(value):
             yield name, value
     for name, value in {} if has_failed else evaluation.mean.items():
@@ -133,6 +136,7 @@ def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     names: dict[str, str] = {}
     for name, value in entries:
         key = _NOT_ALLOWED.sub("_", name.replace("@", "_at_"))
+        # Else the later would be written over the earlier one, and no table would show it.
         if names.setdefault(key, name) != name:
             raise UsageError(
                 f"{names[key]!r} and {name!r} are both {key!r} in MLflow",
@@ -143,7 +147,7 @@ def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _shortened(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else to_json(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -158,9 +162,9 @@ def _write(
         ],
         "comparison": comparison.to_dict(),
     }
-    text = json.dumps(value, ensure_ascii=False, indent=1)
-    (place / "result.json").write_text(text, encoding="utf-8")
+    (place / "result.json").write_text(to_json(value, indent=1), encoding="utf-8")
     markdown = as_markdown(Findings(evaluations, [comparison]).parts())
     (place / "report.md").write_text(markdown, encoding="utf-8")
+    # Looked for and not imported, as importing takes long and figures may not be wanted.
     if find_spec("matplotlib") is not None if figures is None else figures:
         write_figures([comparison], evaluations, place / "figures")

@@ -77,6 +77,7 @@ def diff(
     dataset = None if questions is None else read_dataset(questions)
     sides = [_side(value, dataset, name) for value, name in ((old, "old"), (new, "new"))]
     if isinstance(old, str | Path) and isinstance(new, str | Path) and old != new:
+        # Files of one name in two folders, as versions often are, are told apart by their folders.
         names = names_apart([old, new])
         sides = [(rows, replace(run, name=name)) for (rows, run), name in zip(sides, names)]
     rows, later = sides[0][0], sides[1][0]

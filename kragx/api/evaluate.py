@@ -94,6 +94,7 @@ def _with_options(call: Call) -> Call:
         Parameter(name, Parameter.KEYWORD_ONLY, default=_ASKING.get(name), annotation=kind)
         for name, kind in EvaluateOptions.__annotations__.items()
     ]
+    # Type checkers read `Unpack`, help and notebooks the signature: neither knows the other's.
     parameters = [*list(call_signature.parameters.values())[:2], *options]
     call.__signature__ = call_signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return call
@@ -215,6 +216,7 @@ async def aevaluate(
     loop, futures, ended = asyncio.get_running_loop(), list[Future[Run]](), False
 
     def ask(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
+        # Cancelling the task does not stop the thread, which would go on to ask the next retriever.
         if ended:
             raise CancelledError
         futures.append(asyncio.run_coroutine_threadsafe(aretrieve(retriever, gold, **asking), loop))
@@ -312,9 +314,6 @@ def _compared(
     return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria, record=record)
 
 
-# -- of one retriever, or of several ---------------------------------------------------------------
-
-
 def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
     """What was retrieved by several retrievers, by their names; None where it is that of one.
 
@@ -343,6 +342,7 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
     }
     by_id = {name for name, entry in entries.items() if _are_answers(entry)}
     if by_id:
+        # Read only where a mapping of mappings may be of one retriever, by ids of the gold.
         gold = read_dataset(dataset)
         if any(str(name) in gold for name in entries):
             return None

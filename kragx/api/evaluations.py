@@ -90,6 +90,7 @@ class Evaluations(Result):
             UsageError: they cannot be compared, or an option is wrong.
         """
         several = list(evaluations)
+        # First, as what cannot be compared is refused before lists of stages are matched.
         comparison, runs = compare(several, **options), runs or {}
         by_name = {evaluation.name: evaluation for evaluation in several}
         losses = [
@@ -178,6 +179,7 @@ class Evaluations(Result):
 
         def spread(query_id: str) -> float:
             scores = [value for value in values[query_id].values() if value is not None]
+            # Below zero, so that the widest come first; equal ones keep the gold set's order.
             return min(scores, default=0.0) - max(scores, default=0.0)
 
         return {query_id: values[query_id] for query_id in sorted(values, key=spread)}
@@ -225,6 +227,7 @@ class Evaluations(Result):
         if criteria.relevance_by is not None:
             judges.insert(0, criteria.relevance_by)
         runs, profile = self.runs.values(), first.profile
+        # The judge of matches stands last: of two words on a pair the later one is kept.
         said = [judged(judge, first.dataset, runs, profile) for judge in judges]
         return dict(chain.from_iterable(reasons.items() for reasons in said))
 

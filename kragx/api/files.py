@@ -46,9 +46,11 @@ def evaluate_files(
     clock = Clock()
     corpus_texts, evaluations, names = as_corpus(corpus), [], names_apart(paths)
     datasets, runs = {}, {}
+    # All are read before any is matched: a mistake in the last one shows at once.
     for path, name in zip(paths, names):
         datasets[name], run = _read(path, reading)
         runs[name] = replace(run, name=name)
+    # One basis for all: what one got in the end is no first search of another.
     seen = (seen_in_runs(datasets[name], [run]) for name, run in runs.items())
     criteria = criteria.seeing(Seen.joined(seen))
     for path, (name, run) in zip(paths, runs.items()):

@@ -31,4 +31,5 @@ def evaluate_submission(
     """
     dataset, run, left_out = read_submission(submission, read_dataset(gold, "science-qa"))
     evaluation = evaluate_run(dataset, run, Criteria.of(metrics=metrics, profile="science-qa"))
+    # They are no questions of the set that is evaluated, so only the reader of rows knows of them.
     return replace(evaluation, counts={**evaluation.counts, "n_missing": len(left_out)})

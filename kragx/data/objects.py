@@ -195,14 +195,14 @@ def examples_gold(
         location = f"dataset {name!r}, example {example.id}"
         inputs, outputs = example.inputs or {}, example.outputs or {}
         only = [*inputs] if question is None and len(inputs) == 1 else []
-        text = _first(inputs, [question] if question else [*_QUESTIONS, *only])
+        text = first_named(inputs, [question] if question else [*_QUESTIONS, *only])
         if not isinstance(text, str):
             raise DataError(
                 f"no question among its inputs ({', '.join(inputs) or 'none'})",
                 path=location,
                 remedy="name its key: question='...'",
             )
-        items = _first(outputs, [gold] if gold else _PASSAGES)
+        items = first_named(outputs, [gold] if gold else _PASSAGES)
         if items is None:
             raise DataError(
                 f"no gold among its outputs ({', '.join(outputs) or 'none'})",
@@ -221,7 +221,7 @@ def examples_gold(
     return GoldDataset(tuple(queries), name=name)
 
 
-def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
+def first_named(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
     """What stands under the first of some names under which something does."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 

@@ -26,6 +26,11 @@ def normalise(text: str, *, casefold: bool = False) -> str:
     return unicodedata.normalize("NFC", text.casefold()) if casefold else text
 
 
+def composed(text: str | None) -> str | None:
+    """A text in NFC: in another Unicode form it is the same."""
+    return None if text is None else unicodedata.normalize("NFC", text)
+
+
 def look_alikes(ids: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
     """Those of some ids that differ from one of the others only by white space or Unicode form.
 

@@ -32,6 +32,7 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
     two are from different places, the text stands in both, as banners and quotations do.
     """
     long = [answer.documents for answer in answers.values() if len(answer.documents) >= _LONG]
+    # First by texts and ids alone, as most retrievers repeat nothing: metadata take longer to read.
     if not _is_most([docs for docs in long if any(_copies(docs, frozenset()))], long):
         return
     shared = _shared(doc for docs in long for doc in docs)
@@ -39,6 +40,7 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
     doubled = [
         copies[0]
         for docs, copies in zip(long, of_answers)
+        # One text twice is a banner; a store that was filled twice has nearly all of them twice.
         if len(copies) > 1 and len(copies) >= len({doc.text for doc in docs}) / 2
     ]
     if _is_most(doubled, long):

@@ -204,6 +204,7 @@ class Criteria:
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named)
             if "relevance" in reads
             else None,
+            # Other profiles reproduce somebody, whose way to match is not given up for ids.
             is_open=match is None and named.name == KRAGX.name,
             forbidden=rules or {},
             are_usual=metrics is None,
@@ -236,6 +237,7 @@ class Criteria:
     def __post_init__(self) -> None:
         reads = _reads_of(self.specs)
         looks, forbidden = "documents" in reads, "forbidden" in reads
+        # Past the frozen class: they follow from `specs`, and are asked for again with every part.
         vars(self).update(reads=reads, looks=looks, reads_forbidden=forbidden)
 
     @property
@@ -279,6 +281,7 @@ class Criteria:
         """What compares forbidden texts, with siblings apart; None where ids alone are compared."""
         if self.matcher.reads == "ids":
             return None
+        # A sibling of what is forbidden is another document, whatever gold forgives.
         matcher = self.matcher.siblings_apart() or matchers.matcher("overlap")
         return matcher if self.forbidden_words is None else matcher.knowing(self.forbidden_words)
 
@@ -348,6 +351,7 @@ class Criteria:
         if self.recorded is None and not compares_gold(self.matcher):
             return None
         key = hash((sample.n, *sample.looked_at()))
+        # `replace` hands this dictionary on: several runs have their gold compared once.
         if key not in self._siblings:
             self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
         siblings = self._siblings[key]
@@ -442,6 +446,7 @@ class Criteria:
         if (judge := self.relevance_by) is None:
             return evidence
         judged: dict[Any, Relevance] = {}
+        # Once a list, however many metrics are about it: each is a pool, whose judge is paid.
         for name in dict.fromkeys(map(self._list_of, relevance_specs(self.specs))):
             of_list = (evidence if name is None else evidence.of(*name)).lists
             specs = [spec for spec in self.specs if self._list_of(spec) == name]
@@ -473,6 +478,7 @@ class Criteria:
         facts_by, pool, vocabulary = self.facts_by, self.matcher.pool, self.matcher.vocabulary
         return {
             "profile": asdict(self.named),
+            # Empty until numbers are there (`Evaluation.with_scores`), to stand in this order.
             "deviations": {},
             "match": self.matcher.settings,
             **({"match_from": IDS_ALONE} if self.are_ids else {}),

@@ -93,6 +93,7 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[CutoffCurve]]:
     longest = max((evaluation.table.longest for evaluation in evaluations), default=0)
     depths = [evaluation.settings.get("pool", {}).get("depth") for evaluation in evaluations]
     limit = min([longest, *(depth for depth in depths if depth is not None)])
+    # The last point stands where the longest list ends: behind it no curve changes.
     ks = sorted({k for k in KS if k <= limit} | {limit}) if limit else []
     return [_curves(evaluation, tuple(ks)) if ks else [] for evaluation in evaluations]
 
@@ -101,8 +102,10 @@ def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[CutoffCurve]:
     of_matches = [
         spec for spec in evaluation.specs if spec.metric.from_matches and spec.metric.cuts
     ]
+    # Without its label a metric at several k is one curve, drawn once.
     bare = list(dict.fromkeys(replace(spec, k=None, label="") for spec in of_matches))
     specs = [replace(spec, k=k) for spec in bare for k in ks]
+    # All in one pass over the matches, then dealt out to the curves in order.
     means = iter([score.mean for score in evaluation.computed(specs)])
     return [CutoffCurve(str(spec), ks, tuple(islice(means, len(ks)))) for spec in bare]
 
@@ -138,6 +141,7 @@ def histogram(evaluation: Evaluation) -> Histogram | None:
     above = best[best > 0]
     # Rounded, lest 0.15 * 20 be 2.9999999999999996 and the bin below.
     bins = np.floor(np.round(above / table.top * n_bins, 9)).astype(np.int64)
+    # Grades begin at 1, and bins at 0.
     bins -= int(table.top > 1)
     counts = np.bincount(np.clip(bins, 0, n_bins - 1), minlength=n_bins)
     return Histogram(

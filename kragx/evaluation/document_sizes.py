@@ -70,7 +70,8 @@ class DocumentSizes:
         ]
         lengths = self._lengths[budget.unit]
         rests = [budget.n - int(lengths[row][:cut_at].sum()) for row, cut_at in crossing]
-        texts = [_read(lists[row].docs[cut_at].text or "") for row, cut_at in crossing]
+        texts = [counted_text(lists[row].docs[cut_at].text or "") for row, cut_at in crossing]
+        # In one call for all lists: some tokenizers take long to begin with each.
         wholes = [*self.tokenizer.tokens(texts)]
         if budget.unit == "tokens":
             parts = [tokens[:rest] for tokens, rest in zip(wholes, rests)]
@@ -88,7 +89,7 @@ class DocumentSizes:
         if budget.unit not in self._lengths:
             texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in lists]
             distinct = list(dict.fromkeys(text for doc_texts in texts for text in doc_texts))
-            read = map(_read, distinct)
+            read = map(counted_text, distinct)
             units = self.tokenizer.tokens(read) if budget.unit == "tokens" else read
             sizes = dict(zip(distinct, map(len, units)))
             self._lengths[budget.unit] = [
@@ -106,7 +107,8 @@ def _text(ranked: RankedList, rank: int, doc: Doc) -> str:
     return doc.text
 
 
-def _read(text: str) -> str:
+def counted_text(text: str) -> str:
+    """A text as budgets count it: as it is read for spans, without white space around it."""
     return reading(text, markup=True).strip()
 
 

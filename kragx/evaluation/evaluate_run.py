@@ -185,6 +185,7 @@ def _match_and_measure(
 ) -> Evaluation:
     """`evaluate_run` by criteria that fit."""
     matcher, looks = criteria.matcher, criteria.looks
+    # Ids under other keys, and metrics that look, need the documents themselves.
     by_id = matcher.reads == "ids" and matcher == matchers.IdMatcher() and not looks
     texts = Texts.of(corpus, matcher, looks=looks)
     source = source_of(dataset, run, criteria.profile, by_id=by_id, texts=texts)
@@ -291,6 +292,7 @@ def _judged(
     if searching is not None:
         check_whole_lists(criteria.matcher)
     batches, collect = observed(source.batches(criteria.profile), forbidding, searching)
+    # All at once: a pool is of all questions, and equal ones are asked about once.
     items = [item for batch in batches for item in items_of(batch)]
     matcher = criteria.matcher
     if matcher.pool is None and matcher.needs_pool(items):

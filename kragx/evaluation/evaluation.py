@@ -168,6 +168,7 @@ class Evaluation(Result):
         """
         if len(runs) == 1:
             return runs[0]
+        # Lists, matches and settings are the first run's, as reports can show one list a question.
         first = runs[0]
         failures: dict[str, str] = {}
         for query_id, error in chain.from_iterable(run.failures.items() for run in runs):
@@ -178,6 +179,7 @@ class Evaluation(Result):
             counts=counts_of_runs([run.counts for run in runs], failures),
             settings={**first.settings, "run": {**first.settings["run"], "runs": len(runs)}},
             failures=failures,
+            # Times of some runs alone would be those of another retriever than the numbers are of.
             seconds=mean_values(seconds) if len(seconds) == len(runs) else None,
             longest=max(run.longest_list for run in runs),
             runs=tuple(runs),
@@ -455,6 +457,7 @@ class Evaluation(Result):
         runs = tuple(run.at_threshold(threshold) for run in self.runs)
         shares = [run.counts["judged_share"] for run in runs] or [judged_share(table)]
         counts = {**self.counts, "judged_share": mean_of(shares)}
+        # Which siblings matched is said below for this threshold, or not at all.
         counts.pop(SIBLINGS, None)
         decided = replace(
             self,
@@ -475,7 +478,21 @@ class Evaluation(Result):
     @cached_property
     def nearby(self) -> Nearby | None:
         """The means at thresholds near the chosen one; None where there is nothing to vary."""
-        return _nearby(self)
+        match = self.settings["match"]
+        if "threshold" not in match or "pool" in self.settings or self.unanswered:
+            return None
+        threshold, top = float(match["threshold"]), match.get("top")
+        grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
+        # Rounded, lest people read 0.44999999999999996; the threshold itself stays to the last bit.
+        near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
+        if top is not None:  # of grades those next
+            near = {
+                grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top
+            }
+        thresholds = tuple(sorted(near))
+        rows = [means for _, means in means_at(self, thresholds)]
+        columns = {name: tuple(means[name] for means in rows) for name in self.mean}
+        return Nearby(threshold, thresholds, columns)
 
     @property
     def match_label(self) -> str:
@@ -527,7 +544,23 @@ class Evaluation(Result):
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
-        return _described(self)
+        names, ends, several = [*self.mean], self.ends, self.several_runs
+        columns = {
+            phrase("metric"): names,
+            phrase("mean"): [mean_cell(self, name) for name in names],
+            phrase("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
+        }
+        if several is not None:
+            columns[phrase("runs")] = [several.text(name) for name in names]
+        if self.micro:
+            columns[phrase("micro")] = [micro_cell(self, name) for name in names]
+        notes = bounds_note([self]), runs_note({self.name: several} if several else {})
+        rows, note = [[*row] for row in zip(*columns.values())], with_reasons(ends.values(), *notes)
+        yield from heading(self)
+        yield from leak_parts([self])
+        yield Table([*columns], rows, note=note)
+        yield from map(warning, self.remarks)
+        yield size(self)
 
     def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
@@ -556,25 +589,6 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
-# -- decided at other thresholds ------------------------------------------------------------------
-
-
-def _nearby(evaluation: Evaluation) -> Nearby | None:
-    """The means at thresholds near the chosen one; None where there is nothing to vary."""
-    match = evaluation.settings["match"]
-    if "threshold" not in match or "pool" in evaluation.settings or evaluation.unanswered:
-        return None
-    threshold, top = float(match["threshold"]), match.get("top")
-    grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
-    near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
-    if top is not None:  # of grades those next
-        near = {grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top}
-    thresholds = tuple(sorted(near))
-    rows = [means for _, means in means_at(evaluation, thresholds)]
-    columns = {name: tuple(means[name] for means in rows) for name in evaluation.mean}
-    return Nearby(threshold, thresholds, columns)
-
-
 def means_at(
     evaluation: Evaluation, thresholds: Iterable[float]
 ) -> Iterator[tuple[int, dict[str, float | None]]]:
@@ -590,30 +604,6 @@ def means_at(
                 warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
                 n_before, means = n, evaluation.at_threshold(threshold).mean
         yield n, means
-
-
-# -- as people read it -----------------------------------------------------------------------------
-
-
-def _described(evaluation: Evaluation) -> Iterator[Part]:
-    """The means with their intervals, and what was left out."""
-    names, ends, several = [*evaluation.mean], evaluation.ends, evaluation.several_runs
-    columns = {
-        phrase("metric"): names,
-        phrase("mean"): [mean_cell(evaluation, name) for name in names],
-        phrase("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
-    }
-    if several is not None:
-        columns[phrase("runs")] = [several.text(name) for name in names]
-    if evaluation.micro:
-        columns[phrase("micro")] = [micro_cell(evaluation, name) for name in names]
-    notes = bounds_note([evaluation]), runs_note({evaluation.name: several} if several else {})
-    rows, note = [[*row] for row in zip(*columns.values())], with_reasons(ends.values(), *notes)
-    yield from heading(evaluation)
-    yield from leak_parts([evaluation])
-    yield Table([*columns], rows, note=note)
-    yield from map(warning, evaluation.remarks)
-    yield size(evaluation)
 
 
 def heading(evaluation: Evaluation, counts: Mapping[str, Any] | None = None) -> Iterator[Line]:
@@ -642,6 +632,7 @@ def mean_cell(evaluation: Evaluation, metric: str) -> str:
     """A mean as people read it, with what missing judgements leave open."""
     maximum, bounds = evaluation.maximum.get(metric), evaluation.bounds.get(metric)
     known_as, aside = known_metric(metric), evaluation.asides.get(metric)
+    # Where some leaks are not known, no value between the ends is the likelier one.
     if bounds is not None and known_as is not None and known_as.reads_forbidden:
         return between(*bounds)
     text = _with_bounds(evaluation.mean.get(metric), bounds)
@@ -689,9 +680,6 @@ def size(evaluation: Evaluation) -> Line:
     if n_queries and evaluation.counts.get("n_probes", 0) == n_queries:
         return Line(phrase("all {n} queries are probes: leaks alone are measured", n=n_queries))
     return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
-
-
-# -- several, and what they record -----------------------------------------------------------------
 
 
 def as_evaluations(

@@ -95,6 +95,7 @@ class Facts:
             query = with_facts(ranked.query)
             if not query.gold:
                 continue
+            # As deep as the deepest cut-off reads: all the others are read from the same matches.
             docs = ranked.docs[: depths[row].max()]
             ends = sorted({*depths[row].tolist()} - {0})
             if matcher.of_context:
@@ -169,6 +170,7 @@ def relevance_specs(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
 def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
     """How far down lists the metrics of judged relevance look; None for to the end."""
     ks = [spec.k for spec in relevance_specs(specs)]
+    # A budget may hold any number of documents, so beside one nobody knows where to stop.
     ranks = [k for k in ks if isinstance(k, int)]
     return max(ranks) if ranks and len(ranks) == len(ks) else None
 
@@ -181,6 +183,7 @@ def relevance_matcher(
     Raises:
         UsageError: it judges something else.
     """
+    # A combination asks its judge about some pairs alone, and so has no grade of all documents.
     of_gold = matcher if matcher.judges and not matcher.members else "llm"
     judge = matchers.matcher(
         of_gold if spec is None else spec, named.match_options, field="relevance_match"
@@ -250,23 +253,13 @@ def _contexts(ranked: RankedList, ends: Sequence[int], method: str) -> tuple[Doc
     return tuple(Doc(f"first {end}", text) for end, text in zip(ends, contexts))
 
 
-def read_spans(
-    lists: Sequence[RankedList], table: MatchTable, options: SpanOptions
-) -> tuple[Spread, Reader]:
-    """Where the gold of every query stands in what was retrieved, and who has read it."""
-    reader = Reader(options)
-    return reader.spread(lists, table), reader
-
-
-def span_options(
-    specs: Iterable[MetricSpec], passages: Passages | None = None
-) -> tuple[SpanOptions, ...]:
+def span_options(specs: Iterable[MetricSpec]) -> tuple[SpanOptions, ...]:
     """The ways in which metrics read texts for spans, each once."""
     # What reads spans cuts budgets itself, amid a document; nothing else does.
     options: list[dict[str, Any]] = [
         {name: spec[name] for name in OPTIONS} for spec in specs if spec.metric.cuts_budgets
     ]
-    return tuple(dict.fromkeys(SpanOptions(**named).by(passages) for named in options))
+    return tuple(dict.fromkeys(SpanOptions(**named) for named in options))
 
 
 def reading_settings(
@@ -359,6 +352,7 @@ class GatheredEvidence:
                 for ranked, depth in zip(self.lists, depths)
             ],
             table=self.table.first(depths),
+            # Lengths are kept row by row, and these lists are shorter.
             sizes=DocumentSizes(self.sizes.tokenizer),
             relevance=judged and replace(judged, table=judged.table.first(depths[judged.rows])),
             forbidden=marks,
@@ -375,14 +369,10 @@ class GatheredEvidence:
         """Where the gold of every query stands in what was retrieved."""
         options = options.by(self.passages)
         if options not in self._spreads:
-            self.know({options: read_spans(self.lists, self.table, options)})
-        return self._spreads[options][0]
-
-    def know(self, spans: Mapping[SpanOptions, tuple[Spread, Reader]]) -> None:
-        """Take over where the gold stands, and say what reading it has shown."""
-        for options, (spread, reader) in spans.items():
-            self._spreads[options] = spread, reader
+            reader = Reader(options)
+            self._spreads[options] = reader.spread(self.lists, self.table), reader
             reader.warn()
+        return self._spreads[options][0]
 
     def n_tokens(self, k: Cut, spread: Spread) -> Ints:
         """(q) how many tokens of each query's stream a cut-off holds."""

@@ -5,7 +5,6 @@ their store, so nothing is asked or paid for.
 """
 
 import re
-import unicodedata
 import warnings
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -17,6 +16,7 @@ from kragx import matchers
 from kragx.data import Doc, Gold, Query, Retrieved, Search, as_corpus, normalise
 from kragx.data.runs import status_of
 from kragx.data.searches import Key, distinct_docs, key_of, lanes_of
+from kragx.data.text import composed
 from kragx.evaluation.arranging import match_item
 from kragx.evaluation.explanation import (
     ExplainedDoc,
@@ -132,14 +132,14 @@ def explain(
         status=status_of(answer),
         match=settings,
         gold=tuple(
-            ExplainedGold(n, gold.id, _nfc(_text_of(gold)), gold.grade, first.get(n))
+            ExplainedGold(n, gold.id, composed(_text_of(gold)), gold.grade, first.get(n))
             for n, gold in enumerate(() if is_pooled else query.gold, start=1)
         ),
         retrieved=tuple(
             ExplainedDoc(
                 rank,
                 doc.id,
-                _nfc(doc.text),
+                composed(doc.text),
                 is_repeated,
                 matches=tuple(gold for place, gold in matched if place == rank),
                 finds=tuple(gold for gold, place in sorted(first.items()) if place == rank),
@@ -262,11 +262,6 @@ def _text_of(gold: Gold) -> str | None:
     return next((text for text in texts if text is not None), None)
 
 
-def _nfc(text: str | None) -> str | None:
-    """A text in the form that spans point into."""
-    return None if text is None else unicodedata.normalize("NFC", text)
-
-
 def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
     """Where a document and a gold text share runs of words, in each of them, for people to look at.
 
@@ -277,7 +272,7 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
         Spans (start, end) of characters in the document in NFC, and in the gold text; ascending,
         and apart from one another.
     """
-    in_doc, in_gold = (list(_TOKEN.finditer(_nfc(text) or "")) for text in (document, gold))
+    in_doc, in_gold = (list(_TOKEN.finditer(composed(text) or "")) for text in (document, gold))
     size = min(2, len(in_gold))
     doc_runs, gold_runs = (
         [
@@ -292,9 +287,6 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
         merged(span for words, span in runs if words in shared) for runs in (doc_runs, gold_runs)
     )
     return doc_spans, gold_spans
-
-
-# -- searches --------------------------------------------------------------------------------------
 
 
 def _distinct(answer: Retrieved) -> dict[Key, Doc]:

@@ -28,8 +28,9 @@ from kragx.metrics.threshold import matches
 
 Spans = tuple[tuple[int, int], ...]
 
-_LONGEST = 400  # characters of a text, unless all of it is asked for
-_MANY = 10  # documents of searches, of which more are not all told
+_LONGEST, _MANY = 400, 10
+"""Characters of a text, and documents of searches, that are told unless all is asked for."""
+
 _AROUND = 60
 _INDENT = 3
 _STATUS = {
@@ -262,6 +263,7 @@ class Explanation(Result):
         for label, pair in zip(labels, pairs):
             yield from (Line(why, indent=_INDENT) for why in _why(pair.reason, label))
         scores = pairs[0].scores if pairs else {}
+        # A matcher without anything to go by has no score in any pair: the first one tells.
         if methods := [name for name, score in scores.items() if not score.problem]:
             cells = [[_cell(pair.scores[name]) for name in methods] for pair in pairs]
             rows: list[list[str | Cell]] = [[label, *row] for label, row in zip(labels, cells)]
@@ -332,6 +334,7 @@ def _text(text: str | None, spans: Spans, *, full: bool) -> Iterator[Line]:
         first = max(0, spans[0][0] - _AROUND) if spans else 0
         last = min(last, first + _LONGEST)
     before, after = "... " if first else "", " ..." if last < len(text) else ""
+    # A blank for each: white space that is drawn together would move the marks behind it.
     excerpt = "".join(" " if letter.isspace() else letter for letter in text[first:last])
     offset = len(before) - first
     marks = tuple(
@@ -367,6 +370,7 @@ def _limits(pairs: Iterable[Pair]) -> Iterator[Line]:
     scores = {name: score for pair in pairs for name, score in pair.scores.items()}
     names = ", ".join(name for name, score in scores.items() if score.problem is not None)
     near = [pair for pair in pairs if pair.near]
+    # Of a combination the member nearest to its limit is what makes the pair a near one.
     leaves = [min(scored_reasons(pair.reason), key=distance_of) for pair in near]
     lines = (
         _block(phrase("*: a match of that matcher, by its usual threshold")) if scores else None,
@@ -411,13 +415,11 @@ def merged(spans: Iterable[tuple[int, int]]) -> Spans:
     return tuple(disjoint)
 
 
-# -- searches --------------------------------------------------------------------------------------
-
-
 def _search_lines(
     searches: Iterable[ExplainedSearch], read: tuple[int, ...] | None
 ) -> Iterator[Line]:
     """All searches, each by its words, what came and what of that was gold; and what was read."""
+    # A retry came after the search that failed, and so beside nothing.
     n_lanes = Counter(search.step for search in searches if not search.is_retry)
     for search in searches:
         n_beside = n_lanes[search.step] - 1

@@ -149,6 +149,7 @@ def table_counts(
             f"{OF_FORBIDDEN}n_open": forbidden.open.any(axis=1).sum(),
             f"{OF_FORBIDDEN}n_empty": (could & of_marks.answered & (of_marks.n_docs == 0)).sum(),
         }
+    # Numbers of Python's own: numpy's are refused by JSON, to which all counts go.
     return {name: int(n) for name, n in counts.items()}
 
 
@@ -260,6 +261,7 @@ class StreamStats:
                 queries without an answer are counted only; None for nothing.
             keep: what is kept of each, if anything is.
         """
+        # Noted as read: what a profile leaves out stands in the file, where none may stand twice.
         for as_read in texts.filled(self.noted(batches)):
             batch = as_read
             if profile is not None:
@@ -393,9 +395,11 @@ class Source:
         if keep or reading.is_read_once:
             if not isinstance(rows, BufferedRows):
                 self.rows = rows = BufferedRows(reading.batches())
+            # Of a pipe all is kept, however large: nobody can go back to its beginning.
             yield from rows.ahead(*(inf, inf) if reading.is_read_once else (n_whole or 0, _ROOM))
             if rows.is_whole:
                 return
+            # The first documents have been seen above: of the file the gold alone is wanted.
             n_whole = None if n_whole is None else 0
         yield from reading.anew(n_whole).batches()
 
@@ -434,6 +438,7 @@ class Source:
         firsts = (doc for answer in self.run.results.values() for doc in answer.documents[:1])
         n_by_distance = sum(doc.score is None and DISTANCE in doc.metadata for doc in firsts)
         of_searches = of_kinds.get(SEARCHES, {})
+        # Questions of which nobody knows the list are neither scored nor without gold: out of both.
         n_no_list = of_searches.get("n_no_list", 0)
         n_no_list_gold = of_searches.get("n_no_list_gold", 0)
         return {
@@ -521,6 +526,7 @@ def source_of(
         texts: fills in those of ids.
     """
     scored = Scored.of(dataset, run) if by_id and profile.missing == "empty" else None
+    # Where no id meets another the slower road says why; a fast answer would be zeros throughout.
     if scored is not None and any(scored.is_answered):
         return Source(scored, "run", "gold", NO_TEXTS, n_extra=scored.n_extra)
     if run is not None:
@@ -564,6 +570,7 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
             f"run {run.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
             f"profile {profile.name!r} scores the run's rows, so each needs gold"
         )
+    # Ids that differ only in their Unicode form or spaces look the same on a screen.
     alike = look_alikes(extra, (query.id for query in gold if query.id not in run))
     example = next((told_apart(*pair) for pair in alike.items()), "")
     if len(extra) == len(run):

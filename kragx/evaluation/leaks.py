@@ -58,6 +58,7 @@ class Leak:
         )
 
 
+# Not the class itself, which describes itself by what stands here: the two would import each other.
 class HasLeaks(Protocol):
     """An `Evaluation`, as far as what is said of leaks needs it."""
 
@@ -100,6 +101,7 @@ def leaks_of(
     """
     deep, deep_stale = _depth(specs, LEAK.name, LEAKED.name), _depth(specs, STALE_FIRST.name)
     docs = np.flatnonzero((marks.mark > 0).any(axis=1) | (marks.stale > 0))
+    # The last list to begin there or before; `right` passes over empty ones that do, too.
     queries = np.searchsorted(doc_start, docs, side="right") - 1
     leaks = []
     for doc, query, rank in zip(
@@ -214,8 +216,10 @@ def _summaries(evaluations: Sequence[HasLeaks], metric: Metric) -> list[Line]:
             # Of whoever met no two versions nothing is said of them.
             if metric != STALE_FIRST or score.counts["n_could"]
         ]
+        # Only the deepest is told: whatever leaks within 5 leaks within 10, too.
         scores.sort(key=lambda score: _depth([score.spec], metric.name))
         lines += [_summary(evaluation, score) for score in scores[-1:]]
+    # False sorts first, and sorting is stable: leaks, then the others, each by retriever as given.
     return sorted(lines, key=lambda line: line.style != LEAKING)
 
 

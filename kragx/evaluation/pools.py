@@ -51,6 +51,7 @@ def pooled(
     gold = read_dataset(dataset)
     texts = replace(Texts.of(corpus, matcher), sides=("retrieved",))
     sources = [source_of(gold, run, resolved, texts=texts) for run in runs]
+    # Kept, as a stream that was looked at could not pass once more.
     seen = [source.searches_ahead(keep=True) for source in sources]
     if any(of_source is not None for of_source in seen):
         check_whole_lists(matcher)

@@ -180,9 +180,6 @@ def _parameters(call: Any) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
-# -- Haystack -----------------------------------------------------------------------------------
-
-
 def _is_pipeline(value: object) -> bool:
     return hasattr(value, "run") and hasattr(value, "inputs") and hasattr(value, "outputs")
 
@@ -249,9 +246,6 @@ def _documents(answer: Any) -> Any:
     return next(iter(lists.values()))
 
 
-# -- threads ------------------------------------------------------------------------------------
-
-
 def start_daemon(work: Callable[[], None]) -> None:
     """Start work in a thread that does not outlive the process, whatever hangs in it.
 
@@ -276,6 +270,7 @@ class Threads:
         """What a call gives or raises; it sees the caller's context variables."""
         future = Future[Any]()
         self._calls.put((copy_context(), call, future))
+        # Counted by a semaphore: two calls at once cannot both rely on the last idle thread.
         if not self._idle.acquire(blocking=False):
             self._count += 1
             start_daemon(self._work)

@@ -92,6 +92,7 @@ def counts_of_runs(
             for name in dict.fromkeys(chain.from_iterable(several))
             if name.startswith(_SUMS)
         },
+        # By question: the greatest count of a run would miss those that failed in another one.
         "n_failed": len(failures),
         "judged_share": mean_of([counts["judged_share"] for counts in several]),
         RUNS: {"n": len(several), **of_runs},
@@ -105,6 +106,7 @@ def _merged(several: Sequence[Mapping[str, Any]], of_numbers: Any) -> dict[str, 
         values = [counts[name] for counts in several if name in counts]
         if all(isinstance(value, Mapping) for value in values):
             merged[name] = _merged(values, of_numbers)
+        # By type, as True is an int, too. A cost is none, and known in all runs or in none.
         elif all(type(value) is int for value in values) or (name == "cost" and None not in values):
             merged[name] = of_numbers(values)
         else:

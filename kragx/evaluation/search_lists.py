@@ -13,10 +13,11 @@ from itertools import chain
 import numpy as np
 
 from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
+from kragx.data.searches import distinct_by_identity
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.metrics import Bools
-from kragx.metrics.search_table import Places, SearchTable, on_places
+from kragx.metrics.search_table import Places, SearchTable, ends, on_places
 
 ANSWER = "answer"
 """Names what a chain makes of its last stages where that is none itself, or what was read."""
@@ -74,6 +75,7 @@ def chain_of(answer: Retrieved, tools: Sequence[str]) -> tuple[Stage, ...]:
     lists = [stage for tool, searches in by_tool.items() for stage in _of_tool(tool, searches)]
     of_tools = (stage.documents for stage in lists if stage.name in by_tool)
     whole = Stage(ALL, tuple(by_tool), _distinct(of_tools))
+    # Of one tool all searches are its own list, which then would stand there twice.
     several = [whole] if len(tools) > 1 else []
     read = read_of(answer)
     inputs = (ALL,) if several else tuple(by_tool)
@@ -110,14 +112,12 @@ def _within(tool: str, stage: str) -> str:
 
 
 def _distinct(lists: Iterable[Sequence[Doc]]) -> tuple[Doc, ...]:
-    docs: dict[object, Doc] = {}
-    for doc in chain.from_iterable(lists):
-        docs.setdefault(doc.identity, doc)
-    return tuple(docs.values())
+    return distinct_by_identity(chain.from_iterable(lists))
 
 
 def _sum(seconds: Iterable[float | None]) -> float | None:
     known = list(seconds)
+    # Times of some alone would pass for the time of all.
     return None if None in known else sum(filter(None, known))
 
 
@@ -163,11 +163,10 @@ def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mappi
 
 def _some(table: SearchTable, is_chosen: Bools) -> Places:
     """The lists of some searches, one behind the other."""
-    search = np.repeat(np.arange(len(is_chosen)), np.diff(table.list_start))
+    search, _ = table.entries
     entries = (is_chosen & (table.measured | table.failed))[search]
     n_docs = np.bincount(table.query[search[entries]], minlength=len(table.start) - 1)
-    start = np.concatenate(([0], np.cumsum(n_docs)))
-    return Places(start, table.docs[entries], np.ones(len(n_docs), bool))
+    return Places(ends(n_docs), table.docs[entries], np.ones(len(n_docs), bool))
 
 
 def _read(table: SearchTable) -> Places:
@@ -178,7 +177,8 @@ def _read(table: SearchTable) -> Places:
         parts[part].docs[slice(*parts[part].start[row : row + 2])]
         for row, part in enumerate(which.tolist())
     ]
-    start = np.concatenate(([0], np.cumsum([*map(len, docs)], dtype=np.int64)))
+    start = ends(np.array([*map(len, docs)], np.int64))
+    # An empty array goes with them, as concatenate takes no empty list: there may be no question.
     return Places(start, np.concatenate([*docs, np.zeros(0, np.int64)]), np.ones(len(docs), bool))
 
 
@@ -196,9 +196,6 @@ def placed_searches(
         else:
             entries = table.list_start[table.start[row] + number :][:2]
             yield search, table.docs[slice(*entries)].tolist()
-
-
-# -- what became of the questions ------------------------------------------------------------------
 
 
 def search_outcomes(evaluation: Evaluation) -> Mapping[str, list[int]]:

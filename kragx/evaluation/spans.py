@@ -23,7 +23,8 @@ from kragx.metrics.spans.offsets import PlacedText, locate, placed
 from kragx.metrics.spans.reading import SpanOptions, reading
 from kragx.metrics.spans.rows import TokenRows
 
-_BATCH = 256  # queries whose tokens are compared at once
+_BATCH = 256
+"""Queries whose tokens are compared at once."""
 
 GoldTexts = list[list[Gold | Doc]]
 """For each gold item of a query its texts: its own and those of its alternatives."""
@@ -130,6 +131,8 @@ class Reader:
             places = self._placed(ranked, list(chain(*golds))) if golds else None
             if places is None:
                 docs = zip(ranked.docs, table.repeated[first:last])
+                # A repeat is left empty and not out, so that ranks stay; what it holds was read
+                # before.
                 batch.append((golds, ["" if repeat else doc.text or "" for doc, repeat in docs]))
                 self.n_texts += bool(golds)
             if batch and (places is not None or len(batch) == _BATCH):

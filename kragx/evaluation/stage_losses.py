@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from math import inf
@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, last_stages, read_dataset
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import evaluate_run
+from kragx.evaluation.evaluate_run import OnMatchOf, evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
@@ -39,7 +39,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.matchers import MatchWarning, OnMatch
+from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning, Profile, TextBudget
 from kragx.metrics.scores import number_of
 
@@ -344,6 +344,7 @@ def stage_losses(
 def has_stages(run: Run) -> bool:
     """Whether there is more to say of a run than of its answers."""
     return any(
+        # A single stage that returned just the answer says no more than the answer does.
         len(answer.stages) > 1
         or answer.searches
         or any(not _equal(stage.documents, answer.documents) for stage in answer.stages)
@@ -370,7 +371,7 @@ def losses_of(
     *,
     k: int,
     corpus: object = None,
-    on_match: Callable[[str], OnMatch | None] = lambda name: None,
+    on_match: OnMatchOf | None = None,
 ) -> StageLosses:
     """The same, of a run whose answers were matched already.
 
@@ -430,7 +431,7 @@ class _ListMatcher:
     run: Run
     criteria: Criteria
     corpus: object
-    on_match: Callable[[str], OnMatch | None]
+    on_match: OnMatchOf | None
 
     def matched(
         self,
@@ -465,10 +466,11 @@ class _ListMatcher:
     def _evaluated(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
         queries = [query for query in self.dataset if name in lists.get(query.id, ())]
         results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
-        with warnings.catch_warnings():  # of the answers they are said
+        with warnings.catch_warnings():  # said of the answers already, and by the same matcher
             warnings.simplefilter("ignore", MatchWarning)
             warnings.simplefilter("ignore", MetricWarning)
             evaluation = evaluate_run(
+                # What must not come is told of answers; what a stage held for a while is no leak.
                 GoldDataset(tuple(replace(query, forbidden=None) for query in queries)),
                 Run(results, name=f"{self.run.name} > {name}"),
                 self.criteria,
@@ -546,6 +548,7 @@ def _lists(answer: Retrieved | None, k: int | None, tools: Sequence[str]) -> dic
     if not answer.stages:
         return {}
 
+    # A stage may have the very name under which the answer stands here.
     def label(name: str) -> str:
         return f"{ANSWER} (stage)" if name == ANSWER else name
 
@@ -591,6 +594,7 @@ class _Chain:
         self._ranks = {name: ranks[name][query.id] for name in lists if name in ranks}
         self.inputs: dict[str, list[str]] = {}
         for name, stage in lists.items():
+            # It stands behind all that it gets, so what takes their place is known already.
             readable = ([s] if s in self._ranks else self.inputs[s] for s in stage.inputs)
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs
@@ -627,6 +631,7 @@ class _Chain:
 
     def _traced(self, item: int) -> LostItem:
         """Backwards from the answer to the stage that lost an item."""
+        # All branches abreast: of several stages that lose it the nearest to the answer is named.
         names, visited = [ANSWER], {ANSWER}
         while names:
             name = names.pop(0)

@@ -25,6 +25,7 @@ def vocabulary_of(source: Source, *, keep: bool = False) -> Vocabulary:
         keep: as of `Source.ahead`.
     """
     gathering = Gathering()
+    # Texts that are lacking are counted where the source passes, not at the first look.
     texts = replace(source.texts, needed_by=None)
     with suppress(DataError):
         for batch in texts.filled(source.ahead(LOOKED_AT, keep=keep)):

@@ -47,7 +47,7 @@ _BASIS = {
 
 def basis_label(settings: Mapping[str, Any]) -> str | None:
     """Which list metrics are about that name none; None where nobody searches several times."""
-    basis = settings.get("searches", {}).get("basis")
+    basis = settings.get(SEARCHES, {}).get("basis")
     return None if basis is None else _BASIS[basis]
 
 
@@ -84,6 +84,7 @@ def method_label(match: Mapping[str, Any]) -> str:
     options = [
         f"{name} {_described(value) if isinstance(value, dict) else value}"
         for name, value in match.items()
+        # Switches that are off say nothing; a 0 does, and is equal to False.
         if name != "method" and value is not False
     ]
     return f"{method} ({', '.join(options)})" if options else str(method)
@@ -169,7 +170,7 @@ def further_remarks(
         vote_bounds: of each mean, by several judges' votes.
     """
     made, facts = settings.get("run", {}).get("retriever"), counts.get("facts", {})
-    are_counted = settings.get("searches", {}).get("tokens") == "counted"
+    are_counted = settings.get(SEARCHES, {}).get("tokens") == "counted"
     of_facts, of_relevance = counts.get("judging_facts"), counts.get("judging_relevance")
     votes, votes_beside = (votes_on(vote_bounds, name) for name in _JUDGED)
     of_judge = judging_remarks(of_relevance, votes_beside)
@@ -340,7 +341,7 @@ def _looked_up(
 ) -> tuple[Mapping[str, Any], Metric | None, Mapping[str, int]]:
     """What is counted of a metric, the metric, and what is counted of searches."""
     of_metric = counts.get("metrics", {}).get(name, {})
-    return of_metric, known_metric(name), counts.get("searches", {})
+    return of_metric, known_metric(name), counts.get(SEARCHES, {})
 
 
 def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
@@ -349,6 +350,7 @@ def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
     if metric is not None and (silent := silent_searches(name, counts)):
         return silent_text(metric, silent)
     n = of_metric.get("n_uncounted", 0)
+    # Of more than these the reason fits some alone, and would be read as that of all.
     is_unanswered = 0 < n <= counts["n_failed"] + counts["n_missing"]
     return phrase("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
 
@@ -390,6 +392,7 @@ def short_remarks(specs: Iterable[MetricSpec], longest: int) -> Iterator[str]:
     """Which precision divides by more documents than any list has, and so cannot reach 1."""
     for spec in specs:
         by_k = spec.metric == PRECISION and spec["over"] == "k"
+        # Without a single document precision is 0 for another reason, which is said elsewhere.
         if by_k and isinstance(spec.k, int) and 0 < longest < spec.k:
             yield phrase(
                 "{metric}: {most} at most, as no list has more than {n} documents; "

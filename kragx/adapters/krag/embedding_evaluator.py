@@ -57,6 +57,7 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
         {'mrr': 0.5}
     """
 
+    # Written out: K-RAG's arguments stand in another order than the fields of the class above.
     def __init__(
         self,
         actual_docs: Docs,
@@ -98,6 +99,7 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
                 )
             embeddings, defaults = _EMBEDDINGS[embedding_type]
             args = {**defaults, **(embedding_config or {})}
+        # Made once, while `_match` is asked for again and again: models take long to load.
         self._similarity = matcher(
             {
                 "method": "embedding",
@@ -117,5 +119,6 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
     @property
     def _match(self) -> Any:
         rouge = matcher(super()._match, PROFILES[self.profile].match_options)
+        # Read anew, as it may have been set since. It accepts no pair: that is for ROUGE.
         limit = check_threshold(self.similarity_threshold)
         return CombinedMatcher("cascade", (Step(self._similarity, None, limit), Step(rouge)))

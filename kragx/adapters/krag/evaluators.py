@@ -50,6 +50,7 @@ class _Choice(Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
+        # Enum asks here before it raises a ValueError, which would name no remedy.
         members = {member.value: member for member in cls}
         if str(value).lower() not in members:
             raise UsageError(f"unknown value {value!r}; {nearest(str(value), members)}")
@@ -164,6 +165,7 @@ class OfflineRetrievalEvaluators(Shown):
     match_method: Any = "text"
     averaging_method: Averaging = AveragingMethod.BOTH
     matching_criteria: Criteria = MatchingCriteria.ALL
+    # What stands above is called by position as in K-RAG; what kragx adds is named.
     _: KW_ONLY
     profile: ProfileName = "kragx"
     corpus: Any = None
@@ -172,6 +174,7 @@ class OfflineRetrievalEvaluators(Shown):
     def __post_init__(self) -> None:
         check_options(self)
         for name in ("actual_docs", "predicted_docs"):
+            # A generator has no length to compare, and nothing left when an attribute is set anew.
             if not isinstance(docs := getattr(self, name), Sized):
                 raise UsageError(f"{name}: {shorten(docs)} is no list; pass a list a query")
         n_gold, n_predicted = len(self.actual_docs), len(self.predicted_docs)
@@ -186,6 +189,7 @@ class OfflineRetrievalEvaluators(Shown):
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; what was found out with the old value is forgotten."""
         super().__setattr__(name, value)
+        # Setting that one must not forget it again, which would set it again, and so on for ever.
         if name != "_evaluation":
             self._evaluation = None
 
@@ -321,6 +325,7 @@ class OfflineRetrievalEvaluators(Shown):
         by_k: dict[Any, Any] = {}
         for cut in ks:
             values = {name: self.averages(name, next(scores)) for name in names}
+            # K-RAG leaves out the key of an F1 whose precision and recall are both 0.
             if self.profile == "krag" and "f1_score" in values:
                 f1 = values["f1_score"]
                 values["f1_score"] = {key: value for key, value in f1.items() if value}
@@ -382,6 +387,7 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
 
 def cuts(k: int | Iterable[int] | None) -> list[int | None]:
     """The cut-offs that K-RAG's `k` names, each once: one, several, or None for whole lists."""
+    # A text can be gone through, too: "10" would be the cut-offs "1" and "0".
     if isinstance(k, str):
         raise UsageError(f"k: a whole number, several of them or None is expected, not {k!r}")
     return list(dict.fromkeys(k)) if isinstance(k, Iterable) else [k]

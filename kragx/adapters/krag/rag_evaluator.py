@@ -87,6 +87,7 @@ class RAGEvaluator(Shown):
         if self.threshold is not None:
             self._check_threshold()
         if self.match_method == "llm":
+            # A judge is made once and not a call: its store and budget are for all calls.
             limit = {} if self.threshold is None else {"threshold": self.threshold}
             spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto", **limit}
             self._matcher = matcher(spec)
@@ -125,6 +126,7 @@ class RAGEvaluator(Shown):
         if visualize:
             for cut in cuts(k):
                 evaluator.visualize_results(cut)
+        # Last, so that a call that fails leaves the numbers of the one before it.
         self._evaluator = evaluator
         return result
 
@@ -161,6 +163,7 @@ class RAGEvaluator(Shown):
             return {**spec, **tokens}
         if self.match_method in ROUGE_METHODS:
             return {**spec, "measure": self.measure, **tokens}
+        # The others say yes or no, and would refuse a threshold.
         return self.match_method
 
     @property
@@ -175,6 +178,7 @@ class RAGEvaluator(Shown):
                 f"threshold: {self.match_method!r} is yes or no; methods with one are "
                 f"{', '.join(_WITH_THRESHOLD)}"
             )
+        # A dataclass keeps a default on its class: that very number contradicts nothing.
         usual = type(self).rouge_threshold
         if self.rouge_threshold not in (usual, self.threshold):
             raise UsageError(
@@ -223,5 +227,6 @@ class RAGEvaluator(Shown):
                 raise UsageError(
                     "queries: needed to judge relevance; pass one text for each list of documents"
                 )
+            # Without gold a judge grades relevance: where that is asked, what is given goes.
             actual_docs = [[] for _ in predicted_docs]
         return GoldDataset.from_documents(actual_docs, queries=queries)

@@ -60,6 +60,7 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         self, query: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[KragDocument]:
         """New documents, best first, each with its score as ``metadata["bm25_score"]``."""
+        # LangChain's own way to call, by which callbacks and traces hear of the question.
         return self._call_with_config(self._scored_documents, query, config, **kwargs)
 
     def _scored_documents(self, query: str) -> list[KragDocument]:
@@ -73,6 +74,7 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
 def _krag_tokenizer(spec: Any) -> Tokenizer:
     if spec is None:
         return WhitespaceTokenizer()
+    # `tokenize` tells Kiwi, whose tokens carry a form; tokenizers of kragx have `tokens`, of texts.
     if not hasattr(spec, "tokenize"):
         return tokenizer(spec)
     return FunctionTokenizer(lambda text: [token.form for token in spec.tokenize(text)])

@@ -100,6 +100,7 @@ def evaluate_retrieval_at_K(  # noqa: N802  # K-RAG's name
         with _cut_at(retriever, k) as cut_retriever:
             run = retrieve(cut_retriever, dataset, name=str(name), progress=progress)
         answers[name] = [
+            # Where nobody knows how a retriever is asked for k it may return more.
             replace(answer, documents=answer.documents[:k])
             for answer in (run[query.id] for query in dataset)
         ]

@@ -74,6 +74,7 @@ def read_traces(
     for turn in turns:
         last[turn.name][turn.query_id] = turn
     n_again = len(turns) - sum(map(len, last.values()))
+    # An agent that answered without a search found nothing; only names that searched are agents.
     for turn in traces.silent({turn.name for turn in turns if turn.is_agents}):
         last[turn.name].setdefault(turn.query_id, turn)
     n, text = len(unknown), shorten(next(iter(unknown), ""))

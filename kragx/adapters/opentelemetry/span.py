@@ -111,6 +111,7 @@ class SpanReader:
             given=() if kind == "step" else None,
             place=None,
             started=start,
+            # Without an end, or with one before its start, nobody knows when it ended.
             ended=end if 0 < start <= end and (end - start) / 1e9 < inf else inf,
             error=_error(record.get("status") or {}),
             unit=1e9,
@@ -226,6 +227,7 @@ def _records(attributes: Mapping[str, Any], prefix: str, name: str) -> list[dict
     for key, value in attributes.items():
         if match := re.fullmatch(rf"{re.escape(prefix)}\.(\d+)\.document\.(.+)", key):
             by_rank[int(match[1])][match[2]] = value
+    # Ranks of which one is missing would move up and look like a better list.
     missing = next(rank for rank in count() if rank not in by_rank)
     if missing < len(by_rank):
         raise DataError(f"span {name!r} lacks document {missing} of {max(by_rank) + 1}")
@@ -256,9 +258,6 @@ def _document(document: Mapping[str, Any]) -> dict[str, Any]:
     if "id" in fields:
         fields["id"] = str(fields["id"])
     return fields
-
-
-# -- files ----------------------------------------------------------------------------------------
 
 
 def spans_in(path: str | Path) -> Iterator[TraceSpan]:
@@ -293,6 +292,7 @@ def _requests(path: str | Path) -> list[tuple[str, Any]]:
     with open_bytes(path) as file:
         text = file.read().decode("utf-8-sig", "replace")
     try:
+        # First as a whole: one request may be printed over many lines, none of them JSON.
         return [(f"{path}:1", parsed(text))]
     except ValueError as error:
         problem, location = error, str(path)
@@ -316,6 +316,7 @@ def attribute_value(value: Any) -> Any:
     """A value of OTLP as Python has it."""
     match value:
         case {"intValue": number}:
+            # OTLP as JSON writes 64 bits as a text, since many readers keep 53 of a number.
             return int(number)
         case {"arrayValue": array}:
             return [*map(attribute_value, array.get("values", ()))]
@@ -324,9 +325,6 @@ def attribute_value(value: Any) -> Any:
                 pair["key"]: attribute_value(pair.get("value")) for pair in pairs.get("values", ())
             }
     return next(iter(value.values())) if value else None
-
-
-# -- what people asked ----------------------------------------------------------------------------
 
 
 def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:

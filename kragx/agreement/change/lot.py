@@ -17,9 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.agreement.label_files import document_name
-from kragx.comparison.lists import ListDiff, QuestionDiff, composed
+from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.data import Doc
 from kragx.data.formats.jsonl import write_records
+from kragx.data.text import composed
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.judging.rubric import canonical_json, key_of
 from kragx.metrics import Floats, parse

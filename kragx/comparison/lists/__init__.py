@@ -4,7 +4,7 @@
 """
 
 from kragx.comparison.lists.diff_lists import diff_lists
-from kragx.comparison.lists.identity import By as By, Identity, composed as composed
+from kragx.comparison.lists.identity import By as By, Identity
 from kragx.comparison.lists.list_diff import ListDiff
 from kragx.comparison.lists.question_diff import (
     QuestionDiff,

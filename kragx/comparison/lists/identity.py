@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from kragx import matchers
 from kragx.comparison.lists.question_diff import Numbers
 from kragx.data import Doc, Gold, Query, value_at
 from kragx.data.documents import normal_form
+from kragx.data.text import composed
 from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.matchers import MatchItem, MatchWarning, Notes
@@ -128,11 +128,6 @@ class Identity:
         if self.by == "text":
             return text if self.is_exact or text is None else normal_form(text), *fields
         return doc.id, text, *fields
-
-
-def composed(text: str | None) -> str | None:
-    """A text in NFC: in another Unicode form it is the same."""
-    return None if text is None else unicodedata.normalize("NFC", text)
 
 
 def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None], bool]:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from kragx.data import Doc, Stage, last_stages
-from kragx.data.searches import Search, in_steps
+from kragx.data.searches import Search, distinct_by_identity, in_steps
 
 CUT_SHORT = "did not end"
 """The error of what was still at work when the answer came, or was given up."""
@@ -157,6 +157,7 @@ class Call:
         """What calls have in common that were made at once; None where only times can tell."""
         if self.message is not None or self.graph is None:
             return self.message
+        # Steps are counted anew in each graph: a graph within this one has a first step, too.
         return next((above for above in self.around if above.graph != self.graph), None), self.graph
 
     @property
@@ -230,9 +231,6 @@ class CallRecording:
         """The calls so far, in the order in which they began."""
         with self.lock:
             return [*self._calls.values()]
-
-
-# -- searches -------------------------------------------------------------------------------------
 
 
 def searches_made(calls: Sequence[Call], root: Call | None = None) -> tuple[Search, ...]:
@@ -329,10 +327,7 @@ def _last_documents(stages: Sequence[Stage]) -> tuple[Doc, ...] | None:
     # Of those that ran side by side none came first.
     lists.sort(key=lambda docs: [(doc.id or "", doc.text or "") for doc in docs])
     ranks = zip_longest(*lists)
-    first: dict[object, Doc] = {}
-    for doc in (doc for rank in ranks for doc in rank if doc is not None):
-        first.setdefault(doc.identity, doc)
-    return tuple(first.values())
+    return distinct_by_identity(doc for rank in ranks for doc in rank if doc is not None)
 
 
 def steps_of(calls: Sequence[Call]) -> list[int]:
@@ -343,7 +338,8 @@ def steps_of(calls: Sequence[Call]) -> list[int]:
     behind was tried again: that is no step of its own.
     """
     numbers: dict[Call, int] = {}
-    last: dict[tuple[str, str], Call] = {}  # the last call in some words
+    # Retries are told by words and tool, as no call says that it is one.
+    last: dict[tuple[str, str], Call] = {}
     step = 0
     for group in _side_by_side(calls):
         again = {
@@ -380,9 +376,6 @@ def _side_by_side(calls: Iterable[Call]) -> Iterator[list[Call]]:
         end = max(end, *(call.ended if call.ended < inf else call.started for call in together))
     if group:
         yield sorted(group, key=lambda call: call.started)
-
-
-# -- stages ---------------------------------------------------------------------------------------
 
 
 def stages_of(calls: Sequence[Call]) -> tuple[Stage, ...]:

@@ -44,7 +44,8 @@ class ChainTrace(BaseCallbackHandler):
 
     def __init__(self, recordings: tuple[CallRecording, ...]) -> None:
         self._recordings = recordings
-        self._messages: dict[object, UUID] = {}  # which called for what, by the call's id
+        # By the call's id, as LangChain starts a tool without a word of who called for it.
+        self._messages: dict[object, UUID] = {}
 
     def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:
         """A step begins."""
@@ -79,6 +80,7 @@ class ChainTrace(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A step has ended."""
+        # What a container returns is its last step's, and would count as a second list.
         is_container = any(call.is_container for call in self._calls(run_id))
         self._end(run_id, **({} if is_container else _returned(outputs)))
 

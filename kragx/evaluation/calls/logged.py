@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kragx.data import Doc
+from kragx.data.searches import distinct_by_identity
 from kragx.data.text import read_number
 from kragx.data.turns import Turn
 from kragx.evaluation.calls.messages import turns_of
@@ -139,6 +140,7 @@ def questions_of(
         outer = [span, *_around(span, by_place)]
         asking = [place for place in outer if place.question is not None]
         if asking:
+            # The outermost one: within it stand rewritten questions, of single steps.
             within[asking[-1].place].append(span)
     for place, inner in within.items():
         question = by_place[place].question
@@ -154,6 +156,7 @@ def questions_of(
 def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
     seen = {span.place}
     while span.around is not None:
+        # Where the span around it was not logged it stands in the trace; links may go in a circle.
         outer = by_place.get(span.around) or by_place.get((span.place[0], ""))
         if outer is None or outer.place in seen:
             return
@@ -165,15 +168,15 @@ def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[
 def _documents(
     spans: Iterable[LoggedSpan], by_place: Mapping[Place, LoggedSpan]
 ) -> tuple[Doc, ...] | None:
-    documents: dict[object, Doc] | None = None
+    documents: list[Doc] | None = None
     for span in spans:
+        # A retriever within another gives its documents to that, which gives them again.
         inner = any(outer.documents is not None for outer in _around(span, by_place))
         if span.documents is None or inner:
             continue
-        documents = {} if documents is None or span.is_last else documents
-        for doc in span.documents:
-            documents.setdefault(doc.identity, doc)
-    return None if documents is None else tuple(documents.values())
+        documents = [] if documents is None or span.is_last else documents
+        documents += span.documents
+    return None if documents is None else distinct_by_identity(documents)
 
 
 def asked_in(value: object) -> tuple[str, tuple[Turn, ...]] | None:
@@ -219,10 +222,11 @@ def answer_in(value: object) -> str | None:
     return answers[-1] if answers else None
 
 
-# -- times and thumbs -----------------------------------------------------------------------------
+_UNITS = (1.0, 1e3, 1e6, 1e9)
+"""What a second is in the units of logs: seconds, milli-, micro-, nanoseconds."""
 
-_UNITS = (1.0, 1e3, 1e6, 1e9)  # seconds, milliseconds, ...
-_LATEST = 32_503_680_000  # the year 3000
+_LATEST = 32_503_680_000
+"""The year 3000."""
 
 
 def moment(value: object) -> float | None:
@@ -236,6 +240,7 @@ def moment(value: object) -> float | None:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
     if isinstance(value, str):
         with suppress(ValueError):
+            # Dates with slashes are common in logs, and no ISO 8601.
             return moment(datetime.fromisoformat(value.strip().replace("/", "-")))
         number = read_number(value.strip())
     if number is None or not 0 <= number < _LATEST * _UNITS[-1]:
@@ -269,6 +274,7 @@ def thumb(value: object) -> int | None:
     if isinstance(value, bool):
         return 1 if value else -1
     word = str(value).strip().casefold()
+    # Not of -1, whose sign joins no words.
     word = word.replace("-", "_").replace(" ", "_") if word[:1].isalpha() else word
     if word in ("0", "0.0"):
         return 0

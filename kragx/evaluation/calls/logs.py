@@ -33,6 +33,7 @@ class KnownQuestions:
     def __init__(self, gold: GoldDataset, *, by_id: bool, remedy: str) -> None:
         self._ids = {query.id for query in gold}
         self._by_text: dict[str, dict[tuple[str, ...], str]] = defaultdict(dict)
+        # Told by their ids, questions may well share a text.
         for query in () if by_id else gold:
             if text := normalise(query.text or ""):
                 query_id = self._by_text[text].setdefault(_history(query), query.id)
@@ -56,6 +57,7 @@ class KnownQuestions:
             before: what was said, in order.
         """
         by_history = self._by_text.get(normalise(text), {})
+        # A text of one question alone tells it: logs may hold less of what was said before.
         if len(by_history) == 1:
             return next(iter(by_history.values()))
         return by_history.get(tuple(map(normalise, before)))
@@ -89,6 +91,7 @@ class LogReader:
         self.query_id: str | None = query_id
         self._tools = None if tools is None else [*tools]
         if query_id is not None:
+            # For its errors alone: a wrong path is said before the log is opened.
             steps_of(query_id)
         with inside("answer"):
             self.paths: AnswerPaths = from_options(AnswerPaths, dict(answer or {}))
@@ -121,6 +124,7 @@ class LogReader:
         try:
             docs = self.paths.read(_parsed(content if structured is None else structured), Mender())
         except DataError as problem:
+            # Not yet raised: another tool answers otherwise; wrong are paths that never fit.
             self._problem = self._problem or problem
             return None
         self._fits = True
@@ -144,6 +148,7 @@ class LogReader:
 def _parsed(content: Any) -> Any:
     """What stands in JSON in an answer, or in its blocks of text."""
     if isinstance(content, (list, tuple)):
+        # Joined before it is read, as one JSON may be spread over several blocks.
         texts = [block.get("text") if isinstance(block, dict) else None for block in content]
         if texts and all(isinstance(text, str) for text in texts):
             content = "".join(map(str, texts))

@@ -125,6 +125,7 @@ def _fields(message: object) -> Mapping[str, Any]:
             remedy="log messages as the API takes and gives them",
         )
     if "role" not in fields and (role in _ROLES or role in ("tool", "system", "user")):
+        # Its type was its role, and must not be taken for that of an item of Responses.
         return {**fields, "role": _ROLES.get(role, role), "type": None}
     return {**fields, "role": _ROLES.get(role, role)}
 
@@ -205,6 +206,7 @@ def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
 def _failure(fields: Mapping[str, Any]) -> str | None:
     if error := fields.get("error"):
         return why_failed(error, compact(error).strip(' "'))
+    # LangChain says `error`, OpenAI `failed`.
     has_failed = fields.get("status") in ("error", "failed")
     return why_failed(fields.get("content"), _text(fields.get("output"))) if has_failed else None
 
@@ -241,13 +243,11 @@ def _text(content: object) -> str:
     return "".join(str(b.get("text") or "") for b in _blocks(content) if b.get("type") in _TEXTS)
 
 
-# -- for traces, which hold messages as JSON ------------------------------------------------------
-
-
 def turns_of(messages: object) -> tuple[Turn, ...]:
     """What user and model said in some messages, in order; nothing of what is none."""
     if not isinstance(messages, list):
         return ()
+    # Traces of LangChain hold a batch of chats, which of a single call has one.
     nested = len(messages) == 1 and isinstance(messages[0], list)
     turns = []
     try:

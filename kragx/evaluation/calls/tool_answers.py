@@ -115,6 +115,7 @@ def _in_mapping(answer: Mapping[str, Any]) -> tuple[Doc, ...] | None:
         meant = named or (lists if len(lists) == 1 else ())
         return () if meant and not any(meant) else None
     several = [docs for docs in documents if docs]
+    # Of two lists with documents nobody can tell which one was meant.
     return several[0] if len(several) == 1 else None
 
 
@@ -163,9 +164,6 @@ def _read_as(key: object, value: object) -> object:
     return value
 
 
-# -- blocks of content, as models and MCP have them ----------------------------------------------
-
-
 def _is_block(entry: object) -> bool:
     return isinstance(entry, Mapping) and str(entry.get("type")) in _BLOCKS
 
@@ -177,6 +175,7 @@ def _in_blocks(blocks: Sequence[Mapping[str, Any]]) -> tuple[Doc, ...] | None:
     texts = [result for result in results if isinstance(result, str)]
     if len(texts) < len(results):
         return None
+    # All together first: one JSON may be cut anywhere into blocks of text.
     if (whole := documents_in("".join(texts))) is not None:
         return whole
     entries = [_json(text) for text in texts]  # a document a block

@@ -30,7 +30,8 @@ from kragx.matchers import MatchWarning
 from kragx.matchers.text_base import TextsMatcher
 from kragx.metrics import Bools, ForbiddenMarks
 
-_TRUTHS = np.array([0, -1, 1], np.int8)  # of ranks
+_TRUTHS = np.array([0, -1, 1], np.int8)
+"""Which of 0, -1 and 1 a rank of `RANKS` stands for."""
 
 
 @dataclass
@@ -72,6 +73,7 @@ class Beyond:
         self.named |= later.named
         self.retrieved |= later.retrieved
         self.met = self.met or later.met
+        # One part may have named the id that another has retrieved.
         self.__post_init__()
         self.newer |= later.newer
         self.n_unmatchable += later.n_unmatchable
@@ -232,7 +234,9 @@ class Forbidding:
 
         could, lost, by_id = map(having, (range(len(whys)), matched.lost, matched.by_id))
         ranks = np.zeros((len(docs), len(kinds)), np.int8)
+        # Reshaped, as an empty list becomes an array that has no columns to unpack.
         doc, item, truth = np.array(matched.pairs, np.int64).reshape(-1, 3).T
+        # A document may be several items of a kind: plain indexing keeps the last alone.
         np.maximum.at(ranks, (doc, kind_of[item]), RANKS[truth])
         beyond = self._beyond(docs, matched, kinds)
         for rule in self.rules.rules:

@@ -51,6 +51,7 @@ class MarkedDocuments:
         self.queries: list[int] = batch.docs.texts.of_text.tolist()
         self._id_key = id_key
         self._starts: list[int] = batch.docs.texts.starts.tolist()
+        # A cache of this object's own: one around the method would keep every batch alive.
         self.place: Callable[[int], Stretch] = cache(self._place_of)
 
     def __len__(self) -> int:
@@ -174,6 +175,7 @@ def matched_items(
         result.pairs += [(row, number, truth) for row, truth in truths.items() if truth]
         if number in carriers:
             continue
+        # Without a corpus only the ids of all questions together can tell that it is met nowhere.
         if item.id is not None and not has_corpus:
             result.by_id.append(number)
         elif 1 not in truths.values() and not _may_match(item, docs.corpus, is_known):
@@ -229,10 +231,12 @@ def _carriers(
     readable = np.flatnonzero(has_text)
     texts, lists = texts.those(has_text), batch.docs.texts
     is_meant = (texts.n_texts > 0)[lists.of_text] & (lists.numbers >= 0)
+    # In the place of gold, so that the very rule that finds gold finds these.
     pairs = replace(batch, golds=Entries(texts), docs=Entries(lists.those(is_meant)), more={})
     table = matching.match_batches([pairs], matcher, Notes())
     doc, gold = table.pair_doc[table.matched], table.pair_gold[table.matched]
     carriers: dict[int, set[int]] = {number: set() for number in readable.tolist()}
+    # Pairs count the documents that were compared; these are their rows among all of the batch.
     rows = np.flatnonzero(is_meant)[doc]
     for row, number in zip(rows.tolist(), readable[gold].tolist()):
         source = items.items[number].source
@@ -253,8 +257,6 @@ def _is_there(place: Stretch, item: Forbidden) -> int:
     shared = min(end, item.end) - max(start, item.start)
     return int(shared > 0 and shared >= _LEAST_SHARED * min(end - start, item.end - item.start))
 
-
-# -- by rules --------------------------------------------------------------------------------------
 
 Place = tuple[str, str, bool]
 """A rule, a path that it asks for, and whether it is one of the question's metadata."""
@@ -308,6 +310,7 @@ class Ruled:
         for values in of_queries.values():
             could &= np.array([value is not None for _, value in values], bool)
         return cls(
+            # Conditions of a rule are an and, of which the least rank has the word.
             np.where(np.array(blank, bool), RANKS[UNKNOWN], np.minimum.reduce(ranks)),
             could,
             {
@@ -350,8 +353,6 @@ def _comparable(value: Any) -> tuple[Any, Any]:
     value = compared(value)
     return distinct_key(value), value
 
-
-# -- old versions ----------------------------------------------------------------------------------
 
 Told = Mapping[int, Sequence[tuple[str, bool]]]
 """By older document what succeeds it, and whether nobody knows that it is that document."""
@@ -423,6 +424,7 @@ def _mark(
                 may_be = all(may_be for _, may_be in direct)
                 stale[row] = -1 if may_be or is_nameless else 1
         above |= docs.names(row)
+        # What has no id may be the newer version, so below it nothing is out of date for sure.
         is_nameless = is_nameless or docs.ids[row] is None
 
 
@@ -435,5 +437,6 @@ def _successors(name: str, newer: dict[str, str], corpus: Corpus) -> Iterator[st
             newer[name] = of_corpus
         if name not in newer:
             return
+        # Each step may have come from the corpus just now, and only then closes a circle.
         check_cycle(newer)
         yield (name := newer[name])

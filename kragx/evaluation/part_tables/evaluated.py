@@ -117,7 +117,9 @@ def evaluate_in_parts(
     criteria = replace(criteria, matcher=criteria.matcher.against_gold())
     criteria, forbids = informed(criteria, results), criteria.forbids(results)
     forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if forbids else None
+    # Parts hash and sample their own gold, which is added here: nobody has all of it at once.
     results.stats.hashes, results.stats.golds = [], GoldSample()
+    # Absolute, as a worker on another machine stands in another folder.
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
     score = partial(
@@ -195,6 +197,7 @@ def _evaluation(
         doc_start=np.zeros(n + 1, np.int64),
         gold_start=np.zeros(n + 1, np.int64),
         grade=np.zeros(0),
+        # Which they were is in the tables; of this one only their number is asked.
         answered=np.arange(n) < n_answered,
         repeated=np.zeros(0, bool),
         pair_doc=nothing,
@@ -242,6 +245,7 @@ def _write_summary(evaluation: Evaluation, tables: list[Path], folder: Path) -> 
         "retriever": evaluation.name,
         "match": evaluation.match_name,
         **evaluation.to_dict(),
+        # Pairs are not kept, so there is nothing to decide at another threshold.
         "nearby": None,
         "failures": dict(evaluation.failures),
         "tables": [f"{TABLES}/{path.name}" for path in tables],

@@ -46,7 +46,8 @@ from kragx.metrics.table_view import PooledCounts
 FACTS = "facts "
 """Before the names of counts of facts."""
 
-_LONGEST = 200  # characters of a value to slice by
+_LONGEST = 200
+"""Characters of a value to slice by."""
 
 VERSION = 8
 """Of the form of tables; a table of another one is not taken."""
@@ -251,8 +252,6 @@ def kinds_of(criteria: Criteria) -> set[str]:
     return {spec["kind"] or FORBIDDEN for spec in specs}
 
 
-# -- scores as columns and counts, and back --------------------------------------------------------
-
 _COLUMNS = ("", " at most", " at least", " at best", " above", " below")
 """Behind a metric's name: its values, the most they could have reached, what they can become where
 not all is known, and what each question adds to a sum over a sum."""
@@ -317,9 +316,6 @@ def joined_scores(spec: MetricSpec, total: ScoredPart, weights: Floats | None) -
     )
 
 
-# -- what a table says of questions ----------------------------------------------------------------
-
-
 def _groups(item: MatchItem) -> dict[str, Any]:
     """What a question can be put into a slice by: plain values, and lists of them."""
     query = item.query
@@ -340,9 +336,6 @@ def _text(value: str | float) -> str:
 def _is_plain(value: object) -> bool:
     is_plain = value is None or isinstance(value, (str, int, float, bool))
     return is_plain and len(str(value)) <= _LONGEST
-
-
-# -- a table as a file ---------------------------------------------------------------------------
 
 
 def write_table(
@@ -386,6 +379,7 @@ def write_table(
         "beyond": _record(part.beyond),
     }
     table = pa.table(columns).replace_schema_metadata({TABLE_KEY: to_json(about)})
+    # Written beside and put there whole: a table that was broken off would be taken for one.
     with replacing(path) as place:
         parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
 
@@ -437,6 +431,7 @@ def _record(value: Any) -> dict[str, Any]:
 
 def _made(record: Mapping[str, Any]) -> Any:
     """The dataclass of kragx that a record is of."""
+    # A table may be anybody's: importing a module that it names would run it.
     if not record["module"].startswith("kragx."):
         raise ValueError(record["module"])
     kind = getattr(import_module(record["module"]), record["class"])

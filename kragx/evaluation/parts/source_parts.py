@@ -151,6 +151,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     first = next(stream, None)  # its format is known now
     if first is None:
         raise rows.empty
+    # Of what is packed, or comes from a pipe, no other process can begin in the middle.
     if not rows.by_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
         return _in_rows(chain([first], stream), rows.problems.file)
     rows.problems.mender.surrogates = 0  # as these lines are read again
@@ -182,9 +183,6 @@ def _lines_of(path: str, format_: str) -> Iterator[Part]:
             name = f"{path} from line {first} on"
             yield Lines(name, first, start, stop, format_, file=path, place=place)
             first, start = first + raw.count(b"\n"), stop
-
-
-# -- from a part to its matches -------------------------------------------------------------------
 
 
 def itself(item: MatchItem) -> MatchItem:
@@ -432,6 +430,7 @@ def passing(
                 message = stands_twice(twice, places[twice], first[twice])
                 raise Problem(*places[twice], "query_id", message).error()
             first |= places
+            # Raised at the end, so that the error counts the ids without text of all parts.
             if lacking is not None and result.lacking is not None:
                 lacking.lacking.add(result.lacking.lacking)
             lacking = lacking or result.lacking

@@ -7,7 +7,6 @@ from kragx.evaluation.searching.searching import (
     Searched,
     Searching,
     documents_behind,
-    n_came,
     search_counts,
 )
 
@@ -19,7 +18,6 @@ __all__ = [
     "Seen",
     "Told",
     "documents_behind",
-    "n_came",
     "search_counts",
     "seen_in",
     "seen_in_runs",

@@ -16,12 +16,12 @@ from kragx.data.lists import Lists, ranges, starts as starts_of
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.evaluation.arranging import arranged_batch
+from kragx.evaluation.document_sizes import counted_text
 from kragx.ground.errors import DataError
 from kragx.matchers.items import first_same
 from kragx.metrics import Bools, Ints, MatchTable, Profile, RankedList
 from kragx.metrics.search_table import Basis, Places, SearchTable, ends
 from kragx.metrics.search_view import SearchView
-from kragx.metrics.spans.reading import reading
 
 SEARCHES = "searches"
 """What settings and counts of searches stand under."""
@@ -47,6 +47,7 @@ class Searched:
 
     def matched(self, table: MatchTable) -> SearchTable:
         """The searches with the matches of their documents."""
+        # Repeats are told list by list (`same`), as two searches may bring the same document.
         return replace(self.table, table=replace(table, repeated=np.zeros_like(table.repeated)))
 
     def lists(
@@ -149,8 +150,9 @@ def _lengths(batch: Batch, docs: Entries, tokenizer: Tokenizer) -> Ints:
             "search says its tokens, so that these are counted",
             remedy="give searches their 'tokens', or documents their texts",
         )
+    # Each distinct text is cut into tokens once, and its length goes back to all places of it.
     kinds, place_of = np.unique(numbers, return_inverse=True)
-    texts = (reading(docs.texts.known[number], markup=True).strip() for number in kinds.tolist())
+    texts = (counted_text(docs.texts.known[number]) for number in kinds.tolist())
     return np.array([*map(len, tokenizer.tokens(texts))], np.int64)[place_of]
 
 
@@ -199,9 +201,6 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
     return {f"{OF_SEARCHES}{name}": int(n) for name, n in counts.items()}
 
 
-# -- the lists of a batch side by side: entries ----------------------------------------------------
-
-
 @dataclass(frozen=True)
 class BasisBatch(Batch):
     """Questions whose documents are those of the list that metrics are about which name none.
@@ -224,20 +223,12 @@ class BasisBatch(Batch):
         """A batch with the documents of a list; see `SearchTable`."""
         listing = Listing.of(batch, basis, says_read=says_read)
         places = listing.table.places()
+        # Not `asdict`, which copies all that it finds, down to the single texts.
         columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
         if batch.searches is not None:
             docs = listing.entries.at(places.docs, places.lengths)
             columns |= {"docs": docs, "searches": None}
         return cls(**columns, listing=listing, is_there=places.is_there)
-
-
-def n_came(batch: Batch) -> Ints:
-    """(q) how many documents came in the end: of what was handed on, else of any search."""
-    if not isinstance(batch, BasisBatch):
-        return batch.docs.texts.n_texts
-    final = batch.listing.table.final
-    of_any = np.bincount(batch.listing.query, minlength=len(batch))
-    return np.where(final.is_there, final.lengths, of_any)
 
 
 @dataclass(frozen=True)
@@ -266,6 +257,7 @@ class Listing:
         final, docs = _those(batch.docs, has_list), _those(lists.docs, is_meant)
         n_final, n_docs = final.texts.n_texts, docs.texts.n_texts
         alone = np.flatnonzero(has_list & (lists.n == 0))
+        # A list alone is sorted in as one search of its question; stable, as searches are in steps.
         order = np.argsort(np.concatenate((of_search, alone)), kind="stable")
 
         def column(values: Any, of_alone: Any) -> Any:
@@ -275,6 +267,7 @@ class Listing:
         lengths = column(n_docs, n_final[alone])
         failed = column(lists.failed | ~is_meant, of_alone=False)
         n = lists.n + np.bincount(alone, minlength=len(batch))
+        # Where each search failed, or none was made, it is known what came in the end: nothing.
         is_empty = ~answered | np.equal(np.bincount(query_of(n)[failed], minlength=len(n)), n)
         query = np.concatenate((final.texts.of_text, of_search[docs.texts.of_text]))
         entries = _joined(final, docs)
@@ -316,6 +309,7 @@ class Listing:
         They are told apart by id and text; without an id by metadata too, as one text may stand in
         many places, which only metadata tell.
         """
+        # Metadata as text: it may hold lists, by which no dictionary can find anything.
         ids, metadata = self.entries.ids or repeat(None), self.entries.metadata or repeat(None)
         about = (
             repr(told) if told and doc_id is None else None for doc_id, told in zip(ids, metadata)

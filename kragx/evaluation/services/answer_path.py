@@ -19,7 +19,8 @@ _STEP = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _OF_JSON = (Mapping, list, tuple, str, int, float, type(None))  # their methods are no fields
-_SHOWN = 8  # names of fields that an error lists
+_SHOWN = 8
+"""Names of fields that an error lists."""
 
 
 Step = str | int | None

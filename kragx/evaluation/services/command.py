@@ -30,8 +30,9 @@ MOST_BYTES = 32 << 20
 GRACE = 2.0
 """Seconds that a program has to end by itself once its input has ended, and again once told to."""
 
-_LINES = 20  # of what it wrote to standard error that are shown
-_LONGEST = 500  # bytes of each
+_LINES, _LONGEST = 20, 500
+"""Of what it wrote to standard error the lines that are shown, and the bytes of each."""
+
 _QUOTED = 200
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none
 

@@ -127,6 +127,7 @@ class HttpRetriever:
     def __post_init__(self) -> None:
         check_options(self)
         texts = [self.url, self.params, self.json]
+        # Wherever a question has a place, the two differ, however deep it stands.
         if _filled(texts, query="") == _filled(texts, query=QUERY):
             raise UsageError(
                 f"{QUERY} stands nowhere in url, params and json, so no question would be sent",
@@ -214,9 +215,11 @@ class HttpRetriever:
 
         client = self._client()
         try:
+            # Slashes are quoted as well, which would lead to another path of the server.
             url = httpx.URL(self.url.replace(QUERY, quote(question, safe="")))
             request = client.build_request(
                 self._method,
+                # httpx's own `params` would take the place of what stands behind ? in the address.
                 url.copy_merge_params(_filled(self.params, question)) if self.params else url,
                 headers={name: str(value) for name, value in (self.headers or {}).items()},
                 json=_filled(self.json, question, list(history)),
