@@ -50,6 +50,15 @@ class Doc:
         return None if self.text is None else ("text", normal_form(self.text))
 
 
+Key = tuple[str | None, str | None]
+"""What tells the documents of one question apart: id and text."""
+
+
+def key_of(doc: Doc) -> Key:
+    """What tells a document from others of its question."""
+    return doc.id, doc.text
+
+
 class Remembered(dict[str, _Value]):
     """What is made of texts, made once: a retriever's answers hold the same chunks again and again.
 

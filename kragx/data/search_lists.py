@@ -8,11 +8,11 @@ from itertools import chain
 
 import numpy as np
 
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, key_of
 from kragx.data.entries import Entries
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.data.runs import Retrieved
-from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, key_of, lanes_of
+from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, lanes_of
 
 
 @dataclass(frozen=True)

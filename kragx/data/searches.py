@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Any, Literal
 
-from kragx.data.documents import Doc, clean_each, normal_form
+from kragx.data.documents import Doc, Key, clean_each, key_of, normal_form
 from kragx.data.stages import Stage
 from kragx.ground.errors import DataError, inside
 
@@ -23,9 +23,6 @@ UNKNOWN_DOC = -1
 
 UNTOLD = "failed without a reason"
 """The error of a search that failed with an empty message: stored, that would be no error."""
-
-Key = tuple[str | None, str | None]
-"""What tells the documents of one question apart: id and text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +102,6 @@ class Searches:
     retrieved: Sequence[Any] | None = None
     seconds: float | None = None
     error: str | None = None
-
-
-def key_of(doc: Doc) -> Key:
-    """What tells a document from others of its question."""
-    return doc.id, doc.text
 
 
 def distinct_docs(retrieved: Iterable[Doc], searches: Iterable[Search]) -> dict[Key, Doc]:

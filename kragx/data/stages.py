@@ -9,6 +9,7 @@ from typing import Any
 
 from kragx.data.documents import (
     Doc,
+    Key,
     as_doc,
     clean_each,
     clean_metadata,
@@ -16,6 +17,7 @@ from kragx.data.documents import (
     clean_seconds,
     clean_text,
     doc_record,
+    key_of,
     present,
     refuse_unknown,
     score_record,
@@ -82,16 +84,16 @@ class WrittenDocs:
     """
 
     def __init__(self, retrieved: Sequence[Doc], *, distinct: bool = False) -> None:
-        self._numbers: dict[tuple[str | None, str | None], tuple[int, Doc]] = {}
+        self._numbers: dict[Key, tuple[int, Doc]] = {}
         self._n_known = 0
         for doc in retrieved:
-            number, _ = self._numbers.setdefault((doc.id, doc.text), (self._n_known, doc))
+            number, _ = self._numbers.setdefault(key_of(doc), (self._n_known, doc))
             # What stands twice in a list has two places, and numbers mean places there.
             self._n_known += not distinct or number == self._n_known
 
     def record(self, doc: Doc) -> int | dict[str, Any]:
         """A document, from here on known."""
-        number, before = self._numbers.setdefault((doc.id, doc.text), (self._n_known, doc))
+        number, before = self._numbers.setdefault(key_of(doc), (self._n_known, doc))
         if number == self._n_known:
             self._n_known += 1
             return doc_record(doc)
@@ -102,7 +104,7 @@ class WrittenDocs:
 
     def number(self, doc: Doc) -> int | None:
         """The number of a document; None if it is not known."""
-        number, _ = self._numbers.get((doc.id, doc.text), (None, doc))
+        number, _ = self._numbers.get(key_of(doc), (None, doc))
         return number
 
 
@@ -116,7 +118,7 @@ class NumberedDocs:
     def __init__(self, retrieved: Sequence[Doc], mender: Mender, *, distinct: bool = False) -> None:
         self._mender = mender
         self._distinct = distinct
-        self._known = set[tuple[str | None, str | None]]()
+        self._known = set[Key]()
         self.docs: list[Doc] = []
         for doc in retrieved:
             self.add(doc)
@@ -138,9 +140,9 @@ class NumberedDocs:
     def add(self, *docs: Doc) -> None:
         """Make documents known."""
         for doc in docs:
-            if self._distinct and (doc.id, doc.text) in self._known:
+            if self._distinct and key_of(doc) in self._known:
                 continue
-            self._known.add((doc.id, doc.text))
+            self._known.add(key_of(doc))
             self.docs.append(doc)
 
     def at(self, number: int) -> Doc:

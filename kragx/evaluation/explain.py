@@ -14,8 +14,9 @@ from typing import Any
 
 from kragx import matchers
 from kragx.data import Doc, Gold, Query, Retrieved, Search, as_corpus, normalise
+from kragx.data.documents import Key, key_of
 from kragx.data.runs import status_of
-from kragx.data.searches import Key, distinct_docs, key_of, lanes_of
+from kragx.data.searches import distinct_docs, lanes_of
 from kragx.data.text import composed
 from kragx.evaluation.arranging import match_item
 from kragx.evaluation.explanation import (

@@ -265,6 +265,7 @@ class BaseMatcher(JudgingDefaults):
         may_not_know: whether a score may be NaN, for one that could not be found out.
         asks: whether it asks a model or service, so that it is never used unasked.
         tells_siblings: whether texts made from one template are told apart by what differs.
+        graded: whether profiles speak of its scores themselves, as K-RAG's does of ROUGE.
         tokenizer: what cuts texts into tokens, if anything does.
         vocabulary: the words of the evaluation's texts; None where nobody has said them.
         members: of a combination, in the order in which they are asked.
@@ -281,6 +282,7 @@ class BaseMatcher(JudgingDefaults):
     may_not_know: bool = False
     asks: bool = False
     tells_siblings: bool = False
+    graded: bool = False
     tokenizer: Tokenizer | None = None
     vocabulary: Vocabulary | None = None
     members: tuple[BaseMatcher, ...] = ()
@@ -400,7 +402,7 @@ class BaseMatcher(JudgingDefaults):
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile's numbers mean for the scores of this matcher."""
-        return profile
+        return profile.for_scores() if self.graded else profile
 
     def remark(self, gold: str) -> str:
         """What is special about how a gold text is compared; empty for nothing."""

@@ -25,7 +25,7 @@ from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import scores_of_counts
 from kragx.matchers.siblings import Siblings
 from kragx.matchers.text_base import TokenMatcher
-from kragx.metrics import Bools, Floats, Profile
+from kragx.metrics import Bools, Floats
 from kragx.metrics.spans.reading import plain
 
 
@@ -125,6 +125,7 @@ class OverlapMatcher(PassageMatcher):
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
     numbers: Numbers = None
     name = "overlap"
+    graded = True
 
     def read(self, text: str) -> str:
         """As the words of an evaluation are read, so that either finds what the other has read."""
@@ -148,10 +149,6 @@ class OverlapMatcher(PassageMatcher):
             gaps = notes.finding(self.settings, "broken", Gaps)
             gaps.look(docs, golds, scores, self.corpus)
         return scores
-
-    def profile_for(self, profile: Profile) -> Profile:
-        """What a profile says of matches that come from graded scores."""
-        return profile.for_scores()
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """Shares of pairs, and how far short gold stands there, one query after another."""

@@ -110,7 +110,7 @@ class RecordedMatcher(BaseMatcher):
 
     def __post_init__(self) -> None:
         same = {name: getattr(self.contract, name) for name in _SAME}
-        self._set(uses_gold=self.pool is None, **same)
+        self._set(uses_gold=self.pool is None, graded=self.contract.graded, **same)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -137,10 +137,6 @@ class RecordedMatcher(BaseMatcher):
     def of_relevance(self, depth: int | None) -> BaseMatcher:
         """As it judged that, if it did."""
         return super().of_relevance(depth) if self.pool is None else self
-
-    def profile_for(self, profile: Profile) -> Profile:
-        """As it was."""
-        return profile.for_scores() if self.contract.graded else profile
 
     def remark(self, gold: str) -> str:
         """As it was."""

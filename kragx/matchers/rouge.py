@@ -16,7 +16,7 @@ from kragx.data.lists import Lists
 from kragx.data.tokens import Pairs, ngram_overlaps, of_pairs
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.text_base import TokenMatcher
-from kragx.metrics import Floats, Ints, Profile
+from kragx.metrics import Floats, Ints
 
 Method = Literal["rouge1", "rouge2", "rougeL"]
 Measure = Literal["fmeasure", "precision", "recall", "overlap"]
@@ -44,6 +44,7 @@ class RougeMatcher(TokenMatcher):
     threshold: Threshold = 0.5
     tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
     numbers: Numbers = None
+    graded = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,10 +60,6 @@ class RougeMatcher(TokenMatcher):
     def methods(cls) -> Mapping[str, Mapping[str, str]]:
         """Each ROUGE."""
         return {name: {"method": name} for name in get_args(Method)}
-
-    def profile_for(self, profile: Profile) -> Profile:
-        """What a profile says of matches that come from graded scores."""
-        return profile.for_scores()
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """ROUGE of each query's documents and gold texts, one query after another."""

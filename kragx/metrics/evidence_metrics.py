@@ -179,7 +179,7 @@ THROUGHPUT = Metric(
 
 def _relevance(evidence: Evidence, spec: MetricSpec) -> Floats:
     table = evidence.table
-    has_gold = set(table.gold_query[table.grade > 0].tolist())
+    has_gold = set(table.gold_query[table.is_gold(None)].tolist())
     relevant = np.split(table.relevant, table.doc_start[1:-1])
     values = np.full(table.n_queries, np.nan)
     for row, ranked in enumerate(evidence.lists):

@@ -109,6 +109,10 @@ class MatchTable:
         """(d) the query of each document, by position."""
         return np.repeat(np.arange(len(self.answered)), self.n_docs)
 
+    def is_gold(self, rel: float | None) -> Bools:
+        """(g) whether each item's grade is high enough: above 0, or at least `rel`."""
+        return self.grade > 0 if rel is None else self.grade >= rel
+
     @property
     def matched(self) -> Bools:
         """(p) whether each pair is a match."""
@@ -127,7 +131,7 @@ class MatchTable:
     @property
     def relevant(self) -> Bools:
         """(d) whether each document matches gold and is no repetition of an earlier one."""
-        return self.docs_in(self.matched & (self.grade[self.pair_gold] > 0)) & ~self.repeated
+        return self.docs_in(self.matched & self.is_gold(None)[self.pair_gold]) & ~self.repeated
 
     def docs_in(self, pairs: Bools) -> Bools:
         """(d) whether each document stands in one of some pairs (p)."""

@@ -401,8 +401,7 @@ def _relevant_share(table: MatchTable, profile: Profile) -> float | None:
     in_question[table.pair_doc[np.isnan(table.pair_score)]] = False
     if not in_question.any():
         return None
-    grade = table.grade[table.pair_gold]
-    counts = table.matched & (grade >= profile.rel if profile.rel else grade > 0)
+    counts = table.matched & table.is_gold(profile.rel or None)[table.pair_gold]
     weights = None if table.weights is None else table.weights[of_doc[in_question]]
     return weighted_mean(table.docs_in(counts)[in_question].astype(np.float64), weights)
 

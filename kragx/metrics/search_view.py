@@ -55,8 +55,7 @@ class SearchView:
     @cached_property
     def is_gold(self) -> Bools:
         """(g) whether each gold item's grade is high enough."""
-        grade = self.searches.table.grade
-        return grade > 0 if self.rel is None else grade >= self.rel
+        return self.searches.table.is_gold(self.rel)
 
     @cached_property
     def gold_query(self) -> Ints:

@@ -52,7 +52,7 @@ class TableView:
         self._count_repeats = count_repeats
         self.table = table
         self.cuts: Floats = np.array(cuts, np.float64)
-        self.is_gold: Bools = table.grade > 0 if rel is None else table.grade >= rel
+        self.is_gold: Bools = table.is_gold(rel)
         self.gold_query: Ints = table.gold_query
         self.n_gold: Ints = np.bincount(
             self.gold_query[self.is_gold], minlength=len(table.answered)
