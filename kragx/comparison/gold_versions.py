@@ -207,6 +207,7 @@ def gold_versions(
 
 def _compares_ids(match: Mapping[str, Any]) -> bool:
     """Whether a matcher of these settings may; of one that is not kragx's own nobody knows."""
+    # A cascade compares ids as soon as one of its members does.
     if isinstance(members := match.get("of"), (list, tuple)):  # a span's is a word
         return any(map(_compares_ids, members))
     method = str(match.get("method"))

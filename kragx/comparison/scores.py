@@ -12,6 +12,7 @@ import numpy as np
 from kragx.comparison.columns import rows_of
 from kragx.comparison.estimates import Direction
 from kragx.comparison.report_fields import check_report
+from kragx.comparison.statistics import Rows
 from kragx.comparison.statistics.weighted import total
 from kragx.comparison.tables import Tables
 from kragx.data import GoldDataset
@@ -19,8 +20,8 @@ from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import DataError, UsageError, nearest
-from kragx.metrics import Floats, is_mean, known_metric
-from kragx.metrics.intervals import Kind, Ratio
+from kragx.metrics import Bools, Floats, is_mean, known_metric
+from kragx.metrics.intervals import Interval, Kind, Ratio
 from kragx.metrics.scores import doubt
 
 
@@ -158,11 +159,13 @@ class RetrieverScores:
 
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
+        # A row a query, so that rows can be picked at once for all metrics.
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
         return self._of(query_ids, values)
 
     def seconds_of(self, query_ids: Sequence[str]) -> Floats:
         """(len(query_ids)) how long the answers took; NaN where nobody says."""
+        # Of another number of answers nobody knows which are whose.
         if self.seconds is None or len(self.seconds) != len(self.query_ids):
             return np.full(len(query_ids), np.nan)
         return self._of(query_ids, self.seconds)
@@ -204,6 +207,46 @@ class RetrieverScores:
         return is_mean(known_metric(metric), self.means[metric], values, weights=self.weights)
 
 
+@dataclass(frozen=True)
+class Column:
+    """What one retriever scored in one metric, query by query.
+
+    Attributes:
+        values: (q); NaN where there is none.
+        doubt: how far missing judgements may put the sum of all values lower, and higher.
+        n_open: of how many queries it is not known, though one has a value, at most.
+        bounds: between which values the mean lies where some are not known; None of a part of the
+            queries, of which that is not kept.
+        ratio: of a metric that is a sum over a sum what each query adds, where that is known.
+    """
+
+    values: Floats
+    doubt: Interval = (0.0, 0.0)
+    n_open: int = 0
+    bounds: Interval | None = None
+    ratio: Ratio | None = None
+
+    @classmethod
+    def of(cls, score: RetrieverScores, metric: str, rows: Rows | None) -> Column:
+        """Of some queries of a retriever; None for all."""
+        values, ratio = score.values[metric], score.ratios.get(metric)
+        values = values if rows is None else values[rows]
+        n_open = min(score.n_open(metric), int(np.isnan(values).sum()))
+        bounds = score.bounds.get(metric) if len(values) == len(score.query_ids) else None
+        return cls(values, score.doubt(metric), n_open, bounds, ratio and ratio.rows(rows))
+
+    def rows(self, rows: Rows) -> Column:
+        """Of some of its queries, of which no more can be open than have no value."""
+        values = self.values[rows]
+        n_open = min(self.n_open, int(np.isnan(values).sum()))
+        return Column(values, self.doubt, n_open, None, self.ratio and self.ratio.rows(rows))
+
+    @property
+    def present(self) -> Bools:
+        """(q) which queries have a value."""
+        return ~np.isnan(self.values)
+
+
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a report; what an earlier version did not write is unknown."""
     unknown = dict.fromkeys(("name", "version", "hash"))
@@ -238,6 +281,7 @@ def mean_in(row: Mapping[str, Any], metric: str) -> float | None:
 
 def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> Floats:
     """(q) the values of a row; NaN for all where never is not told from no value."""
+    # JSON has null for both; with a wrong guess means and tests would be of other queries.
     if _n_never(row, metric):
         return np.full(len(queries), np.nan)
     return np.array([values.get(metric) for values in queries.values()], float)
@@ -302,6 +346,7 @@ class Results:
                 RetrieverScores.read(row, better, dataset, tables, weights)
                 for row in report["evaluations"]
             )
+        # check_report looks at kinds alone; a report that somebody edited may still be impossible.
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"
             raise DataError(problem, path=name, field="evaluations") from None

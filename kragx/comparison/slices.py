@@ -54,6 +54,7 @@ def by_field(
         values_of: of a field the values of each query, which may be several.
         present: the fields that some query has a value of.
     """
+    # A field that is named twice would be corrected over twice as many tests.
     for field in dict.fromkeys(fields):
         groups: dict[str | None, list[int]] = {}
         for position, values in enumerate(values_of(field)):
@@ -78,6 +79,7 @@ def _values(query: Query, field: str) -> list[str | None]:
     if field == "turn" and field in query.metadata:  # what the user has counted
         value = query.metadata[field]
     values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+    # Several spellings of one value may come out alike; a query is in a slice once.
     texts = dict.fromkeys(_as_text(value, field) for value in values)
     return [text for text in texts if text is not None] or [None]
 
@@ -120,6 +122,7 @@ def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:
     if dataset is None:
         return ()
     entries = [entry for query in dataset for entry in query.metadata.items()]
+    # One broken number is enough: the whole ones among measured values are chance.
     measures = {name for name, value in entries if isinstance(value, float) and value % 1}
     fields = []
     named = (f"metadata.{name}" for name in dict(entries) if name not in measures)

@@ -140,10 +140,12 @@ class Sweep(Result):
         """Whether the order depends on the setting, then settings by retriever."""
         yield Line(self.sentence, "bold")
         marks = [" ★" if is_certain else " =" for is_certain in grid.certain]
+        # Where no retriever can be compared nobody is first.
+        first = [tiers[0] if tiers else () for tiers in grid.orders]
         columns = {
             name: [
-                number(mean) + (mark if name in tiers[0] else "")
-                for mean, mark, tiers in zip(values[grid.metric], marks, grid.orders)
+                number(mean) + (mark if name in leaders else "")
+                for mean, mark, leaders in zip(values[grid.metric], marks, first)
             ]
             for name, values in self.values.items()
         }
@@ -155,6 +157,7 @@ class Sweep(Result):
         n, is_grid = len(self.labels), self.of_grid is not None
         # Evenly spaced, the first and the last one among them.
         thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
+        # The chosen one is shown whatever is thinned out, as everything is said against it.
         place = self.thresholds.index(self.chosen) if self.chosen in self.thresholds else None
         rows = []
         for position, label in enumerate(self.labels):
@@ -188,17 +191,16 @@ class Sweep(Result):
         return joined(" ", (summary, right))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One for each retriever and threshold, as CSV has them."""
+        """One for each retriever and threshold, or setting of a grid, as CSV has them."""
         for retriever, values in self.values.items():
-            for position, threshold in enumerate(self.thresholds):
-                yield {
-                    "retriever": retriever,
-                    "match": self.match_name,
-                    "threshold": threshold,
-                    "chosen": int(threshold == self.chosen),
-                    "n_matches": self.n_matches[retriever][position],
-                    **{metric: means[position] for metric, means in values.items()},
-                }
+            for position, label in enumerate(self.labels):
+                place: dict[str, Any] = {"setting": label}
+                if self.of_grid is None:
+                    threshold = self.thresholds[position]
+                    place = {"threshold": threshold, "chosen": int(threshold == self.chosen)}
+                    place["n_matches"] = self.n_matches[retriever][position]
+                means = {metric: values_of[position] for metric, values_of in values.items()}
+                yield {"retriever": retriever, "match": self.match_name, **place, **means}
 
 
 def sweep_of_grid(
@@ -216,6 +218,7 @@ def sweep_of_grid(
     columns = {name: tuple(means.get(name) for _, means, _ in under) for name in names}
     rows = np.array([*columns.values()], np.float64).reshape(len(names), len(under))
     leads = leads_of(rows, is_higher=direction(metric) != "lower")
+    # No setting is the chosen one, so a pair is swapped if either is ahead somewhere.
     leads_anywhere = leads.any(axis=2)  # under some setting
     swapped = np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
     axes = [setting.values for setting, _, _ in under]
@@ -248,6 +251,7 @@ def sweep_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> Swe
     different matchers, or a pool.
     """
     first, nearby = scores[0], [score.nearby for score in scores if score.nearby is not None]
+    # Other thresholds, or a retriever without any, leave no common row to order them by.
     is_shared = (
         len(nearby) == len(scores)
         and len({near.thresholds for near in nearby}) == 1
@@ -310,6 +314,7 @@ def sweep(
         evaluation.name: [*zip(*means_at(evaluation, looked_at), strict=True)]
         for evaluation in several
     }
+    # One walk over thresholds gives both; a second one would decide every match again.
     n_matches = {name: counts for name, (counts, _) in studies.items()}
     values = {
         name: {metric: tuple(row[metric] for row in means) for metric in means[0]}

@@ -163,6 +163,7 @@ def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
 
 def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
     """The first metric by which a retriever finds what must not be found; None without one."""
+    # What is not known may be clean, so the least that it may be is looked at.
     for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
         known_as = known_metric(metric)
         if known_as is not None and known_as.reads_forbidden and (mean.least or 0) > 0:
@@ -377,6 +378,7 @@ def needed_text(n_needed: tuple[int | None, int | None], n: int, *, many_more: b
 
 def _two_digits(n: int) -> int:
     """The least number of two digits and zeros that is not below."""
+    # More digits would claim what the range itself denies.
     unit: int = 10 ** max(0, len(str(n)) - 2)
     return unit * -(-n // unit)
 
@@ -385,6 +387,7 @@ def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
     """The leader against the one that comes next: tied ones first, but for those that are equal."""
     means, metric = comparison.overall.means, leader.metric
     top = min if comparison.better[metric] == "lower" else max
+    # Who is the same for every query is no rival: nothing would ever decide between them.
     rivals = [tie for tie in leader.ties if not tie.never_differs]
     # A leader is only compared with those that have a value.
     return top(

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from kragx.comparison.families import family_of
 from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, tested
+from kragx.comparison.run_pair import RunPair
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
@@ -119,6 +120,7 @@ class History(Result):
         Raises:
             UsageError: there is no run, or no run has a metric that is named.
         """
+        # By the time in each report: folders are copied and renamed, and clones have other dates.
         ordered = sorted(runs, key=lambda run: (run.when, run.name))
         if not ordered:
             raise UsageError(
@@ -211,6 +213,7 @@ def _history(
 ) -> History:
     better = {metric: direction for run in runs for metric, direction in run.better.items()}
     keys = dict.fromkeys((score.retriever, score.match) for run in runs for score in run.scores)
+    # A retriever that was left out for some runs keeps one line, with a gap.
     points = [
         tuple(
             next((score for score in run.scores if (score.retriever, score.match) == name), None)
@@ -224,7 +227,8 @@ def _history(
             (place, point) for place, point in enumerate(of_series) if point and not point.failed
         ]
         for (earlier, before), (later, after) in pairwise(measured):
-            step = HistoryStep.of(runs[earlier].name, before, after)
+            pair = RunPair(before.scores, after.scores)
+            step = HistoryStep(runs[earlier].name, pair.breaks, pair.changes)
             steps[row, later] = step, before, after
     step_of, families = tested(steps, metrics, better)
     series = tuple(
