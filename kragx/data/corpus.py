@@ -29,7 +29,7 @@ from kragx.data.text import Mender
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import phrase
 
-_SHOWN = 3  # ids that an error names
+_SHOWN = 3  # of the ids that lack: enough to see what they have in common
 
 _FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
 
@@ -137,7 +137,9 @@ class Corpus:
             self.text(item.id) if item.text is None and item.id is not None else item.text
             for item in items
         )
-        assert batch.forbidden_texts is not None  # as before
+        assert (
+            batch.forbidden_texts is not None
+        )  # another batch of the same questions forbids the same
         lists = numbered([*texts], batch.forbidden_texts.n_texts.tolist())
         return replace(batch, forbidden_texts=lists)
 

@@ -58,7 +58,7 @@ class DocumentShape:
 
 DOCUMENTS = (
     DocumentShape(
-        ("node.node_id", "node.get_content"),  # LlamaIndex, with a score
+        ("node.node_id", "node.get_content"),
         id="node.node_id",
         text="node.get_content",
         metadata="node.metadata",
@@ -66,20 +66,22 @@ DOCUMENTS = (
     DocumentShape(
         ("node_id", "get_content"), id="node_id", text="get_content", metadata="metadata"
     ),
-    DocumentShape(("content", "meta"), text="content", metadata="meta"),  # Haystack
-    DocumentShape(("id", "score", "payload"), stored="payload"),  # Qdrant
+    DocumentShape(("content", "meta"), text="content", metadata="meta"),
+    DocumentShape(("id", "score", "payload"), stored="payload"),
     DocumentShape(
-        ("uuid", "properties"),  # Weaviate
+        ("uuid", "properties"),
         id="uuid",
         score="metadata.score",
         distance="metadata.distance",
         stored="properties",
     ),
-    DocumentShape(("_id", "_source"), id="_id", score="_score", stored="_source"),  # Elasticsearch
+    DocumentShape(("_id", "_source"), id="_id", score="_score", stored="_source"),
     DocumentShape(("_id", "_score", "fields"), id="_id", score="_score", stored="fields"),
-    DocumentShape(("id", "score", "fields"), stored="fields"),  # Pinecone
+    DocumentShape(("id", "score", "fields"), stored="fields"),
     DocumentShape(("id", "score", "values"), stored="metadata"),
 )
+"""Of LlamaIndex, with a score and without; Haystack; Qdrant; Weaviate; Elasticsearch; Pinecone,
+whose records come as mappings or objects, and whose vectors in a form of their own."""
 
 _STORED = tuple(shape for shape in DOCUMENTS if shape.stored)
 

@@ -27,7 +27,7 @@ _RUN = re.compile(rb"\x01{%d,}" % PIECE)  # of the flags of such characters
 
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 23
-_MOST_CODES = 0x110000  # of Unicode
+_MOST_CODES = 0x110000  # beyond these no number of a token is a character of Unicode
 
 
 class TokenCorpus:

@@ -138,7 +138,7 @@ def _on_list(
     if subject is not evidence:
         table = subject.table
     searches, probes = evidence.searches, probes_of(subject)
-    is_unknown = np.zeros(1, bool)  # of which questions nobody knows the list
+    is_unknown = np.zeros(1, bool)  # where nobody searches everybody's list is known
     if searches is not None:
         is_unknown = ~searches.places(*(named or ())).is_there
     n_came = table.n_docs if subject.searches is None else subject.searches.n_came

@@ -148,7 +148,7 @@ class MatchTable:
         """
         if len(tables) == 1:
             return tables[0]
-        # Where each table's documents and gold items come to stand, and where all end.
+        # What stands at a place of its own table stands so much later in the joined one.
         docs = np.cumsum([0, *(len(table.repeated) for table in tables)]).tolist()
         golds = np.cumsum([0, *(len(table.grade) for table in tables)]).tolist()
         # Pairs name both by 32 bits: they are most of a table.

@@ -44,16 +44,18 @@ _Cleaned = TypeVar("_Cleaned")
 
 Kind = Literal[
     "text",
-    "word",  # a text without white space around it
+    "word",
     "flag",
     "number",
     "json",
-    "texts",  # a list; in a cell a line each
-    "ids",  # a list of short texts; in a cell also separated by commas
-    "gold texts",  # the same, where an empty cell says that there is no gold
+    "texts",
+    "ids",
+    "gold texts",
     "gold ids",
 ]
-"""What a field holds, so that the cells of tables can be read."""
+"""What a field holds, so that the cells of tables can be read: a ``word`` is a text without white
+space around it; ``texts`` are a list, in a cell a line each; ``ids`` may be separated by commas as
+well; an empty cell of the two of gold says that there is none."""
 
 STANDS_FOR: Mapping[str, Kind] = {WEIGHT: "number", INCLUSION: "number"}
 """The fields that say what a question stands for."""
