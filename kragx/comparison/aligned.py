@@ -217,6 +217,8 @@ class Aligned:
             measured = [name for name in self.retrievers if means[name][metric] is not None]
             is_open = any(self.columns[metric, name].n_open for name in self.retrievers)
             if len(measured) > 1 and self.better[metric] != "neither" and not is_open:
+                # `max` takes the first of equal ones: the order in which retrievers were named
+                # decides.
                 top = max if self.better[metric] == "higher" else min
                 best[metric] = top(measured, key=lambda name: means[name][metric] or 0.0)
         return best
@@ -294,6 +296,7 @@ class Aligned:
         """(2, c) `sure_bounds` of columns: of a retriever, or of one's difference from another."""
         sides, doubts = [], []  # the least and the greatest value; how far the sum may be put
         for metric, names in columns:
+            # A difference of two reaches from minus the width to the width, whatever the range.
             known_as, width = known_metric(metric), _width(metric)
             lowest = 0.0 if known_as is None else known_as.range[0] or 0.0
             below, above = self.columns[metric, names[0]].doubt
@@ -319,6 +322,7 @@ class Aligned:
             ends = np.clip(ends, -widths, widths)
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         sure_low, sure_high = self._sure([(pair[0], pair[1:]) for pair in pairs], gains, ends)
+        # Ties are counted, too: without any common value there is no p to speak of.
         n = above + ties + below
         numbers = {
             "low": _zeroed(ends[0]),

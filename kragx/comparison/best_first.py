@@ -76,5 +76,6 @@ def _ordered(scores: list[RetrieverScores]) -> list[RetrieverScores]:
         return scores
     sign = -1.0 if scores[0].better[metric] == "higher" else 1.0
     means = (score.means[metric] for score in scores)
+    # Sorting is stable, so equal ones stay in the order in which they were named.
     places = [inf if mean is None else sign * mean for mean in means]
     return [scores[row] for row in sorted(range(len(scores)), key=places.__getitem__)]

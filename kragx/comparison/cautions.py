@@ -57,6 +57,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
 
 def _leaks(comparison: Comparison) -> Iterator[Caution]:
     """Who finds what must not be found, the best one first."""
+    # False sorts first, and sorting is stable: the best, then the others as they were named.
     names = sorted(comparison.retrievers, key=lambda name: name != comparison.best)
     if leaks := {name: leak for name in names if (leak := leak_of(comparison, name))}:
         means = {name: comparison.overall.means[name][leak] for name, leak in leaks.items()}

@@ -186,6 +186,7 @@ def changes_parts(changes: Sequence[Change]) -> Iterator[Part]:
     """
     yield from gold_lines(changes)
     yield from unchanged(changes)
+    # What makes numbers unsure is worth saying of those that did not change as well.
     same = (change.comparison.cautions for change in changes if change.is_none)
     yield from map(warning, dict.fromkeys(chain.from_iterable(same)))
     matchers = len({change.comparison.match for change in changes}) > 1
@@ -334,6 +335,7 @@ def _turned_queries(
         # A value that came or went has no gain, and is a change all the same.
         moved[metric] = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
         overall += gains / len(metrics)
+        # Gains of one metric at a time: of millions of questions a table of all would not fit.
         if metric == metrics[0]:
             first = gains
     # The first metric decides which way a query went, the mean of all where that one stands still.

@@ -22,6 +22,7 @@ def joined(
         The ids, and for each retriever their rows; None where they are its own as they are.
     """
     first, *columns = ids
+    # As a rule all have the same questions in one order, and no set of millions of ids is made.
     if out or not all(first == column for column in columns):
         shared = set(first).intersection(*columns).difference(out)
         first = tuple(query_id for query_id in first if query_id in shared)
@@ -30,6 +31,7 @@ def joined(
 
 def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
     """Where some ids stand among others, each of which does; None where they are these."""
+    # None instead of all rows: values are then used as they are, without a copy.
     if ids == target:
         return None
     row_of = {query_id: row for row, query_id in enumerate(target)}

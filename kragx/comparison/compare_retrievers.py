@@ -291,6 +291,8 @@ def _versions(
     versions: dict[str, GoldVersions] = {}
     for score in scores[1:]:
         gold, dataset = first.settings["dataset"], score.settings["dataset"]
+        # Retrievers of one run share their gold set: setting two of many questions side by side is
+        # slow.
         if (key := str(dataset["hash"])) not in versions_of:
             datasets, match = (first.dataset, score.dataset), first.settings["match"]
             versions_of[key] = gold_versions(
@@ -335,6 +337,7 @@ def _cautions(
     )
     if n_queries := n_all - comparison.n_queries:
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
+    # Said, as whoever expects the sign of each question to be flipped gets another test.
     if comparison.n_queries > MANY:
         yield phrase(
             "of more than {most:,} queries p is of random signs for groups of them, not for each",

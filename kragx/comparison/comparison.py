@@ -192,6 +192,7 @@ class Comparison(Result):
     @property
     def further_cautions(self) -> tuple[str, ...]:
         """The cautions that do not stand in the verdict."""
+        # By their texts: what stands in the verdict is said once, wherever it was found.
         texts = {caution.text for advice in self.recommendations for caution in advice.cautions}
         return tuple(caution for caution in self.cautions if caution not in texts)
 

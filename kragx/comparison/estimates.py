@@ -140,6 +140,7 @@ class Difference:
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty where nothing was tested."""
+        # With 0 nothing is said of why there is no interval, as nothing was tested.
         n = 0 if self.p is None else _n_sure(self.n, self.effective)
         return ends_text(self.low, self.high, n, plus=True)
 
@@ -239,6 +240,7 @@ class Leader:
         return tuple(
             difference
             for difference in self.differences
+            # Without a test only what is equal ties: any other difference is as it stands.
             if (not difference.decided if self.tested else difference.value == 0)
         )
 

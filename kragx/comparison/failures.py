@@ -117,6 +117,7 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
 
     `max_failed` is the share tolerated.
     """
+    # Where nobody returned anything, no retriever stands out: it is the corpus, or the network.
     some = any(not score.nothing and score.n_failed < len(score.query_ids) for score in scores)
     return tuple(
         Failures(

@@ -29,6 +29,7 @@ def family_of(metric: str, first: str, *, whole: bool = True) -> int:
         first: the first metric.
         whole: whether over all questions; within a slice no test is of the question asked.
     """
+    # A slice of the first metric is looked at besides: it was not the question.
     if whole and metric == first:
         return FIRST
     return TIMES if is_time(metric) else OTHERS

@@ -80,6 +80,7 @@ class Limit:
 
     def holds(self, value: float) -> bool:
         """Whether a value is within; equality is granted to the last bits, strictness denied."""
+        # The slack moves equality to the side that the sign says.
         slack = _SLACK if self.sign in (">=", "<") else -_SLACK
         return bool(_COMPARED[self.sign](value + slack, self.bound))
 
@@ -220,6 +221,7 @@ def read_condition(path: str, metric: str, text: object, **context: str) -> Gate
         return None
     amount, than = match["bound"] or match["by"], match["than"] and match["than"].lower()
     bound = float(amount or 0)
+    # 1e999 is infinite to Python, and no worse by less than nothing would ask to be better.
     if not isfinite(bound) or (than and bound < 0):
         return None
     if metric in FAILURES:

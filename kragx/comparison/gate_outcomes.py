@@ -103,6 +103,7 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     if gate.than is not None:
         means.append(view.means[comparison.baseline][gate.metric])
         measured = view.difference(gate.metric, name)
+    # What is not known may be the worst, and a gate that passes by guessing guards nothing.
     if any(mean.bounds for mean in means):
         value, text = _at_worst(gate, limit, means)
     elif isinstance(measured, Difference) and measured.value is None and inf in measured.values:
@@ -132,6 +133,7 @@ def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
         return _no(joined("; ", [text, _NO_EVIDENCE]))
     if value == rival:
         return 0.0, limit.holds(0.0), text
+    # Never against never is no worse; never against some time is.
     return None, rival == inf, text
 
 
@@ -149,6 +151,7 @@ def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> tuple[floa
         means: of the retriever, and of the one that it is set against.
     """
     lows, highs = [mean.least for mean in means], [mean.greatest for mean in means]
+    # The rival is taken at its best: both sides are as bad for the retriever as may be.
     worst, *rival = [*lows[:1], *highs[1:]] if limit.upwards else [*highs[:1], *lows[1:]]
     if worst is None or None in rival:
         return None, ""

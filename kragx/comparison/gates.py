@@ -221,6 +221,7 @@ def _results(
 ) -> Iterator[GateResult]:
     if gate.than == "earlier" and not earlier:
         raise UsageError(f"{gate.path}: {NEEDS_EARLIER}")
+    # Who wrote the gate could not know from which grade on the pool calls a document relevant.
     pooled = [metric for metric in comparison.metrics if _without_rel(metric) == gate.metric]
     if gate.metric not in comparison.metrics and len(pooled) == 1:
         gate = replace(gate, metric=pooled[0])

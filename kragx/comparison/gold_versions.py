@@ -193,6 +193,7 @@ def gold_versions(
         anyway: compare whatever both have.
         diffs: of hashes that were set side by side already; that of these is added.
     """
+    # Which questions differ can be told by the texts alone: hashes say only that some do.
     hashes, (before, after) = (earlier["hash"], later["hash"]), datasets
     if hashes[0] == hashes[1] or None in hashes or before is None or after is None:
         return None
@@ -207,6 +208,7 @@ def gold_versions(
 
 def _compares_ids(match: Mapping[str, Any]) -> bool:
     """Whether a matcher of these settings may; of one that is not kragx's own nobody knows."""
+    # A cascade compares ids as soon as one of its members does.
     if isinstance(members := match.get("of"), (list, tuple)):  # a span's is a word
         return any(map(_compares_ids, members))
     method = str(match.get("method"))

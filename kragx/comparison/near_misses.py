@@ -87,6 +87,7 @@ def most_alike(misses: Misses, texts: Mapping[str, str]) -> dict[int, tuple[int,
         )
         if gold and ranked.docs and all(doc.text is not None for doc in ranked.docs):
             items[row] = MatchItem(Query(ranked.query.id, gold=gold), ranked.docs)
+    # Plain word pairs: it is to show what is near, also a sibling and a piece of a short answer.
     overlap = matchers.matcher(
         {"method": "overlap", "short": 0, "siblings": "together", "tokenizer": "unicode"}
     )

@@ -136,6 +136,7 @@ def orders_of(
 
 def leads_of(rows: Floats, *, is_higher: bool) -> Bools:
     """(r, r, t) who is ahead of whom, of (r, t) means, NaN for none: that is ahead of nobody."""
+    # A margin instead of >: sums of the same terms in another order are no lead.
     scores = rows if is_higher else -rows
     with np.errstate(invalid="ignore"):  # never is as good as never
         leads: Bools = scores[:, None] - scores > _EQUAL
@@ -182,6 +183,7 @@ def _order(
     for column, leader in enumerate(leaders if is_single else ()):
         if ahead[leader, leaders[0], column]:
             led_by.setdefault(names[leader], thresholds[nearest[column]])
+    # Column 0 is the chosen threshold, as it is nearest to itself.
     behind = ahead.swapaxes(0, 1)
     reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
     return Order(

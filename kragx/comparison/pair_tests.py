@@ -70,6 +70,7 @@ class PairTests:
         parts = [np.arange(n), *self.slices]
         if not self.pairs:
             return [Flipped(np.empty(0), np.empty(0))] * len(parts), Families()
+        # Part 0 is all queries, and the first metric there alone is the question that was asked.
         families = [
             [self._family(metric, whole=not part) for metric, _, _ in self.pairs]
             for part in range(len(parts))
@@ -102,6 +103,7 @@ class PairTests:
         testable = metric in aligned.tested and aligned.better[metric] != "neither"
         large = []
         if testable and aligned.retrievers:
+            # The leader over all queries: who leads within a slice was picked by that slice.
             name = aligned.best(self.whole).get(metric, aligned.retrievers[0])
             values = aligned.columns[metric, name].values
             n_scored = [(~np.isnan(values[rows])).sum() for rows in self.slices]
@@ -162,6 +164,7 @@ class PairTests:
             for name in part.retrievers
             if name != top and means[name][metric] is not None
         ]
+        # The best against the baseline stands in both lists, and is measured once.
         pairs = dict.fromkeys(to_baseline + to_best)
         tested = [pair for pair in pairs if pair[0] in part.tested]
         estimates, differences = self._measured(part, means, tested, place)
@@ -250,6 +253,7 @@ class PairTests:
         low, high, better = difference.low, difference.high, self.aligned.better[difference.metric]
         if p_adjusted > self.aligned.settings.alpha or not difference.value:
             return "undecided"
+        # p and interval are reckoned differently; where they disagree nothing is claimed.
         if low is not None and high is not None and low <= 0 <= high:
             return "undecided"
         return told(difference.value, better)

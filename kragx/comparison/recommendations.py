@@ -100,6 +100,7 @@ def recommend(
         *(
             Recommendation(kind, text, kind not in _UNSUPPORTED, values)
             for rule in RULES
+            # The verdict itself says then that gold stands further down.
             if rule is not _reranking or not answer.values.get("found_in")
             for kind, text, values in rule(case)
         ),

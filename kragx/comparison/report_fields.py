@@ -86,6 +86,7 @@ def check_report(report: Mapping[str, Any], name: str) -> None:
 
 
 def _check(value: Any, kind: Any, place: tuple[str, ...], name: str) -> None:
+    # None at the end of a tuple stands for a field that may be null.
     if isinstance(kind, tuple) and kind[-1] is None:
         if value is None:
             return

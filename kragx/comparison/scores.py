@@ -158,11 +158,13 @@ class RetrieverScores:
 
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
+        # A row a query, so that rows can be picked at once for all metrics.
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
         return self._of(query_ids, values)
 
     def seconds_of(self, query_ids: Sequence[str]) -> Floats:
         """(len(query_ids)) how long the answers took; NaN where nobody says."""
+        # Of another number of answers nobody knows which are whose.
         if self.seconds is None or len(self.seconds) != len(self.query_ids):
             return np.full(len(query_ids), np.nan)
         return self._of(query_ids, self.seconds)
@@ -238,6 +240,7 @@ def mean_in(row: Mapping[str, Any], metric: str) -> float | None:
 
 def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> Floats:
     """(q) the values of a row; NaN for all where never is not told from no value."""
+    # JSON has null for both; with a wrong guess means and tests would be of other queries.
     if _n_never(row, metric):
         return np.full(len(queries), np.nan)
     return np.array([values.get(metric) for values in queries.values()], float)
@@ -302,6 +305,7 @@ class Results:
                 RetrieverScores.read(row, better, dataset, tables, weights)
                 for row in report["evaluations"]
             )
+        # check_report looks at kinds alone; a report that somebody edited may still be impossible.
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"
             raise DataError(problem, path=name, field="evaluations") from None

@@ -120,6 +120,7 @@ def unequal_documents(
     known = {name: n for name, n in counts.items() if n is not None}
     if len(known) < len(counts) or len(known) < 2:
         return "", {}
+    # Against the least of all, not the next: whoever brings least has least to find with.
     least = min(known, key=known.__getitem__)
     most_of = {
         metric: max(_ahead(comparison, metric, counts), key=known.__getitem__)

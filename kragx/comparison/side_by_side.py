@@ -90,6 +90,8 @@ def shared_weights(
     alike = np.ones(len(query_ids))
     for score, column in zip(scores[1:], columns):
         one, other = (alike if weights is None else weights for weights in (first, column))
+        # Relative: weights may be asks in millions or chances of a thousandth, and are read from
+        # text.
         differing = np.flatnonzero(~np.isclose(one, other, rtol=1e-9, atol=0))
         if differing.size:
             row = int(differing[0])
@@ -147,6 +149,7 @@ def settings_that_differ(
     reasons: dict[Kind, str] = {}
     if text := gold_differs(first["dataset"], second["dataset"], versions):
         reasons["gold"] = text
+    # What a profile imitates is a text for people: worded anew it is the same profile.
     profiles = [{**entry["profile"], "reproduces": ""} for entry in settings]
     if entries := _entries_that_differ(*profiles):
         reasons["profile"] = phrase("the profiles differ ({entries})", entries=entries)

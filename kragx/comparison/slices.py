@@ -68,6 +68,7 @@ def by_field(
                 f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
                 "slices; name a field that groups queries"
             )
+        # None sorts with no text, so it is told apart before texts are compared.
         for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
             yield field, value, groups[value]
 
@@ -78,6 +79,7 @@ def _values(query: Query, field: str) -> list[str | None]:
     if field == "turn" and field in query.metadata:  # what the user has counted
         value = query.metadata[field]
     values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+    # Several spellings of one value may come out alike; a query is in a slice once.
     texts = dict.fromkeys(_as_text(value, field) for value in values)
     return [text for text in texts if text is not None] or [None]
 
@@ -120,6 +122,7 @@ def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:
     if dataset is None:
         return ()
     entries = [entry for query in dataset for entry in query.metadata.items()]
+    # One broken number is enough: the whole ones among measured values are chance.
     measures = {name for name, value in entries if isinstance(value, float) and value % 1}
     fields = []
     named = (f"metadata.{name}" for name in dict(entries) if name not in measures)

@@ -55,6 +55,7 @@ def slower(
     long, short = seconds[slowest], seconds[fastest]
     metric = metric or _MEAN
     pair = np.stack([tables[slowest], tables[fastest]], axis=1)
+    # A ratio of tiny times is the clock's, and a small ratio is no reason to change anything.
     if long - short < _LEAST_SECONDS or long / short < _RATIO:
         return {}
     if not _is_slower(comparison, pair, metric):

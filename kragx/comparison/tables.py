@@ -72,6 +72,7 @@ class Tables:
         Raises:
             UsageError: no question has a value of a field, or a field has too many.
         """
+        # Groups are taken column by column: questions as objects would be millions of them.
         rows, names = rows_of(query_ids, self.query_ids), self._whole.column_names
 
         def values_of(field: str) -> Iterable[Iterable[str | None]]:

@@ -155,6 +155,7 @@ class Sweep(Result):
         n, is_grid = len(self.labels), self.of_grid is not None
         # Evenly spaced, the first and the last one among them.
         thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
+        # The chosen one is shown whatever is thinned out, as everything is said against it.
         place = self.thresholds.index(self.chosen) if self.chosen in self.thresholds else None
         rows = []
         for position, label in enumerate(self.labels):
@@ -216,6 +217,7 @@ def sweep_of_grid(
     columns = {name: tuple(means.get(name) for _, means, _ in under) for name in names}
     rows = np.array([*columns.values()], np.float64).reshape(len(names), len(under))
     leads = leads_of(rows, is_higher=direction(metric) != "lower")
+    # No setting is the chosen one, so a pair is swapped if either is ahead somewhere.
     leads_anywhere = leads.any(axis=2)  # under some setting
     swapped = np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
     axes = [setting.values for setting, _, _ in under]
@@ -248,6 +250,7 @@ def sweep_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> Swe
     different matchers, or a pool.
     """
     first, nearby = scores[0], [score.nearby for score in scores if score.nearby is not None]
+    # Other thresholds, or a retriever without any, leave no common row to order them by.
     is_shared = (
         len(nearby) == len(scores)
         and len({near.thresholds for near in nearby}) == 1
@@ -310,6 +313,7 @@ def sweep(
         evaluation.name: [*zip(*means_at(evaluation, looked_at), strict=True)]
         for evaluation in several
     }
+    # One walk over thresholds gives both; a second one would decide every match again.
     n_matches = {name: counts for name, (counts, _) in studies.items()}
     values = {
         name: {metric: tuple(row[metric] for row in means) for metric in means[0]}

@@ -163,6 +163,7 @@ def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
 
 def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
     """The first metric by which a retriever finds what must not be found; None without one."""
+    # What is not known may be clean, so the least that it may be is looked at.
     for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
         known_as = known_metric(metric)
         if known_as is not None and known_as.reads_forbidden and (mean.least or 0) > 0:
@@ -340,6 +341,7 @@ def needed_queries(
     if n < TELLING or rival.effect is None:
         return (None, None), n < TELLING and not rival.never_differs
     settings = comparison.statistics
+    # As many as there are did not decide, so fewer cannot.
     fewest = max(n + 1, deciding(settings.alpha, settings.resamples) or 0)
     fewest_needed, most_needed = (
         None if n_needed is None or n_needed > MANY * n else _two_digits(max(n_needed, fewest))

@@ -125,6 +125,7 @@ class View(Result):
             ]
             for metric in metrics
         ]
+        # Without intervals columns are as narrow as their means, and more of them fit a window.
         narrow = [[replace(cell, below="") for cell in row] for row in rows]
         below = (mean[metric].ends for mean in self.means.values() for metric in metrics)
         return Table(

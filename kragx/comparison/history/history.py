@@ -119,6 +119,7 @@ class History(Result):
         Raises:
             UsageError: there is no run, or no run has a metric that is named.
         """
+        # By the time in each report: folders are copied and renamed, and clones have other dates.
         ordered = sorted(runs, key=lambda run: (run.when, run.name))
         if not ordered:
             raise UsageError(
@@ -211,6 +212,7 @@ def _history(
 ) -> History:
     better = {metric: direction for run in runs for metric, direction in run.better.items()}
     keys = dict.fromkeys((score.retriever, score.match) for run in runs for score in run.scores)
+    # A retriever that was left out for some runs keeps one line, with a gap.
     points = [
         tuple(
             next((score for score in run.scores if (score.retriever, score.match) == name), None)

@@ -89,6 +89,7 @@ class PastScore:
 
 def _unbounded(estimate: Estimate, mean: float | None) -> Estimate:
     """An estimate with the infinities that JSON has as null: of never, and of open upper ends."""
+    # JSON knows no infinity, so null is one of two things; the mean beside it says which.
     if estimate.value is None and mean == inf:
         return replace(estimate, value=mean)
     if estimate.low is None or estimate.high is not None:
@@ -230,6 +231,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[En
         old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
         for name in dict.fromkeys((*old, *new)):
             pair = old.get(name), new.get(name)
+            # A name is how it is called; what the gold set holds is told by its hash.
             if pair[0] != pair[1] and name not in ("name", "gold.name"):
                 yield Entry(name, *pair)
 
@@ -269,6 +271,8 @@ def tested(
         metrics: that are looked at, the first by itself.
         better: their directions.
     """
+    # Not a comparison for each step: signs are drawn once for all steps of as many questions, where
+    # a long history would draw them hundreds of times.
     columns: dict[int, list[Column]] = defaultdict(list)
     for place, (step, before, after) in steps.items():
         looked_at = metrics if step.joined else ()

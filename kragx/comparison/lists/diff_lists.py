@@ -113,6 +113,7 @@ def _depths(ks: Sequence[int] | None, diffs: Sequence[QuestionDiff]) -> Sequence
 def _means(diff: ListDiff) -> dict[str, float | None]:
     """Of each measure over the asks of the questions with two lists."""
     asks = np.array([question.weight for question in diff.questions], np.float64)
+    # Of all questions, also those without two lists: who is asked more often stays so.
     weights = question_weights(asks, np.ones_like(asks))
     rows = [row for row, question in enumerate(diff.questions) if question.is_known]
     known = [diff.questions[row] for row in rows]
@@ -136,6 +137,7 @@ def _counts(diff: ListDiff, old: Run, new: Run) -> dict[str, float]:
         counts["n_asks"] = sum(question.weight for question in known)
     ids = {question.query.id for question in diff.questions}
     for side, run in (("old", old), ("new", new)):
+        # A question that fails in a later run alone has a list here, and did not fail.
         first = replace(run, reruns=())  # of several runs
         counts[f"n_failed_{side}"] = len(ids & first.failures.keys())
         counts[f"n_missing_{side}"] = len(ids - run.results.keys())

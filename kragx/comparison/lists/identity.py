@@ -85,6 +85,7 @@ class Identity:
                 "documents",
                 remedy="give one of them the ids or the texts of the other's documents",
             )
+        # An id that means another text in the new version tells nothing: both are looked at.
         shared = old_ids.keys() & new_ids.keys()
         same = {name for name in shared if not both_texts or old_ids[name] == new_ids[name]}
         n_edited = len(shared) - len(same)
@@ -93,6 +94,8 @@ class Identity:
         if by not in (None, *get_args(By)):
             raise UsageError(f"by: {by!r} is unknown; {nearest(str(by), get_args(By))}")
         if by is None:
+            # Chunks that were counted anew share ids by accident; one true meeting tells them
+            # apart.
             meet = same or not both_texts
             by = "text" if not both_named else "id" if meet else "overlap"
         elif any(has_docs) and not (both_named if by == "id" else both_texts):
@@ -137,6 +140,7 @@ def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None],
     for doc in chain.from_iterable(lists):
         has_text = has_text or doc.text is not None
         if doc.id is not None:
+            # Where one id has two texts in a version, the first one is what its lists mean.
             texts.setdefault(doc.id, composed(doc.text))
     return texts, has_text
 
@@ -168,6 +172,7 @@ def _assigned(scores: np.ndarray, old: Sequence[Doc], new: Sequence[Doc]) -> tup
     """
     texts = [[normal_form(doc.text or "") for doc in side] for side in (old, new)]
     are_same = [[left == right != "" for left in texts[0]] for right in texts[1]]
+    # Greedy, not the best assignment: lists are short, and equal texts must never be traded away.
     ranked = sorted(
         (not are_same[i][j], -scores[i, j], abs(i - j), i, j)
         for i in range(len(new))

@@ -168,6 +168,7 @@ class ListDiff(Result):
                     n=n,
                     name=name,
                 )
+            # Runs of one version differ among themselves; lists are set side by side one by one.
             if (n := self.counts[f"n_runs_{side}"]) > 1:
                 yield joined(": ", [name, phrase("asked {n} times; shown is the first", n=n)])
 

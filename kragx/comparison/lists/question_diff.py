@@ -120,6 +120,7 @@ def _distinct(numbers: Sequence[int]) -> list[tuple[int, int]]:
     times: Counter[int] = Counter()
     items = []
     for number in numbers:
+        # The second copy is an item of its own; else a copy that went would be no change.
         items.append((number, times[number]))
         times[number] += 1
     return items
@@ -153,6 +154,7 @@ def rank_biased_overlap(
     seen_shorter, seen_longer = set[Hashable](), set[Hashable]()
     common, common_at_s, total = 0, 0, 0.0
     for depth, item in enumerate(longer, 1):
+        # The shorter list is taken up first, so an item at the same depth of both counts once.
         if depth <= s:
             seen_shorter.add(shorter[depth - 1])
             common += shorter[depth - 1] in seen_longer

@@ -73,6 +73,7 @@ def behind_best(
         terms = np.stack(sums, axis=1)
     g = len(terms)
     # Sums of products instead of an array of all differences: (m, m), i ahead of j.
+    # The norm is of the leads, which all flips keep; so it stands outside of the loop of flips.
     sums = terms.sum(axis=0)
     squares = np.stack([((terms - terms[:, [j]]) ** 2).sum(axis=0) for j in range(m)], axis=1)
     leads = sums[:, None] - sums
@@ -82,6 +83,7 @@ def behind_best(
     observed = np.maximum((leads / norms).max(axis=0), 0.0)
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
+        # A question's values turn together, for every two settings: their leads hang together.
         signs = np.random.default_rng(child).integers(0, 2, (size, g)) * 2.0 - 1
         flipped = signs @ terms
         return np.stack(

@@ -36,6 +36,7 @@ def unseen(n: float, confidence: float = CONFIDENCE, *, exact: bool = False) -> 
     Sources: C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934;
     and as of `wilson_interval`.
     """
+    # Kish's n of questions that nobody asks is 0, and nothing was seen of the others.
     if n < 1:
         return 1.0
     limit = 1 - float(((1 - confidence) / 2) ** (1 / n))
@@ -50,6 +51,7 @@ def enough(share: float, confidence: float = CONFIDENCE, *, exact: bool = False)
 
     if share <= 0:
         return None
+    # It falls with n, so doubling and then halving looks at few n of millions.
     n = 1
     while not suffices(n):
         n *= 2
@@ -99,6 +101,7 @@ def sure_bounds(
     bounded &= ~outside.any(axis=0)
     shifted = np.stack([mean - share * (mean - low), mean + share * (high - mean)])
     bounds: Floats = np.where(bounded, shifted, np.nan)
+    # An interval without width says that nothing varied, which is no evidence.
     ends = np.where(ends[0] < ends[1], ends, np.nan)
     gain_bounds = np.full_like(bounds, np.nan)
     signed = bounded & (low < 0) & (high > 0)
@@ -154,6 +157,7 @@ def _gains_less_losses(
             for part, mean in zip(parts, (up, down))
         ]
     )
+    # A question gains or loses: the mean of the products of both is 0.
     spread = up_spread * down_spread
     correlation = -np.divide(up * down, spread, out=np.zeros_like(spread), where=spread > 0)
 

@@ -119,6 +119,7 @@ def difference_interval(
         first, second = (number(column, *asks) for column in complete[drawn].T)
         return first - second
 
+    # Both columns are drawn with the same rows, or what questions share would count twice.
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         drawn = np.random.default_rng(child).integers(0, n, (size, n))
         return np.array([*map(difference, drawn)])
@@ -127,6 +128,7 @@ def difference_interval(
     if n > MANY:
         value = difference(np.arange(n))
         reach = student_t((1 + confidence) / 2, count - 1) * float(sampled.std(ddof=1))
+        # Percentiles of a hundred resamples would hang on the outermost two.
         return value - reach, value + reach
     trials = max(2, round(effective_n(weights, np.ones(n, bool))))
     tail = (1 - expanded(confidence, trials)) / 2

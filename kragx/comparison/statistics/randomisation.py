@@ -80,6 +80,7 @@ class Family:
         """
         if self.n_tests <= 1:
             return p
+        # One sort, then a binary search a test: counting for each would look at all maxima anew.
         ordered = np.sort(self.maxima)
         below = np.searchsorted(ordered, z * (1 - ROUNDING))
         corrected: Floats = (len(ordered) - below + 1) / (len(ordered) + 1)
@@ -149,6 +150,7 @@ def paired_tests(
         table, places, signs = np.stack([*columns], axis=1), [*parts], [*parts]
     if family_of is None:
         family_of = np.zeros((len(parts), table.shape[1]), np.int64)
+    # Sums of whole numbers are exact in any order, so blocks, threads and machines agree.
     grid, unit = fixed_point(zeroed(table))
     tests, n_tests = [], np.zeros(n_families, np.int64)
     for part, (rows, place, sign, families) in enumerate(zip(parts, places, signs, family_of)):
@@ -174,6 +176,7 @@ def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: 
     group = drawn_groups(n, seed)
 
     def sums(column: Floats, rows: Rows) -> Floats:
+        # Not 0: a column without any value is not tested, and no member of its family.
         if np.isnan(column[rows]).all():
             return np.full(GROUPS, np.nan)
         summed: Floats = np.bincount(group[rows], zeroed(column[rows]), GROUPS).astype(np.float64)
@@ -252,6 +255,7 @@ class _PartTests:
         observed, norm = grid.sum(axis=0), np.sqrt((np.ascontiguousarray(grid.T) ** 2).sum(axis=1))
         z = np.maximum(np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0)
         self.flipped = Flipped(np.ones(grid.shape[1]), z)
+        # Of so few every way to flip is looked at, which costs less than the random ones.
         is_rare = differing <= int(np.log2(count + 1))
         for column in np.flatnonzero(is_rare & (differing > 0)):
             exact = _exact_p(grid[grid[:, column] != 0, column], slack[column])
@@ -277,6 +281,7 @@ class _PartTests:
             return maxima
         # Ones and zeros instead of signs: a sum with signs is twice that of the ones less the
         # whole.
+        # One flip serves all parts: what a question is in two slices turns in both.
         part_flips = flips[:, self.rows]
         step = max(1, CELLS // self.live.size)
         for start in range(0, len(flips), step):

@@ -57,6 +57,7 @@ def worse_parts(
 
     Source: P. Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005, chapter 3.
     """
+    # Rows without a value are dropped first: they would be shuffled into parts as holes.
     present: Bools = ~np.isnan(values)
     n, place = int(present.sum()), np.cumsum(present) - 1
     members = [place[rows[present[rows]]] for rows in parts]

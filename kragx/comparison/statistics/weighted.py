@@ -16,6 +16,8 @@ def of_rows(weights: Floats | None, rows: Rows | None) -> Floats | None:
     if weights is None:
         return None
     part: Floats = weights if rows is None else weights[rows]
+    # Weights that are alike are dropped: sums with them differ from plain means in the last bits.
+    # Weights of 0 alone are kept, as nobody asks any of these questions.
     return part if part.size and (np.ptp(part) > 0 or not part.any()) else None
 
 

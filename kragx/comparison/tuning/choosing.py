@@ -150,6 +150,7 @@ def _halves(
         for _, value, rows in (sliced(queries, slices[:1]) if slices else ())
         for row in rows
     }
+    # The lot is drawn over the whole gold set, so a part of it falls into the same halves.
     lot = [value_of.get(row) for row in range(len(queries))]
     place = {query_id: row for row, query_id in enumerate(ids)}
     # Without those that were not asked.
@@ -190,6 +191,7 @@ def tuned(
     values = np.empty((n, len(compared)))
     for column, trial in enumerate(compared):
         values[:, column] = trial.values
+    # A setting that has no value somewhere would be compared on easier questions.
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
     choosing, held_rows = (rows[whole[rows]] for rows in halves)
     base = Tuning(
@@ -261,6 +263,7 @@ class _Trials:
         n_needed = deciding(rules.alpha, rules.resamples)
         if len(compared) > 1 and (n < max(n_needed or 0, LEAST) or not len(held_values)):
             return replace(base, verdict="too_few")
+        # Uncorrected on purpose: the best is tested too, and stays with the level for itself.
         alike = np.flatnonzero(self.behind.p > rules.alpha).tolist()
         choice = _simplest(alike, compared, self.means)
         worth, is_refuted = None, False
@@ -368,6 +371,7 @@ def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
         (quality, TOLERANCE),
         *((-np.array(values), slack) for values, slack in _costs(compared)),
     ]
+    # (goods, m, m): how far each setting is ahead of each other one in each good.
     leads = np.stack([values[:, None] - values for values, _ in goods])
     slack = np.array([slack for _, slack in goods])[:, None, None]
     # Not worse in anything by more than what makes no difference, and better in something by more.

@@ -95,6 +95,7 @@ def curves_of(
         weights: (q); None where all are alike.
         rules: how means are made and compared.
     """
+    # By their labels: values may be lists or mappings, which are no keys.
     axes: dict[tuple[str, str], dict[str, int]] = {}
     for setting in compared:
         for place, (axis, value) in zip(setting.places, setting.values.items()):

@@ -95,6 +95,7 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
             remedy = f"write [{', '.join(map(value_label, listed)) or 'at least one'}]"
             raise UsageError("a list of values is expected", field=path, remedy=remedy)
         labels = [value_label(value) for value in values]
+        # By labels, as 1 and True are equal to Python and two settings to a reader.
         repeated = next((label for label in labels if labels.count(label) > 1), None)
         if repeated is not None:
             raise UsageError(f"{repeated} stands there twice", field=path, remedy="leave one out")

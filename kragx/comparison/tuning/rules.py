@@ -102,6 +102,7 @@ def drawn(strata: Sequence[Hashable], seed: int) -> Rows:
         strata: (q) what each question belongs to; all equal where there are no slices.
         seed: the same seed gives the same order.
     """
+    # The lot does not depend on strata: with other slices each question keeps its number.
     rng = np.random.default_rng(seed)
     lot, share = rng.random(len(strata)), np.empty(len(strata))
     rows_of: dict[Hashable, list[int]] = {}

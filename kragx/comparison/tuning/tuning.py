@@ -300,6 +300,7 @@ class Tuning(Result):
             )
             values = {**verdict.values, "best": best}
             advices.append(Recommendation("over_all", text, values=values))
+        # Speed and price are part of the choice already; to weigh them again would undo it.
         unpriced = (advice for advice in rest if advice.kind not in ("cost", "price"))
         return replace(comparison, recommendations=(*advices, *unpriced))
 
