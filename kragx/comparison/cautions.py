@@ -1,4 +1,4 @@
-"""What could turn a verdict: it stands in the verdict, wherever that is read.
+"""What could turn a verdict, and so stands in it wherever that is read; and what else to know.
 
 What must not be found, texts of one template, failures, missing judgements, ids that never meet,
 more documents than others bring, and an order that a small change of the threshold turns.
@@ -10,15 +10,20 @@ from collections.abc import Iterator, Sequence
 
 from kragx.comparison.advice import Caution
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.gold_versions import left_out
 from kragx.comparison.orders import orders_warning
+from kragx.comparison.power import too_few_questions
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.searching import counts_all, unequal_documents
+from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_documents
+from kragx.comparison.statistics import MANY
 from kragx.comparison.verdict import leak_of
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import known_metric
+from kragx.metrics.registry import split
+from kragx.metrics.tool_names import in_kragx_words
 
 _NAMED = 3
 """Of so many retrievers it is said how often they leak, the best one first."""
@@ -137,3 +142,60 @@ def _n_lacking(scores: RetrieverScores) -> int:
     scored = scores.settings["profile"]["missing"] == "empty"
     is_many = n_missing * _MANY_MISSING >= scores.counts.get("n_queries", 0)
     return n_missing if scored and is_many else 0
+
+
+def warnings_of(
+    comparison: Comparison, scores: Sequence[RetrieverScores], *, every_metric: bool
+) -> Iterator[str]:
+    """What is not compared though some have it, and what makes the rest less sure."""
+    metrics = dict.fromkeys(metric for score in scores for metric in score.means)
+    not_compared = [metric for metric in metrics if metric not in comparison.metrics]
+    if every_metric and not_compared:
+        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(not_compared))
+    if n_queries := _n_of_all(comparison, scores) - comparison.n_queries:
+        yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
+    # Said, as whoever expects the sign of each question to be flipped gets another test.
+    if comparison.n_queries > MANY:
+        yield phrase(
+            "of more than {most:,} queries p is of random signs for groups of them, not for each",
+            most=MANY,
+        )
+    yield from _short_lists(comparison.primary, scores)
+    if not (looks_at_as_many(comparison) or counts_all(comparison.primary)):
+        text, _ = unequal_documents(comparison, scores)  # else the verdict says it, or a metric
+        yield from [text] if text else []
+    if too_few := too_few_questions(comparison):
+        yield too_few.text
+    if warning := orders_warning(comparison.orders):
+        yield warning
+
+
+def _n_of_all(comparison: Comparison, scores: Sequence[RetrieverScores]) -> int:
+    """How many questions are the same for all, though some retriever may lack them."""
+    # What differs between gold sets is told by itself, and is nobody's gap.
+    out = left_out(comparison.gold)
+    return max(
+        len(score.query_ids) - (len(out.intersection(score.query_ids)) if out else 0)
+        for score in scores
+    )
+
+
+def _short_lists(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[str]:
+    """Who returns fewer documents than others and than the metric looks at.
+
+    Where all return as few, nobody has an advantage.
+    """
+    _, k, options = split(in_kragx_words(metric))
+    if "of" in options:
+        return  # how long other lists of searches are is not told
+    longest = {score.name: score.longest for score in scores if score.longest}
+    if isinstance(k, int) and longest:
+        for name, n in longest.items():
+            if n < min(k, max(longest.values())):
+                yield phrase(
+                    "{retriever} returns at most {n} documents, and {metric} looks at {k}",
+                    retriever=name,
+                    n=n,
+                    metric=metric,
+                    k=k,
+                )

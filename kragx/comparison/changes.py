@@ -386,6 +386,7 @@ def _paired_values(
 
 def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:
     """Whether all values lie between 0 and 1: times differ at each query, which says nothing."""
+    # A metric of the user's own says no range, so its values are looked at.
     known_as = known_metric(metric)
     if known_as is not None and known_as.range[1] is None:
         return False

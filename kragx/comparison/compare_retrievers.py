@@ -11,31 +11,25 @@ import numpy as np
 from typing_extensions import TypedDict, Unpack
 
 from kragx.comparison.aligned import Aligned
-from kragx.comparison.cautions import cautions as could_turn
+from kragx.comparison.cautions import cautions as could_turn, warnings_of
 from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
-from kragx.comparison.orders import orders_warning
 from kragx.comparison.pair_tests import PairTests
-from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_documents
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Family, Rows
 from kragx.comparison.thresholds import sweep_near
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
 from kragx.metrics import MetricLike, name_among, parse_all
-from kragx.metrics.registry import split
-from kragx.metrics.tool_names import in_kragx_words
 
 
 def compare(
@@ -224,7 +218,7 @@ class ComparisonDraft:
             weights=aligned.weights,
             n_asks=None if aligned.weights is None else float(aligned.weights.sum()),
         )
-        cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
+        cautions = tuple(warnings_of(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)
         first_advice, *advice = recommend(comparison, scores)
         first_advice = replace(first_advice, cautions=tuple(could_turn(comparison, scores)))
@@ -320,58 +314,6 @@ def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> 
             "example with .with_metrics([...])"
         )
     return shared
-
-
-def _cautions(
-    comparison: Comparison, scores: Sequence[RetrieverScores], *, every_metric: bool
-) -> Iterator[str]:
-    """What is not compared though some have it, and what makes the rest less sure."""
-    metrics = dict.fromkeys(metric for score in scores for metric in score.means)
-    not_compared = [metric for metric in metrics if metric not in comparison.metrics]
-    if every_metric and not_compared:
-        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(not_compared))
-    out = left_out(comparison.gold)
-    n_all = max(
-        len(score.query_ids) - (len(out.intersection(score.query_ids)) if out else 0)
-        for score in scores
-    )
-    if n_queries := n_all - comparison.n_queries:
-        yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
-    # Said, as whoever expects the sign of each question to be flipped gets another test.
-    if comparison.n_queries > MANY:
-        yield phrase(
-            "of more than {most:,} queries p is of random signs for groups of them, not for each",
-            most=MANY,
-        )
-    yield from _short_lists(comparison.primary, scores)
-    if not (looks_at_as_many(comparison) or counts_all(comparison.primary)):
-        text, _ = unequal_documents(comparison, scores)  # else the verdict says it, or a metric
-        yield from [text] if text else []
-    if too_few := too_few_questions(comparison):
-        yield too_few.text
-    if warning := orders_warning(comparison.orders):
-        yield warning
-
-
-def _short_lists(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[str]:
-    """Who returns fewer documents than others and than the metric looks at.
-
-    Where all return as few, nobody has an advantage.
-    """
-    _, k, options = split(in_kragx_words(metric))
-    if "of" in options:
-        return  # how long other lists of searches are is not told
-    longest = {score.name: score.longest for score in scores if score.longest}
-    if isinstance(k, int) and longest:
-        for name, n in longest.items():
-            if n < min(k, max(longest.values())):
-                yield phrase(
-                    "{retriever} returns at most {n} documents, and {metric} looks at {k}",
-                    retriever=name,
-                    n=n,
-                    metric=metric,
-                    k=k,
-                )
 
 
 def _slices(

@@ -228,16 +228,8 @@ def read_condition(path: str, metric: str, text: object, **context: str) -> Gate
         most = 1 if metric == "max_failed" else inf
         if match["surely"] or match["sign"] not in ("<=", "<") or not 0 <= bound <= most:
             return None
-    return Gate(
-        path,
-        metric,
-        _written(match, amount, than),
-        match["surely"] is not None,
-        match["sign"],
-        bound,
-        than,
-        **context,
-    )
+    condition, surely = _written(match, amount, than), match["surely"] is not None
+    return Gate(path, metric, condition, surely, match["sign"], bound, than, **context)
 
 
 def _written(match: re.Match[str], amount: str | None, than: str | None) -> str:

@@ -193,7 +193,6 @@ def gold_versions(
         anyway: compare whatever both have.
         diffs: of hashes that were set side by side already; that of these is added.
     """
-    # Which questions differ can be told by the texts alone: hashes say only that some do.
     hashes, (before, after) = (earlier["hash"], later["hash"]), datasets
     if hashes[0] == hashes[1] or None in hashes or before is None or after is None:
         return None

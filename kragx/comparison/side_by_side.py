@@ -90,8 +90,7 @@ def shared_weights(
     alike = np.ones(len(query_ids))
     for score, column in zip(scores[1:], columns):
         one, other = (alike if weights is None else weights for weights in (first, column))
-        # Relative: weights may be asks in millions or chances of a thousandth, and are read from
-        # text.
+        # Relative: weights may be millions of asks, or chances of a thousandth.
         differing = np.flatnonzero(~np.isclose(one, other, rtol=1e-9, atol=0))
         if differing.size:
             row = int(differing[0])

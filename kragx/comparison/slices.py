@@ -54,6 +54,7 @@ def by_field(
         values_of: of a field the values of each query, which may be several.
         present: the fields that some query has a value of.
     """
+    # A field that is named twice would be corrected over twice as many tests.
     for field in dict.fromkeys(fields):
         groups: dict[str | None, list[int]] = {}
         for position, values in enumerate(values_of(field)):
@@ -68,7 +69,6 @@ def by_field(
                 f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
                 "slices; name a field that groups queries"
             )
-        # None sorts with no text, so it is told apart before texts are compared.
         for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
             yield field, value, groups[value]
 

@@ -341,7 +341,6 @@ def needed_queries(
     if n < TELLING or rival.effect is None:
         return (None, None), n < TELLING and not rival.never_differs
     settings = comparison.statistics
-    # As many as there are did not decide, so fewer cannot.
     fewest = max(n + 1, deciding(settings.alpha, settings.resamples) or 0)
     fewest_needed, most_needed = (
         None if n_needed is None or n_needed > MANY * n else _two_digits(max(n_needed, fewest))
@@ -379,6 +378,7 @@ def needed_text(n_needed: tuple[int | None, int | None], n: int, *, many_more: b
 
 def _two_digits(n: int) -> int:
     """The least number of two digits and zeros that is not below."""
+    # More digits would claim what the range itself denies.
     unit: int = 10 ** max(0, len(str(n)) - 2)
     return unit * -(-n // unit)
 
@@ -387,6 +387,7 @@ def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
     """The leader against the one that comes next: tied ones first, but for those that are equal."""
     means, metric = comparison.overall.means, leader.metric
     top = min if comparison.better[metric] == "lower" else max
+    # Who is the same for every query is no rival: nothing would ever decide between them.
     rivals = [tie for tie in leader.ties if not tie.never_differs]
     # A leader is only compared with those that have a value.
     return top(

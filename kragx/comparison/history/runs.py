@@ -138,6 +138,7 @@ class PastRun:
                 raise DataError(
                     "does not say which gold set it is of (an earlier version wrote it)"
                 )
+            # Outside of a repository, and in reports of before it was recorded, there is none.
             git = {"commit": None, "dirty": None, "branch": None} | (record.get("git") or {})
             compared = {comparison["match"]: comparison for comparison in report["comparisons"]}
             run = cls(

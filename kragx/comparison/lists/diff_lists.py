@@ -154,6 +154,7 @@ def _failures(
     queries: Sequence[Query], runs: Sequence[Run], max_failed: float
 ) -> Iterator[Failures]:
     for run in runs:
+        # The first of several runs is what is set side by side, so its failures alone count.
         errors = replace(run, reruns=()).failures
         failed = {query.id: errors[query.id] for query in queries if query.id in errors}
         for query_id, error in [*failed.items()][:1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison import compare, compare_retrievers, pair_tests
+from kragx.comparison import cautions, compare, pair_tests
 from kragx.comparison.statistics import paired_tests, randomisation, shuffles, worse_parts
 from tests.comparison.support import evaluation, gold_set
 
@@ -145,7 +145,7 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
     monkeypatch.setattr(randomisation, "MANY", 100)
     monkeypatch.setattr(randomisation, "GROUPS", 300)
     monkeypatch.setattr(shuffles, "MANY", 100)
-    monkeypatch.setattr(compare_retrievers, "MANY", 100)
+    monkeypatch.setattr(cautions, "MANY", 100)
     monkeypatch.setattr(pair_tests, "_CELLS", 1_000)
     many = compare(evaluations, slices=["query_type"], resamples=1_000)
     assert many.n_tests == plain.n_tests
