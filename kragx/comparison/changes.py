@@ -13,6 +13,7 @@ from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correc
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.estimates import Difference
 from kragx.comparison.gold_versions import GoldVersions
+from kragx.comparison.run_pair import RunPair
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, Rows
 from kragx.data import GoldDataset
@@ -31,7 +32,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.metrics import Bools, Floats, known_metric
+from kragx.metrics import Bools, known_metric
 
 EARLIER: str = phrase("earlier")
 NOW: str = phrase("now")
@@ -268,7 +269,7 @@ def changes(
     texts = [result.dataset for result in (old, new) if result.dataset is not None]
     comparisons = correct_together([draft for *_, draft in compared])
     return tuple(
-        Change(name, comparison, **_turned_queries(pair, comparison, texts))
+        Change(name, comparison, **_turned_queries(RunPair(*pair), comparison, texts))
         for (name, pair, _), comparison in zip(compared, comparisons)
     )
 
@@ -314,7 +315,7 @@ def _names(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[
 
 
 def _turned_queries(
-    pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
+    pair: RunPair, comparison: Comparison, datasets: Sequence[GoldDataset]
 ) -> dict[str, Any]:
     """How many queries got better and worse, and those that changed most, as `Change` has them."""
     better, ids = comparison.better, comparison.query_ids
@@ -322,14 +323,14 @@ def _turned_queries(
     metrics = [
         metric
         for metric in (() if comparison.not_comparable else comparison.metrics)
-        if better[metric] != "neither" and _bounded(pair, metric)
+        if better[metric] != "neither" and pair.is_bounded(metric)
     ]
     first, overall = np.zeros((2, len(ids)))
     # What changed most is what moved the mean most.
     asks = 1.0 if comparison.weights is None else comparison.weights / comparison.weights.mean()
     moved: dict[str, Bools] = {}
     for metric in metrics:
-        before, after = _paired_values(pair, ids, metric)
+        before, after = pair.values(metric, ids)
         sign = -1.0 if better[metric] == "lower" else 1.0
         gains = np.nan_to_num(after - before) * sign
         # A value that came or went has no gain, and is a change all the same.
@@ -365,31 +366,12 @@ def _turned_queries(
 
 
 def _moved_values(
-    pair: Sequence[RetrieverScores], ids: Sequence[str], rows: Rows, moved: Mapping[str, Bools]
+    pair: RunPair, ids: Sequence[str], rows: Rows, moved: Mapping[str, Bools]
 ) -> list[list[dict[str, float | None]]]:
     """Before and after, for each of these rows the values of the metrics that changed there."""
-    sides: list[list[dict[str, float | None]]] = [[{} for _ in rows] for _ in pair]
+    sides: list[list[dict[str, float | None]]] = [[{} for _ in rows] for _ in range(2)]
     for metric, has_moved in moved.items() if rows.size else ():
-        for side, values in zip(sides, _paired_values(pair, ids, metric)):
+        for side, values in zip(sides, pair.values(metric, ids)):
             for place in np.flatnonzero(has_moved[rows]).tolist():
                 side[place][metric] = plain(values[rows[place]])
     return sides
-
-
-def _paired_values(
-    pair: Sequence[RetrieverScores], query_ids: Sequence[str], metric: str
-) -> tuple[Floats, Floats]:
-    """The values of a metric before and after, of the queries that are compared."""
-    before, after = (side.table([metric], query_ids)[:, 0] for side in pair)
-    return before, after
-
-
-def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:
-    """Whether all values lie between 0 and 1: times differ at each query, which says nothing."""
-    # A metric of the user's own says no range, so its values are looked at.
-    known_as = known_metric(metric)
-    if known_as is not None and known_as.range[1] is None:
-        return False
-    values = np.concatenate([side.values[metric] for side in pair])
-    values = values[~np.isnan(values)]
-    return bool(values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)

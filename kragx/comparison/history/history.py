@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from kragx.comparison.families import family_of
 from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, tested
+from kragx.comparison.run_pair import RunPair
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
@@ -226,7 +227,8 @@ def _history(
             (place, point) for place, point in enumerate(of_series) if point and not point.failed
         ]
         for (earlier, before), (later, after) in pairwise(measured):
-            step = HistoryStep.of(runs[earlier].name, before, after)
+            pair = RunPair(before.scores, after.scores)
+            step = HistoryStep(runs[earlier].name, pair.breaks, pair.changes)
             steps[row, later] = step, before, after
     step_of, families = tested(steps, metrics, better)
     series = tuple(

@@ -14,20 +14,18 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from kragx.comparison.columns import joined
 from kragx.comparison.estimates import Direction, Estimate, told
 from kragx.comparison.families import N_FAMILIES, Families, family_of
+from kragx.comparison.run_pair import Entry, RunPair
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.side_by_side import Kind, settings_that_differ, shared_weights
+from kragx.comparison.side_by_side import Kind
 from kragx.comparison.statistics import CONFIDENCE, TOLERANCE, paired_tests
 from kragx.comparison.statistics.weighted import signed
-from kragx.ground.errors import DataError, shorten
+from kragx.ground.errors import DataError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import phrase
 from kragx.metrics import Floats
 from kragx.metrics.weights import weighted_mean
-
-_SHA256 = 64  # characters
 
 Verdict = Literal["better", "worse", "different", "undecided", "same"]
 
@@ -169,18 +167,6 @@ class PastRun:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A setting that changed; ``None`` where it was not there."""
-
-    name: str
-    before: Any
-    after: Any
-
-    def __str__(self) -> str:
-        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
-
-
-@dataclass(frozen=True)
 class StepTest:
     """How much a mean changed, and whether that is more than chance.
 
@@ -213,44 +199,10 @@ class HistoryStep:
     changes: tuple[Entry, ...]
     tests: Mapping[str, StepTest] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, since: str, before: PastScore, after: PastScore) -> HistoryStep:
-        """What changed between two runs; nothing is tested yet."""
-        breaks = settings_that_differ(before.settings, after.settings)
-        return cls(since, breaks, tuple(_changes(before.settings, after.settings)))
-
     @property
     def joined(self) -> bool:
         """Whether the numbers before and after mean the same."""
         return not self.breaks
-
-
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Entry]:
-    """Settings of how the retriever was asked, of the matcher, the gold set and versions."""
-    parts = (("run", ""), ("match", "match."), ("dataset", "gold."), ("versions", "versions."))
-    for part, prefix in parts:
-        old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
-        for name in dict.fromkeys((*old, *new)):
-            pair = old.get(name), new.get(name)
-            # A name is how it is called; what the gold set holds is told by its hash.
-            if pair[0] != pair[1] and name not in ("name", "gold.name"):
-                yield Entry(name, *pair)
-
-
-def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, entry in value.items():
-        if isinstance(entry, Mapping) and entry:
-            yield from _flat(entry, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", entry
-
-
-def _shorten_value(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, str) and value.isprintable() and " " not in value:
-        return value[:12] if len(value) == _SHA256 else value
-    return shorten(value)
 
 
 Place = tuple[int, int]
@@ -276,9 +228,10 @@ def tested(
     # a long history would draw them hundreds of times.
     columns: dict[int, list[Column]] = defaultdict(list)
     for place, (step, before, after) in steps.items():
-        looked_at = metrics if step.joined else ()
-        for metric, differences, weights in _differences(before, after, looked_at):
-            columns[len(differences)].append((place, metric, differences, weights))
+        pair = RunPair(before.scores, after.scores)
+        for metric in _means(before, after, metrics if step.joined else ()):
+            differences = pair.gains(metric)
+            columns[len(differences)].append((place, metric, differences, pair.weights))
     groups = []
     for n, group in columns.items():  # of as many questions the signs are the same
         family_numbers = np.array([family_of(metric, metrics[0]) for _, metric, *_ in group])
@@ -303,18 +256,12 @@ def tested(
     }, every
 
 
-def _differences(
-    before: PastScore, after: PastScore, metrics: Sequence[str]
-) -> Iterator[tuple[str, Floats, Floats | None]]:
-    """How much the questions of both changed, in each metric that is a mean, and their weights."""
-    pair = before.scores, after.scores
-    ids, rows = joined([side.query_ids for side in pair])
-    weights = shared_weights(pair, ids, rows)
+def _means(before: PastScore, after: PastScore, metrics: Sequence[str]) -> Iterator[str]:
+    """Those that are means before and after, so that their differences can be tested."""
     for metric in metrics:
         means = [side.estimates.get(metric) for side in (before, after)]
         if all(mean is not None and mean.is_mean for mean in means):
-            old, new = (side.table([metric], ids)[:, 0] for side in pair)
-            yield metric, new - old, weights
+            yield metric
 
 
 def _verdict(differences: Floats, mean: float, p: float, better: Direction) -> Verdict:
