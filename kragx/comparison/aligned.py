@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.columns import Column, ids_at, joined
+from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
 from kragx.comparison.estimates import Difference, Direction, Estimate
-from kragx.comparison.scores import RetrieverScores, interval_kind
+from kragx.comparison.scores import Column, RetrieverScores, interval_kind
 from kragx.comparison.side_by_side import shared_weights
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
 from kragx.comparison.statistics.weighted import of_rows, total

@@ -12,6 +12,7 @@ import numpy as np
 from kragx.comparison.columns import rows_of
 from kragx.comparison.estimates import Direction
 from kragx.comparison.report_fields import check_report
+from kragx.comparison.statistics import Rows
 from kragx.comparison.statistics.weighted import total
 from kragx.comparison.tables import Tables
 from kragx.data import GoldDataset
@@ -19,8 +20,8 @@ from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import DataError, UsageError, nearest
-from kragx.metrics import Floats, is_mean, known_metric
-from kragx.metrics.intervals import Kind, Ratio
+from kragx.metrics import Bools, Floats, is_mean, known_metric
+from kragx.metrics.intervals import Interval, Kind, Ratio
 from kragx.metrics.scores import doubt
 
 
@@ -204,6 +205,46 @@ class RetrieverScores:
         """Whether the metric's number is the mean of the queries' values."""
         values = self.values[metric]
         return is_mean(known_metric(metric), self.means[metric], values, weights=self.weights)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one retriever scored in one metric, query by query.
+
+    Attributes:
+        values: (q); NaN where there is none.
+        doubt: how far missing judgements may put the sum of all values lower, and higher.
+        n_open: of how many queries it is not known, though one has a value, at most.
+        bounds: between which values the mean lies where some are not known; None of a part of the
+            queries, of which that is not kept.
+        ratio: of a metric that is a sum over a sum what each query adds, where that is known.
+    """
+
+    values: Floats
+    doubt: Interval = (0.0, 0.0)
+    n_open: int = 0
+    bounds: Interval | None = None
+    ratio: Ratio | None = None
+
+    @classmethod
+    def of(cls, score: RetrieverScores, metric: str, rows: Rows | None) -> Column:
+        """Of some queries of a retriever; None for all."""
+        values, ratio = score.values[metric], score.ratios.get(metric)
+        values = values if rows is None else values[rows]
+        n_open = min(score.n_open(metric), int(np.isnan(values).sum()))
+        bounds = score.bounds.get(metric) if len(values) == len(score.query_ids) else None
+        return cls(values, score.doubt(metric), n_open, bounds, ratio and ratio.rows(rows))
+
+    def rows(self, rows: Rows) -> Column:
+        """Of some of its queries, of which no more can be open than have no value."""
+        values = self.values[rows]
+        n_open = min(self.n_open, int(np.isnan(values).sum()))
+        return Column(values, self.doubt, n_open, None, self.ratio and self.ratio.rows(rows))
+
+    @property
+    def present(self) -> Bools:
+        """(q) which queries have a value."""
+        return ~np.isnan(self.values)
 
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
