@@ -140,10 +140,12 @@ class Sweep(Result):
         """Whether the order depends on the setting, then settings by retriever."""
         yield Line(self.sentence, "bold")
         marks = [" ★" if is_certain else " =" for is_certain in grid.certain]
+        # Where no retriever can be compared nobody is first.
+        first = [tiers[0] if tiers else () for tiers in grid.orders]
         columns = {
             name: [
-                number(mean) + (mark if name in tiers[0] else "")
-                for mean, mark, tiers in zip(values[grid.metric], marks, grid.orders)
+                number(mean) + (mark if name in leaders else "")
+                for mean, mark, leaders in zip(values[grid.metric], marks, first)
             ]
             for name, values in self.values.items()
         }
@@ -189,17 +191,16 @@ class Sweep(Result):
         return joined(" ", (summary, right))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One for each retriever and threshold, as CSV has them."""
+        """One for each retriever and threshold, or setting of a grid, as CSV has them."""
         for retriever, values in self.values.items():
-            for position, threshold in enumerate(self.thresholds):
-                yield {
-                    "retriever": retriever,
-                    "match": self.match_name,
-                    "threshold": threshold,
-                    "chosen": int(threshold == self.chosen),
-                    "n_matches": self.n_matches[retriever][position],
-                    **{metric: means[position] for metric, means in values.items()},
-                }
+            for position, label in enumerate(self.labels):
+                place: dict[str, Any] = {"setting": label}
+                if self.of_grid is None:
+                    threshold = self.thresholds[position]
+                    place = {"threshold": threshold, "chosen": int(threshold == self.chosen)}
+                    place["n_matches"] = self.n_matches[retriever][position]
+                means = {metric: values_of[position] for metric, values_of in values.items()}
+                yield {"retriever": retriever, "match": self.match_name, **place, **means}
 
 
 def sweep_of_grid(

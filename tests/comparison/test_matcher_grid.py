@@ -50,6 +50,15 @@ def test_what_cannot_be_compared_under_one_setting_swaps_with_nothing():
     assert "one retriever under 2 settings" in one.sentence
     none = sweep_of_grid("r", "m", [(LOW, {}, False)])
     assert "one retriever" in str(none) or none.sentence
+    lost = sweep_of_grid("r", "m", [(LOW, {"a": 1.0, "b": 0.5}, True), (HIGH, {}, False)])
+    assert lost.of_grid.orders == ((("a",), ("b",)), ())
+    assert "1.0000 ★" in str(lost)
+    assert [*lost.rows()][1] == {
+        "retriever": "a",
+        "match": "r",
+        "setting": "rouge2[threshold=0.6]",
+        "m": None,
+    }
 
 
 @pytest.mark.integration
