@@ -14,9 +14,7 @@ from hypothesis import given, strategies as st
 
 from kragx.data import Doc
 from kragx.errors import DataError, UsageError
-from kragx.workshop.exchange import export_file, import_file
-from kragx.workshop.exchange.exporting import person_of
-from kragx.workshop.exchange.rows import ExportSource
+from kragx.workshop.exchange import ExportSource, export_file, import_file, person_of
 from kragx.workshop.state.records import (
     MARKS,
     Judgement,
