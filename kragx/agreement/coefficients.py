@@ -241,26 +241,22 @@ class Change:
 
     def describe(self, after: Mapping[str, float | None], confidence: float) -> Iterator[Part]:
         """A table of both, and what it says."""
+        moved = (phrase("difference"), level(confidence))
         yield Table(
-            (
-                phrase("statistic"),
-                phrase("before"),
-                phrase("after"),
-                phrase("difference"),
-                level(confidence),
-            ),
+            (phrase("statistic"), phrase("before"), phrase("after"), *moved),
             [
-                (
-                    title(name),
-                    number(value),
-                    number(after[name]),
-                    signed(self.differences[name]),
-                    ends(self.intervals[name]),
-                )
+                (title(name), number(value), number(after[name]), *self._moved(name))
                 for name, value in self.values.items()
                 if not name.startswith("bias.")  # each rests on a few of these pairs
             ],
         )
+        yield Line(self._sentence())
+
+    def _moved(self, name: str) -> tuple[str, str]:
+        return signed(self.differences[name]), ends(self.intervals[name])
+
+    def _sentence(self) -> str:
+        """What the verdict says."""
         headline = title(HEADLINE)
         sentences = {
             "better": phrase(
@@ -276,7 +272,7 @@ class Change:
                 statistic=headline,
             ),
         }
-        yield Line(sentences[self.verdict])
+        return sentences[self.verdict]
 
 
 def changed(

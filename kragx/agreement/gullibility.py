@@ -85,21 +85,28 @@ def baseline_of(
     places = np.searchsorted(scale, plain_grades[graded])
     np.add.at(terms, (query[graded], of_gold[graded].astype(int), places), 1)
     counts = terms.sum(0)
-    auc = float(_auc(counts[None])["auc"][0])
-    interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **draws)["auc"]
-    # Where nothing varies in resamples, as all gold is graded above all else: as a share.
-    n_queries = int((terms.sum(2) > 0).all(1).sum())
-    if interval is None and n_queries >= LEAST:
-        interval = wilson_interval(auc, n_queries, draws["confidence"])
+    auc, interval = _auc_of(terms, draws)
     by_grade = {
         int(grade) if grade == int(grade) else float(grade): (int(irrelevant), int(gold))
         for grade, (irrelevant, gold) in zip(scale, counts.T)
     }
     n_irrelevant, n_gold = map(int, counts.sum(1))
-    means = map(defined, ratio(counts @ scale, counts.sum(1)))
+    mean, gold_mean = map(defined, ratio(counts @ scale, counts.sum(1)))
     matches = int((match & ~of_gold).sum()), int((match & of_gold).sum())
-    known = None if np.isnan(auc) else interval
-    return Baseline(n_irrelevant, n_gold, *means, by_grade, *matches, defined(auc), known)
+    return Baseline(
+        n_irrelevant, n_gold, mean, gold_mean, by_grade, *matches, auc=auc, interval=interval
+    )
+
+
+def _auc_of(terms: Floats, draws: Mapping[str, Any]) -> tuple[float | None, Interval | None]:
+    """The area under the ROC curve with its interval, of (q, 2, l) counts; None without it."""
+    auc = float(_auc(terms.sum(0, keepdims=True))["auc"][0])
+    interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **draws)["auc"]
+    # Where nothing varies in resamples, as all gold is graded above all else: as a share.
+    n_queries = int((terms.sum(2) > 0).all(1).sum())
+    if interval is None and n_queries >= LEAST:
+        interval = wilson_interval(auc, n_queries, draws["confidence"])
+    return defined(auc), None if np.isnan(auc) else interval
 
 
 def _auc(sums: Floats) -> dict[str, Floats]:
@@ -166,8 +173,8 @@ def lift_of(
     without, with_it = means or (None, None)
     lift = None if without is None or with_it is None else with_it - without
     n = len(before), int((~graded).sum())
-    moved = without, with_it, lift, intervals["lift"]
-    return Lift(*variant, *n, *moved, n_right, n_fooled, fooled)
+    moved = without, with_it, lift
+    return Lift(*variant, *n, *moved, intervals["lift"], n_right, n_fooled, fooled)
 
 
 @dataclass(frozen=True)
@@ -301,17 +308,18 @@ class Probe(Result):
         yield self._verdict_line()
         yield from self._of_known()
         yield from self._of_variants()
-        if self.judging.n_missing:
+        yield from self._of_failed()
+        yield from map(Line, panel_remarks(self.settings, {}))
+
+    def _of_failed(self) -> Iterator[Line]:
+        """How many judgements failed, and why."""
+        if n := self.judging.n_missing:
             judging = plain(self.judging)
+            kinds = failed_kinds(judging)
             yield warning(
-                phrase(
-                    "failed judgements: {n} ({kinds}), left out, never 0",
-                    n=self.judging.n_missing,
-                    kinds=failed_kinds(judging),
-                )
+                phrase("failed judgements: {n} ({kinds}), left out, never 0", n=n, kinds=kinds)
             )
             yield from map(warning, failure_lines(judging))
-        yield from map(Line, panel_remarks(self.settings, {}))
 
     def _of_known(self) -> Iterator[Part]:
         """How often each grade was given, and how well gold is told from the rest."""

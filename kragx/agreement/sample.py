@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from kragx.agreement.label_files import Pair, asked_in, check_choice, document_name, grades_by
 from kragx.agreement.labels import gold_texts
 from kragx.comparison.statistics import SEED
-from kragx.data import Doc, GoldDataset, Run
+from kragx.data import Doc, GoldDataset, Query, Run
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.ground.errors import DataError, check_whole
 from kragx.judging import Store
@@ -280,10 +280,8 @@ def from_run(
     """
     pairs: dict[Pair, PairToLabel] = {}
     for query in dataset:
-        result = run.results.get(query.id)
+        result, against = run.results.get(query.id), _against(query, asks)
         docs = result.documents[:depth] if result else ()
-        texts = gold_texts(query) if asks == "support" else [query.text or ""]
-        against = "\n\n".join(dict.fromkeys(texts))
         if docs and not against:
             if asks == "support":
                 continue
@@ -300,6 +298,12 @@ def from_run(
             pair = PairToLabel(query.id, document_name(doc), against, doc.text, rank)
             pairs.setdefault(pair.ids, pair)
     return list(pairs.values())
+
+
+def _against(query: Query, asks: str) -> str:
+    """What documents are labelled against: the question, or its gold texts."""
+    texts = gold_texts(query) if asks == "support" else [query.text or ""]
+    return "\n\n".join(dict.fromkeys(texts))
 
 
 def from_store(address: str | Path | Address, **choice: Unpack[Choice]) -> list[PairToLabel]:
