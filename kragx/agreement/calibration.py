@@ -90,6 +90,7 @@ class Calibration(Result):
 
     def to_yaml(self) -> str:
         """The `match:` block of a config, with where it comes from as comments."""
+        # Comments of the YAML: whoever meets the block a year later sees what it rests on.
         lines = (
             f"# Chosen by kragx threshold calibrate from {self.n_pairs} labelled pairs of "
             f"{self.n_queries} queries.",

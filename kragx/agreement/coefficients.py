@@ -47,6 +47,7 @@ def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
     Source: J. Cohen, A coefficient of agreement for nominal scales, 1960; Weighted kappa, 1968.
     """
     disagreements = weights(confusion.shape[-1], kind)
+    # Counts instead of shares: both sides of the ratio would be divided by the total squared.
     total = confusion.sum((-1, -2))
     observed = (confusion * disagreements).sum((-1, -2)) * total
     human, judge = confusion.sum(-1), confusion.sum(-2)
@@ -110,6 +111,7 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
         confusion: the matrices.
         labels: (l) what stands for each row and column, in order.
     """
+    # By label first: each label's bias is a statistic of its own, whatever stands before.
     biases = np.moveaxis(bias(confusion), -1, 0)
     return {
         "kappa": cohen_kappa(confusion),
@@ -137,6 +139,7 @@ def estimated(
         drawing: ``confidence``, ``resamples`` and ``seed``; the same seed, the same intervals.
     """
     values, intervals = _resampled(counts, lambda sums: statistics(sums, labels), **drawing)
+    # Only of the pairs as they are: that some resample has no value is no reason for a reader.
     whole = counts.sum(0)
     undefined = {
         name: why_undefined(name, whole, labels) for name, value in values.items() if value is None
@@ -200,6 +203,7 @@ def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:
         confusions: (q, l, l) the matrix of each query.
         labels: as of `statistics`.
     """
+    # A statistic is as sure as its rarer side: resamples without it would have no value at all.
     has = confusions.sum(2) > 0
     return {
         **{
@@ -298,6 +302,7 @@ def changed(
     values = {name: defined(value) for name, value in statistics(before.sum(0), labels).items()}
     interval = intervals[HEADLINE]
     verdict = "not known"
+    # Before the interval is looked at: where nothing moved it has no width and says nothing.
     if (before == after).all():
         verdict = "same"
     elif len(before) >= FEW_QUERIES and interval and not interval[0] <= 0 <= interval[1]:

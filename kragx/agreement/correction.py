@@ -245,6 +245,7 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
+    # What corrects must not have been shown: a judge is nearer to labels that it has seen.
     examples = examples_shown(judge, choice) - {NO_EXAMPLES}
     if choice.get("examples") is None and len(examples) == 1:
         (choice["examples"],) = examples
@@ -255,6 +256,7 @@ def correct(
         sides = replace(sides, human=sides.held_out().human)
         notes.append(phrase("the judge was shown labels: only the half that it never sees counts"))
     queries, n_labels = [*sides.judge.queries], len(sides.human) + len(sides.judge)
+    # After the half is taken, so that labels are counted as off the scale only where they count.
     sides = sides.on_scale()
     n_out_of_scale = n_labels - len(sides.human) - len(sides.judge)
     drawing = Drawing.of(human, questions)
@@ -271,6 +273,7 @@ def correct(
                 hash=pool,
             )
         )
+    # Of values, query by query: what both systems share falls out, and the interval is narrower.
     differences = [of_system.minus(first) for of_system in rest]
     notes += [
         phrase(
@@ -286,6 +289,7 @@ def correct(
         systems={
             run.name: CorrectedSystem(
                 metrics=of_system.means(confidence, (0, 1)),
+                # Two means within 0 and 1 are at most 1 apart, whichever is greater.
                 differences=difference.means(confidence, (-1, 1))
                 if difference is not None and difference.n_labelled >= least
                 else None,

@@ -245,6 +245,7 @@ def agree(
     check_confidence(confidence)
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)
     check_whole("seed", seed, lowest=0)
+    # A judge that was shown labels is held against those it never saw, without anybody asking.
     names = examples_shown(judge, choice)
     if choice.get("examples") is None and len(names - {NO_EXAMPLES}) == 1:
         (choice["examples"],) = names - {NO_EXAMPLES}
@@ -252,6 +253,7 @@ def agree(
     example_set = None if example_set == NO_EXAMPLES else example_set
     sides = read_sides(human, judge, scale, **choice)
     earlier = None
+    # The labels before may be of another store, whose examples nobody has named.
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
         earlier = read_labels(before, "judge", **without)
@@ -266,11 +268,13 @@ def agree(
     compared = [pair for pair in common if earlier and earlier.grades.get(pair) in scale_of_labels]
     if before is not None and not compared:
         raise DataError(f"no pair that is compared has a label in {earlier and earlier.name}")
+    # Both are measured on the same pairs: else what was labelled would look like a change.
     n_without, common = len(common) - len(compared), compared or common
     counts = sides.counts(common, machine)
     drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     change = None
     if earlier is not None and compared:
+        # Query by query in one order, as both of a query are drawn together.
         first = sides.counts(common, earlier)
         change = changed(first, counts, labels, earlier.name, n_without, **drawing)
     values, intervals, undefined = estimated(counts, labels, **drawing)
@@ -297,6 +301,7 @@ def agree(
             "held_out": is_halved,
         },
     )
+    # Notes are of the whole result, which says first what there is to note.
     return replace(agreement, notes=tuple(_notes(agreement, counts)))
 
 

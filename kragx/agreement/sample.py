@@ -135,6 +135,7 @@ def draw(
                     f"the id {name!r} cannot stand in qrels: it is empty, holds white space, or "
                     "is a query id that begins with #"
                 )
+    # Files list pairs in any order; the same pairs and seed are to give the same sample.
     ordered = sorted(candidates, key=lambda pair: pair.ids)
     rng = random.Random(seed)
     chances: dict[str, Mapping[str, float]] = {}
@@ -147,6 +148,7 @@ def draw(
     else:
         drawn = rng.sample(ordered, min(pairs, len(ordered)))
     return Sample(
+        # Blind: neither the judge's grade nor the rank goes into what people are shown.
         tuple(replace(pair, grade=None, rank=None) for pair in drawn),
         {
             "design": "queries" if queries else "stratified" if stratified else "random",
@@ -200,6 +202,7 @@ def drawn_in_proportion(
     Source: H. O. Hartley, J. N. K. Rao, Sampling with unequal probabilities and without
     replacement, The Annals of Mathematical Statistics 33, 1962.
     """
+    # What nobody asks has no chance, and cannot be weighted by one.
     certain = {row for row, size in enumerate(sizes) if size > 0}
     scale = 0.0
     if n < len(certain):

@@ -65,6 +65,7 @@ class Drawing:
         if chances is None and of_people is not None:
             inclusion = {query.id: query.inclusion for query in of_all or ()}
             chances = {q.id: q.inclusion / inclusion.get(q.id, 1.0) for q in of_people}
+        # Of a label, given that the question is there: inclusion counts once, as a weight.
         unequal = _unequal(chances or {})
         if of_all is not None and (weights := of_all.weights) is not None:
             return cls(dict(zip([query.id for query in of_all], weights.tolist())), unequal)
@@ -171,6 +172,7 @@ class SystemValues:
         results = {query: run.results[query] for query in whole if query in run.results}
         labelled = scoring.as_gold(sides.human, sides.scale, whole)
         by_people = scoring.scored_by(labelled, replace(run, results=results), metrics)
+        # Only what people have labelled whole is scored by them; the rest is not known, never 0.
         judge = np.array([score.values for score in evaluation.scores])
         human = np.full(judge.shape, np.nan)
         human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]

@@ -61,6 +61,7 @@ def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
     if str(path) == "-":
         raise UsageError("a file is written; name one", field="--out")
     path, state = Path(path), source.state
+    # Nobody judges meanwhile: what is counted as left out is of the same moment as the rows.
     with state.lock:
         state.refresh()
         counts, left_out = _WRITERS[form](source, path)
@@ -73,6 +74,7 @@ def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
 def _write_csv(source: ExportSource, path: Path) -> tools.Report:
     """Write people, questions and judgements, in UTF-8 with a mark, as Excel wants it."""
     state = source.state
+    # Every judgement as it came: what is taken back brings the one before it back.
     judgements = (record for record in state.store.after({}) if isinstance(record, Judgement))
     rows = _rows(source, [*state.people.values(), *state.questions.values(), *judgements])
     with open_text(path, "utf-8-sig") as file:

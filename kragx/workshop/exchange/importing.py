@@ -91,6 +91,7 @@ def import_file(
         DataError: rows are wrong; all are listed, and nothing is imported.
         UsageError: there is no such form.
     """
+    # A person may name the form: a spreadsheet's export need not end with .csv.
     path = Path(path)
     form = form or _form_of(path)
     if form not in _FORMS:

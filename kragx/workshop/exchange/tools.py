@@ -61,6 +61,7 @@ def _pairs(source: ExportSource) -> list[Pair]:
         question.uid: dict.fromkeys(state.candidates.get(question.uid, ()))
         for question in state.open_questions()
     }
+    # After what is suggested, so that a question's documents keep their order as people judge.
     for question, document in (*state.judgements, *state.decisions):
         if question in documents:
             documents[question][document] = None
@@ -98,6 +99,7 @@ def write_qrels(source: ExportSource, path: Path) -> Report:
     """
     ratings, left_out = _ratings(source)
     ids = dict.fromkeys(name for pair in ratings for name in pair)
+    # Whoever reads qrels splits lines at white space, and takes what begins with # for a comment.
     wrong = [name for name in ids if not name or name.split() != [name]]
     wrong += [question for question, _ in ratings if question.startswith("#")]
     if wrong:
@@ -123,6 +125,7 @@ def write_quepid(source: ExportSource, path: Path) -> Report:
     texts = {question.uid: question.text for question in source.state.open_questions()}
     rated = {question for question, _ in ratings}
     rows = [(texts[question], document, grade) for (question, document), grade in ratings.items()]
+    # Quepid makes a case's questions of its ratings: one that is not there would be lost.
     idle = [(text, "", "") for uid, text in texts.items() if uid not in rated]
     with open_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -67,6 +67,7 @@ def is_settled(
         judged: those that people have judged.
         relevant: those that answer the question.
     """
+    # What a file says is what is in doubt: only a person can settle where a text is now.
     answers = set(relevant) & set(judged)
     others = {
         first(alternative.id) for alternative in gold.alternatives if alternative.id is not None
