@@ -29,7 +29,7 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging.rubric import canonical_json, key_of
-from kragx.judging.store.qrels import NO_EXAMPLES, Choice
+from kragx.judging.store.qrels import Choice
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
@@ -245,13 +245,12 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
-    # What corrects must not have been shown: a judge is nearer to labels that it has seen.
-    examples = examples_shown(judge, choice) - {NO_EXAMPLES}
-    if choice.get("examples") is None and len(examples) == 1:
-        (choice["examples"],) = examples
+    example_set, _ = examples_shown(judge, choice)
+    if example_set is not None:
+        choice["examples"] = example_set
     sides = read_sides(human, judge, scale, expected=expected, **choice)
     notes = list(other_forms(sides.human.grades, sides.judge.grades))
-    if choice.get("examples") in examples:
+    if example_set is not None:
         # The judge has seen the labels of the other half, and is nearer to people there.
         sides = replace(sides, human=sides.held_out().human)
         notes.append(phrase("the judge was shown labels: only the half that it never sees counts"))

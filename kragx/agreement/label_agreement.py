@@ -246,18 +246,16 @@ def agree(
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)
     check_whole("seed", seed, lowest=0)
     # A judge that was shown labels is held against those it never saw, without anybody asking.
-    names = examples_shown(judge, choice)
-    if choice.get("examples") is None and len(names - {NO_EXAMPLES}) == 1:
-        (choice["examples"],) = names - {NO_EXAMPLES}
-    example_set = choice.get("examples")
-    example_set = None if example_set == NO_EXAMPLES else example_set
+    example_set, is_without = examples_shown(judge, choice)
+    if example_set is not None:
+        choice["examples"] = example_set
     sides = read_sides(human, judge, scale, **choice)
     earlier = None
     # The labels before may be of another store, whose examples nobody has named.
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
         earlier = read_labels(before, "judge", **without)
-    elif example_set is not None and NO_EXAMPLES in names:
+    elif example_set is not None and is_without:
         earlier = read_labels(judge, "judge", **without)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
     is_halved = example_set is not None if held_out is None else held_out
