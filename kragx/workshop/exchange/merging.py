@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kragx.ground.errors import DataError, nearest, shorten
+from kragx.ground.errors import DataError, inside, nearest, shorten
 from kragx.workshop.exchange.rows import KINDS, ExportSource, Row, mistake, row_of
 from kragx.workshop.names import alike, people_called
 from kragx.workshop.pairs.moved import check_place, moved_candidate
@@ -80,7 +80,7 @@ class Merge:
         for record in self._state.store.after({}):
             self._uids.setdefault(record.uid, []).append(record)
         self._judged: set[tuple[object, ...]] = set()
-        self._mistakes: list[tuple[str, DataError]] = []
+        self._mistakes: list[str] = []
         self.added: list[StoredRecord] = []
         self.n_changed: int = 0
         self.n_unchanged: int = 0
@@ -89,7 +89,14 @@ class Merge:
 
     def _take(self, columns: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         """Go through the rows: what judgements refer to before them, restored ones before new."""
-        kinds, rows = list(KINDS.values()), list[Row]()
+        # What a row adds, by its kind; None if the workshop has it so.
+        record_of: Mapping[type[StoredRecord], Callable[[Row], StoredRecord | None]] = {
+            Person: self._person_or_question,
+            Question: self._person_or_question,
+            SuggestedDocument: self._candidate,
+            Judgement: self._judgement,
+        }
+        kinds, rows = list(record_of), list[Row]()
         for place, values in columns:
             with self._noting(place):
                 rows.append(row_of(place, values))
@@ -100,35 +107,24 @@ class Merge:
 
         for row in sorted(rows, key=order):
             with self._noting(row.place):
-                if record := self._record_of(row):
+                if record := record_of[row.kind](row):
                     self._uids.setdefault(record.uid, []).append(record)
                     self.added.append(record)
                 else:
                     self.n_unchanged += 1
         if n := len(self._mistakes):
-            lines = [f"{n} {'mistake' if n == 1 else 'mistakes'}; nothing was imported"]
-            for place, error in self._mistakes[:_LISTED]:
-                path = f"{self._path}:{place}"
-                line = DataError(error.problem, path=path, field=error.field, remedy=error.remedy)
-                lines.append(str(line))
+            head = f"{n} {'mistake' if n == 1 else 'mistakes'}; nothing was imported"
             overflow = [f"... and {n - _LISTED} more"] if n > _LISTED else []
-            raise DataError("\n  ".join([*lines, *overflow]))
+            raise DataError("\n  ".join([head, *self._mistakes[:_LISTED], *overflow]))
 
     @contextmanager
     def _noting(self, place: str) -> Iterator[None]:
         """Note the mistake of a row, if there is one, and go on: all are said at once."""
         try:
-            yield
+            with inside(path=f"{self._path}:{place}"):
+                yield
         except DataError as error:
-            self._mistakes.append((place, error))
-
-    def _record_of(self, row: Row) -> StoredRecord | None:
-        """What a row adds; None if the workshop has it so."""
-        if row.kind is Judgement:
-            return self._judgement(row)
-        if row.kind is SuggestedDocument:
-            return self._candidate(row)
-        return self._person_or_question(row)
+            self._mistakes.append(str(error))
 
     # -- people and questions ----------------------------------------------------------------------
 

@@ -57,15 +57,12 @@ _NOT_A_TASK = phrase(
 def _pairs(source: ExportSource) -> list[Pair]:
     """The pairs of open questions that were judged or suggested, question by question."""
     state = source.state
-    documents = {
-        question.uid: dict.fromkeys(state.candidates.get(question.uid, ()))
-        for question in state.open_questions()
-    }
-    # After what is suggested, so that a question's documents keep their order as people judge.
-    for question, document in (*state.judgements, *state.decisions):
-        if question in documents:
-            documents[question][document] = None
-    return [(question, document) for question in documents for document in documents[question]]
+    pairs: dict[Pair, None] = {}
+    for uid in (question.uid for question in state.open_questions()):
+        # What is suggested first, so that documents keep their order as people judge.
+        documents = (*state.candidates.get(uid, ()), *state.judged.get(uid, ()))
+        pairs |= dict.fromkeys((uid, document) for document in documents)
+    return list(pairs)
 
 
 def _rating(source: ExportSource, pair: Pair) -> tuple[int | None, str]:

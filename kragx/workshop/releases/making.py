@@ -105,19 +105,12 @@ def ready(
         allow_undecided: take questions, too, on some of whose documents people differ: with the
             lowest grade where all call a document relevant, else without it.
     """
-    of_question: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for uid, document in dict.fromkeys([*state.judgements, *state.decisions]):
-        of_question[uid][copies.first(document)].append(document)
     people = {person.uid for person in state.people.values() if person.role != "file"}
     queries: list[Query] = []
     left_out: list[LeftOut] = []
     undecided: list[_Opinion] = []
     for question in state.open_questions():
-        opinions = {
-            first: opinion
-            for first, group in of_question.get(question.uid, {}).items()
-            if (opinion := _Opinion.of(state, question.uid, group, top)).rows
-        }
+        opinions = _opinions(state, question.uid, copies, top)
         judged = [
             first
             for first, opinion in opinions.items()
@@ -184,6 +177,16 @@ class _Opinion:
         given = [grade for grade in self.grades if grade is not None]
         is_disputed = self.is_undecided and not all(self.grades)
         return None if is_disputed or not given else min(given)
+
+
+def _opinions(state: State, question: str, copies: Copies, top: int) -> dict[str, _Opinion]:
+    """What counts of a question's documents, by the one that stands for its copies."""
+    groups = defaultdict[str, list[str]](list)
+    for document in state.judged.get(question, ()):
+        groups[copies.first(document)].append(document)
+    opinions = {first: _Opinion.of(state, question, group, top) for first, group in groups.items()}
+    # Without a row all of it was put off, or taken back.
+    return {first: opinion for first, opinion in opinions.items() if opinion.rows}
 
 
 def _make_query(
