@@ -302,7 +302,6 @@ def changed(
     values = {name: defined(value) for name, value in statistics(before.sum(0), labels).items()}
     interval = intervals[HEADLINE]
     verdict = "not known"
-    # Before the interval is looked at: where nothing moved it has no width and says nothing.
     if (before == after).all():
         verdict = "same"
     elif len(before) >= FEW_QUERIES and interval and not interval[0] <= 0 <= interval[1]:

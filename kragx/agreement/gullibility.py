@@ -252,14 +252,14 @@ class Probe(Result):
         )
         unsure = phrase("too few passages to tell whether it is better than guessing")
         yield "fooled", any(lift.n_fooled for lift in self.lifts), unsure if is_unknown else ""
-        few = phrase("too few queries" if base.n_gold else "no gold text was graded")
+        reason = phrase("too few queries" if base.n_gold else "no gold text was graded")
         yield (
             "too few",
             is_unknown,
             phrase(
                 "{few}: whether this judge tells what answers a query from what does not is "
                 "unknown, and without that it means nothing that nothing moves it",
-                few=few,
+                few=reason,
             ),
         )
         tried = phrase("nothing that was tried fooled this judge")

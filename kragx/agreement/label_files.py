@@ -310,7 +310,7 @@ def examples_shown(source: object, choice: Choice) -> tuple[str | None, bool]:
             mode = choice.get("asks") or asked_in(store)
             records = graded_records(store, {**choice, "asks": mode, "examples": None})
             names = {examples_of(record["question"]) for record in records}
-    shown, chosen = names - {NO_EXAMPLES}, choice.get("examples")
-    if chosen is None and len(shown) == 1:
-        (chosen,) = shown
-    return None if chosen == NO_EXAMPLES else chosen, NO_EXAMPLES in names
+    sets, examples = names - {NO_EXAMPLES}, choice.get("examples")
+    if examples is None and len(sets) == 1:
+        (examples,) = sets
+    return None if examples == NO_EXAMPLES else examples, NO_EXAMPLES in names

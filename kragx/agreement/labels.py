@@ -267,7 +267,6 @@ class Sides:
         Raises:
             DataError: there is none.
         """
-        # In the order of people's labels: resamples draw queries by their place.
         human, judge = self.human.on(self.scale).grades, self.judge.grades
         common = [pair for pair in human if judge.get(pair) in self.scale]
         if common:
