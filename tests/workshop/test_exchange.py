@@ -409,6 +409,7 @@ def test_no_cell_is_a_formula(opened, tmp_path):
         with file.open(encoding="utf-8-sig", newline="") as opened_:
             cells = [cell for row in csv.reader(opened_) for cell in row]
         assert [cell for cell in cells if cell.startswith(tuple("=+-@"))] == []
+        assert "null" not in cells
 
 
 def test_qrels_hold_what_people_agree_on(opened, tmp_path):

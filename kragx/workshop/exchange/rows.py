@@ -146,7 +146,7 @@ def grade_of(judgement: Judgement) -> str | int:
 
 def cell(column: str, value: object) -> object:
     """A value as a cell of a spreadsheet; empty where that says the same."""
-    if column in _EMPTY and value == _EMPTY[column]:
+    if value is None or (column in _EMPTY and value == _EMPTY[column]):
         return None
     if column == "evidence" and isinstance(value, tuple):
         # No spreadsheet takes 3..12 for a date, as it does 3-12.
