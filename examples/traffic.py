@@ -189,7 +189,7 @@ def settle(folder: str, questions: str, judgements: str, n: int = 10) -> None:
     for row in lot[:n]:
         question = row["query_id"]
         needed = answers(texts[question])
-        records.append({"record": "question", "uid": question, "text": texts[question]})
+        records.append({"record": "question", "uid": question, "question": texts[question]})
         records += (
             {"record": "judgement", "question": question, "document": page, "grade": grade}
             for page in sorted({*row["old"]} ^ {*row["new"]})

@@ -90,6 +90,7 @@ class Calibration(Result):
 
     def to_yaml(self) -> str:
         """The `match:` block of a config, with where it comes from as comments."""
+        # Comments of the YAML: whoever meets the block a year later sees what it rests on.
         lines = (
             f"# Chosen by kragx threshold calibrate from {self.n_pairs} labelled pairs of "
             f"{self.n_queries} queries.",
@@ -102,36 +103,23 @@ class Calibration(Result):
 
     def describe(self) -> Iterator[Part]:
         """The best candidates, and what to expect of the choice."""
+        numbers = {"n": self.n_pairs, "n_queries": self.n_queries, "n_matches": self.n_matches}
         yield Line(
             phrase(
                 "{n} labelled pairs of {n_queries} queries, {n_matches} of them matches; {folds} "
                 "folds by query",
-                n=self.n_pairs,
-                n_queries=self.n_queries,
-                n_matches=self.n_matches,
+                **numbers,
                 folds=self.folds,
             )
         )
         if self.n_unused:
             yield warning(phrase("labels of pairs that the results lack: {n}", n=self.n_unused))
         yield from map(warning, self.cautions)
-        columns = (
-            phrase("match"),
-            phrase("threshold"),
-            f"{self.by} [95 %]",
-            phrase("on what it was chosen"),
-            "precision",
-            "recall",
-            phrase("behind"),
-        )
-        yield Table(columns, list(map(self._row, self.candidates[:_ROWS])))
-        if len(self.candidates) > _ROWS:
-            yield Line(
-                phrase(
-                    "and {n} more behind them (--format json has all)",
-                    n=len(self.candidates) - _ROWS,
-                )
-            )
+        chosen_by = (phrase("threshold"), f"{self.by} [95 %]", phrase("on what it was chosen"))
+        head = (phrase("match"), *chosen_by, "precision", "recall", phrase("behind"))
+        yield Table(head, list(map(self._row, self.candidates[:_ROWS])))
+        if (n := len(self.candidates) - _ROWS) > 0:
+            yield Line(phrase("and {n} more behind them (--format json has all)", n=n))
         yield Line(phrase("<: chosen, the simplest of those that cannot be told from the best (=)"))
         yield Line(
             phrase(

@@ -47,6 +47,7 @@ def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
     Source: J. Cohen, A coefficient of agreement for nominal scales, 1960; Weighted kappa, 1968.
     """
     disagreements = weights(confusion.shape[-1], kind)
+    # Counts instead of shares: both sides of the ratio would be divided by the total squared.
     total = confusion.sum((-1, -2))
     observed = (confusion * disagreements).sum((-1, -2)) * total
     human, judge = confusion.sum(-1), confusion.sum(-2)
@@ -110,6 +111,7 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
         confusion: the matrices.
         labels: (l) what stands for each row and column, in order.
     """
+    # By label first: each label's bias is a statistic of its own, whatever stands before.
     biases = np.moveaxis(bias(confusion), -1, 0)
     return {
         "kappa": cohen_kappa(confusion),
@@ -137,6 +139,7 @@ def estimated(
         drawing: ``confidence``, ``resamples`` and ``seed``; the same seed, the same intervals.
     """
     values, intervals = _resampled(counts, lambda sums: statistics(sums, labels), **drawing)
+    # Only of the pairs as they are: that some resample has no value is no reason for a reader.
     whole = counts.sum(0)
     undefined = {
         name: why_undefined(name, whole, labels) for name, value in values.items() if value is None
@@ -200,6 +203,7 @@ def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:
         confusions: (q, l, l) the matrix of each query.
         labels: as of `statistics`.
     """
+    # A statistic is as sure as its rarer side: resamples without it would have no value at all.
     has = confusions.sum(2) > 0
     return {
         **{
@@ -241,26 +245,22 @@ class Change:
 
     def describe(self, after: Mapping[str, float | None], confidence: float) -> Iterator[Part]:
         """A table of both, and what it says."""
+        moved = (phrase("difference"), level(confidence))
         yield Table(
-            (
-                phrase("statistic"),
-                phrase("before"),
-                phrase("after"),
-                phrase("difference"),
-                level(confidence),
-            ),
+            (phrase("statistic"), phrase("before"), phrase("after"), *moved),
             [
-                (
-                    title(name),
-                    number(value),
-                    number(after[name]),
-                    signed(self.differences[name]),
-                    ends(self.intervals[name]),
-                )
+                (title(name), number(value), number(after[name]), *self._moved(name))
                 for name, value in self.values.items()
                 if not name.startswith("bias.")  # each rests on a few of these pairs
             ],
         )
+        yield Line(self._sentence())
+
+    def _moved(self, name: str) -> tuple[str, str]:
+        return signed(self.differences[name]), ends(self.intervals[name])
+
+    def _sentence(self) -> str:
+        """What the verdict says."""
         headline = title(HEADLINE)
         sentences = {
             "better": phrase(
@@ -276,7 +276,7 @@ class Change:
                 statistic=headline,
             ),
         }
-        yield Line(sentences[self.verdict])
+        return sentences[self.verdict]
 
 
 def changed(

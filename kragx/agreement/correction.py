@@ -29,7 +29,7 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging.rubric import canonical_json, key_of
-from kragx.judging.store.qrels import NO_EXAMPLES, Choice
+from kragx.judging.store.qrels import Choice
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
@@ -245,16 +245,17 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
-    examples = examples_shown(judge, choice) - {NO_EXAMPLES}
-    if choice.get("examples") is None and len(examples) == 1:
-        (choice["examples"],) = examples
+    example_set, _ = examples_shown(judge, choice)
+    if example_set is not None:
+        choice["examples"] = example_set
     sides = read_sides(human, judge, scale, expected=expected, **choice)
     notes = list(other_forms(sides.human.grades, sides.judge.grades))
-    if choice.get("examples") in examples:
+    if example_set is not None:
         # The judge has seen the labels of the other half, and is nearer to people there.
         sides = replace(sides, human=sides.held_out().human)
         notes.append(phrase("the judge was shown labels: only the half that it never sees counts"))
     queries, n_labels = [*sides.judge.queries], len(sides.human) + len(sides.judge)
+    # After the half is taken, so that labels are counted as off the scale only where they count.
     sides = sides.on_scale()
     n_out_of_scale = n_labels - len(sides.human) - len(sides.judge)
     drawing = Drawing.of(human, questions)
@@ -271,6 +272,7 @@ def correct(
                 hash=pool,
             )
         )
+    # Of values, query by query: what both systems share falls out, and the interval is narrower.
     differences = [of_system.minus(first) for of_system in rest]
     notes += [
         phrase(
@@ -286,6 +288,7 @@ def correct(
         systems={
             run.name: CorrectedSystem(
                 metrics=of_system.means(confidence, (0, 1)),
+                # Two means within 0 and 1 are at most 1 apart, whichever is greater.
                 differences=difference.means(confidence, (-1, 1))
                 if difference is not None and difference.n_labelled >= least
                 else None,

@@ -111,23 +111,7 @@ class Agreement(Result):
     def describe(self) -> Iterator[Part]:
         """The statistics with intervals, the confusion matrix, and what was left out."""
         settings = self.settings
-        judge: str = settings["judge"]
-        if settings["examples"]:
-            judge = phrase(
-                "{judge} with examples {examples}", judge=judge, examples=settings["examples"]
-            )
-        headline = phrase(
-            "{judge} against {human}: {n} pairs of {n_queries} held-out queries, labels {scale}"
-            if settings["held_out"]
-            else "{judge} against {human}: {n} pairs of {n_queries} queries, labels {scale}",
-            judge=judge,
-            human=settings["human"],
-            n=self.pairs,
-            n_queries=self.queries,
-            scale=str(self.scale),
-        )
-        inferred = phrase("(as the human labels have them)") if self.scale.inferred else ""
-        yield Line(joined(" ", [headline, inferred]))
+        yield self._headline()
         yield Table(
             (phrase("statistic"), phrase("value"), level(settings["confidence"])),
             [
@@ -151,6 +135,27 @@ class Agreement(Result):
                 seed=settings["seed"],
             )
         )
+
+    def _headline(self) -> Line:
+        """Whose labels these are, and of how many pairs."""
+        settings = self.settings
+        judge: str = settings["judge"]
+        if settings["examples"]:
+            judge = phrase(
+                "{judge} with examples {examples}", judge=judge, examples=settings["examples"]
+            )
+        headline = phrase(
+            "{judge} against {human}: {n} pairs of {n_queries} held-out queries, labels {scale}"
+            if settings["held_out"]
+            else "{judge} against {human}: {n} pairs of {n_queries} queries, labels {scale}",
+            judge=judge,
+            human=settings["human"],
+            n=self.pairs,
+            n_queries=self.queries,
+            scale=str(self.scale),
+        )
+        inferred = phrase("(as the human labels have them)") if self.scale.inferred else ""
+        return Line(joined(" ", [headline, inferred]))
 
     def _confusion_table(self) -> Table:
         human, judge = ([*map(percent, rates.values())] for rates in self.base_rates.values())
@@ -240,17 +245,17 @@ def agree(
     check_confidence(confidence)
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)
     check_whole("seed", seed, lowest=0)
-    names = examples_shown(judge, choice)
-    if choice.get("examples") is None and len(names - {NO_EXAMPLES}) == 1:
-        (choice["examples"],) = names - {NO_EXAMPLES}
-    example_set = choice.get("examples")
-    example_set = None if example_set == NO_EXAMPLES else example_set
+    # A judge that was shown labels is held against those it never saw, without anybody asking.
+    example_set, is_without = examples_shown(judge, choice)
+    if example_set is not None:
+        choice["examples"] = example_set
     sides = read_sides(human, judge, scale, **choice)
     earlier = None
+    # The labels before may be of another store, whose examples nobody has named.
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
         earlier = read_labels(before, "judge", **without)
-    elif example_set is not None and NO_EXAMPLES in names:
+    elif example_set is not None and is_without:
         earlier = read_labels(judge, "judge", **without)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
     is_halved = example_set is not None if held_out is None else held_out
@@ -261,11 +266,13 @@ def agree(
     compared = [pair for pair in common if earlier and earlier.grades.get(pair) in scale_of_labels]
     if before is not None and not compared:
         raise DataError(f"no pair that is compared has a label in {earlier and earlier.name}")
+    # Both are measured on the same pairs: else what was labelled would look like a change.
     n_without, common = len(common) - len(compared), compared or common
     counts = sides.counts(common, machine)
     drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     change = None
     if earlier is not None and compared:
+        # Query by query in one order, as both of a query are drawn together.
         first = sides.counts(common, earlier)
         change = changed(first, counts, labels, earlier.name, n_without, **drawing)
     values, intervals, undefined = estimated(counts, labels, **drawing)
@@ -292,12 +299,13 @@ def agree(
             "held_out": is_halved,
         },
     )
+    # Notes are of the whole result, which says first what there is to note.
     return replace(agreement, notes=tuple(_notes(agreement, counts)))
 
 
 def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
     """What a reader must know; `counts` is the confusion matrix of each query, (q, l, l)."""
-    scale, change, matrix = agreement.scale, agreement.change, counts.sum(0)
+    scale, matrix = agreement.scale, counts.sum(0)
     if scale.inferred and agreement.out_of_scale:
         yield phrase(
             "the scale, {scale}, was taken from the human labels; if labels that are listed as "
@@ -313,6 +321,14 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
             )
     yield from _of_intervals(agreement, counts)
     yield from other_forms(*agreement.missing.values())
+    yield from _of_change(agreement)
+    if agreement.systems is not None:
+        yield from scale_notes(scale)
+
+
+def _of_change(agreement: Agreement) -> Iterator[str]:
+    """What the judge's labels before a change, or without examples, say nothing of."""
+    change = agreement.change
     if change is not None and change.n_without:
         yield phrase(
             "not compared, as {judge} has no label of them: {n} pairs",
@@ -324,17 +340,16 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
             "how the judge agreed without examples is not in the store: a run without "
             "judge.examples puts it there"
         )
-    if agreement.systems is not None:
-        yield from scale_notes(scale)
 
 
 def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
     """Why there are none, or how rough they are; `counts` as of `_notes`."""
-    values, intervals, n_queries = agreement.values, agreement.intervals, agreement.queries
+    intervals, n_queries = agreement.intervals, agreement.queries
     if n_queries < LEAST:
         yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
         return
-    alike = [name for name, value in values.items() if value is not None and not intervals[name]]
+    defined_alone = (name for name, value in agreement.values.items() if value is not None)
+    alike = [name for name in defined_alone if not intervals[name]]
     rough = [
         name
         for name, n_resting in resting_on(counts, agreement.scale.labels).items()

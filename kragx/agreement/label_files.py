@@ -27,6 +27,7 @@ from kragx.judging import Store
 from kragx.judging.rubric import built_in_of, is_file, key_of, read_rubric, wording_of
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.qrels import (
+    NO_EXAMPLES,
     Choice,
     examples_of,
     graded_once,
@@ -295,16 +296,21 @@ def asked_in(store: Store) -> str:
     return str(next(iter(kinds), "relevance"))
 
 
-def examples_shown(source: object, choice: Choice) -> set[str]:
-    """The names of the examples that grades of a store's judge were given with.
+def examples_shown(source: object, choice: Choice) -> tuple[str | None, bool]:
+    """The name of the examples that a store's judge was shown, and whether it graded without, too.
 
-    `NO_EXAMPLES` for none; of any other source of labels there is no name.
+    Those that are chosen, else the only ones there are; None for none. Of any other source of
+    labels nobody knows.
     """
-    if not isinstance(source, (str, Path)) or (
-        not is_url(source) and label_format(Path(source)) != "store"
+    names: set[str] = set()
+    if isinstance(source, (str, Path)) and (
+        is_url(source) or label_format(Path(source)) == "store"
     ):
-        return set()
-    with Store(source, make=False) as store:
-        mode = choice.get("asks") or asked_in(store)
-        records = graded_records(store, {**choice, "asks": mode, "examples": None})
-        return {examples_of(record["question"]) for record in records}
+        with Store(source, make=False) as store:
+            mode = choice.get("asks") or asked_in(store)
+            records = graded_records(store, {**choice, "asks": mode, "examples": None})
+            names = {examples_of(record["question"]) for record in records}
+    sets, examples = names - {NO_EXAMPLES}, choice.get("examples")
+    if examples is None and len(sets) == 1:
+        (examples,) = sets
+    return None if examples == NO_EXAMPLES else examples, NO_EXAMPLES in names

@@ -37,6 +37,7 @@ def resolved(
     """
     by_query = {item.query.id: row for row, item in enumerate(items)}
     by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
+    # Once each, and only of queries that have a label, which are few.
     identities = cache(lambda row: _identities(items[row]))
     decisions: dict[object, tuple[_Place, bool]] = {}
     unused = []
@@ -52,6 +53,7 @@ def resolved(
         for place in places:
             docs, golds = identities(place[0])
             doc, gold = docs[place[1]], golds[place[2]]
+            # The first place stands for all of a pair; what is said of another place must agree.
             first, decision = decisions.setdefault((place[0], doc, gold), (place, match))
             if decision == match:
                 continue
@@ -125,6 +127,7 @@ def _places(row: int, item: MatchItem, label: Label) -> list[_Place]:
         for position, item_gold in enumerate(gold)
         if label.gold in (None, position + 1) and label.gold_id in (None, item_gold.id)
     ]
+    # A label without a gold item is of any of them: the document answers, whatever it matches.
     if label.gold is None and label.gold_id is None:
         golds = [-1] if any(item_gold.grade > 0 for item_gold in gold) else []
     return [(row, doc, position) for doc in docs for position in golds]
@@ -151,6 +154,7 @@ def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
 def _match(chunk: _Stretch, gold: _Stretch) -> bool:
     (source, start, end), (gold_source, gold_start, gold_end) = chunk, gold
     shared = min(end, gold_end) - max(start, gold_start)
+    # Of the shorter one: a long chunk with the whole answer is a match, and so is half an answer.
     shorter = min(end - start, gold_end - gold_start)
     return source == gold_source and shared > 0 and 2 * shared >= shorter
 

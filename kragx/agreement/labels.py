@@ -129,6 +129,7 @@ def read_scale(value: object, human: Labels) -> Scale:
     """
     match value:
         case None:
+            # People's alone: a judge that is off the scale must not widen it.
             whole = {int(grade) for grade in human.grades.values() if grade == int(grade)}
             if not whole:
                 raise UsageError(f"scale: {human.name} has no whole number as a label; name one")
@@ -278,6 +279,7 @@ class Sides:
             )
         n_off = len(self.out_of_scale)
         off = f"; {n_off} labels are not on the scale of {self.scale}" if n_off else ""
+        # One id of each side shows at once in which form the other file has them.
         firsts = [
             "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
             for side in (self.human, self.judge)
@@ -308,6 +310,7 @@ def read_sides(
     human: object, judge: object, scale: object, *, expected: bool = False, **choice: Unpack[Choice]
 ) -> Sides:
     """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
+    # People first: where both are broken, theirs is the file that somebody can mend.
     people = read_labels(human, "human")
     machine = read_labels(judge, "judge", expected=expected, **choice)
     return Sides(people, machine, read_scale(scale, people))
@@ -337,6 +340,7 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
     rows = tuple(rows)
     grades: dict[Pair, float] = {}
     for label in rows:
+        # One label by rank or by text is enough: what is left cannot be joined by ids alone.
         if label.pair is None:
             return Labels({}, file_name(name), of_gold=rows)
         if grades.setdefault(label.pair, label.grade) != label.grade:

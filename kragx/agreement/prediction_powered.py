@@ -96,6 +96,7 @@ def prediction_powered(
     check_confidence(confidence)
     everything = np.concatenate([judge, rest])
     n, n_all = len(human), len(everything)
+    # Equal weights and chances are only a special case: one road gives both to the last bit.
     w = np.ones(n_all) if weights is None else weights
     p = np.full(n, n / max(n_all, 1)) if chances is None else chances
     if len(w) != n_all or len(p) != n or not ((p > 0) & (p <= 1)).all() or w[:n].sum() <= 0:
@@ -111,6 +112,7 @@ def prediction_powered(
     used = _parts(v, human, judge, everything)
     value = float(v @ (human + used * (judge_mean - judge)))
     low, width = bounds[0], bounds[1] - bounds[0]
+    # As many units of equal weight as would tell as much; so few decide how wide it is.
     n_effective = effective_n(v, v > 0)
     n_between = min(effective_n(v, human > bounds[0]), effective_n(v, human < bounds[1]))
 
@@ -127,6 +129,7 @@ def prediction_powered(
         )
         return low + width * ends[0], low + width * ends[1]
 
+    # The estimate is unbiased and may lie beyond what a mean can be; nobody would believe that.
     value = min(bounds[1], max(bounds[0], value))
     return CorrectedMean(
         value=value,
@@ -153,6 +156,7 @@ def _parts(v: Floats, human: Floats, judge: Floats, everything: Floats) -> Float
     people.
     """
     y, f = human - v @ human, judge - v @ judge
+    # Without other units the judge has nothing to add to what people say themselves.
     if len(everything) == len(human):
         return np.zeros_like(y)
     products = _without(v, y * f) - _without(v, y) * _without(v, f)

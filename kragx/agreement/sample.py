@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from kragx.agreement.label_files import Pair, asked_in, check_choice, document_name, grades_by
 from kragx.agreement.labels import gold_texts
 from kragx.comparison.statistics import SEED
-from kragx.data import Doc, GoldDataset, Run
+from kragx.data import Doc, GoldDataset, Query, Run
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.ground.errors import DataError, check_whole
 from kragx.judging import Store
@@ -135,6 +135,7 @@ def draw(
                     f"the id {name!r} cannot stand in qrels: it is empty, holds white space, or "
                     "is a query id that begins with #"
                 )
+    # Files list pairs in any order; the same pairs and seed are to give the same sample.
     ordered = sorted(candidates, key=lambda pair: pair.ids)
     rng = random.Random(seed)
     chances: dict[str, Mapping[str, float]] = {}
@@ -147,6 +148,7 @@ def draw(
     else:
         drawn = rng.sample(ordered, min(pairs, len(ordered)))
     return Sample(
+        # Blind: neither the judge's grade nor the rank goes into what people are shown.
         tuple(replace(pair, grade=None, rank=None) for pair in drawn),
         {
             "design": "queries" if queries else "stratified" if stratified else "random",
@@ -200,6 +202,7 @@ def drawn_in_proportion(
     Source: H. O. Hartley, J. N. K. Rao, Sampling with unequal probabilities and without
     replacement, The Annals of Mathematical Statistics 33, 1962.
     """
+    # What nobody asks has no chance, and cannot be weighted by one.
     certain = {row for row, size in enumerate(sizes) if size > 0}
     scale = 0.0
     if n < len(certain):
@@ -280,10 +283,8 @@ def from_run(
     """
     pairs: dict[Pair, PairToLabel] = {}
     for query in dataset:
-        result = run.results.get(query.id)
+        result, against = run.results.get(query.id), _against(query, asks)
         docs = result.documents[:depth] if result else ()
-        texts = gold_texts(query) if asks == "support" else [query.text or ""]
-        against = "\n\n".join(dict.fromkeys(texts))
         if docs and not against:
             if asks == "support":
                 continue
@@ -300,6 +301,12 @@ def from_run(
             pair = PairToLabel(query.id, document_name(doc), against, doc.text, rank)
             pairs.setdefault(pair.ids, pair)
     return list(pairs.values())
+
+
+def _against(query: Query, asks: str) -> str:
+    """What documents are labelled against: the question, or its gold texts."""
+    texts = gold_texts(query) if asks == "support" else [query.text or ""]
+    return "\n\n".join(dict.fromkeys(texts))
 
 
 def from_store(address: str | Path | Address, **choice: Unpack[Choice]) -> list[PairToLabel]:

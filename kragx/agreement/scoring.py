@@ -184,14 +184,9 @@ class SystemAgreement(Result):
     def describe(self) -> Iterator[Part]:
         """Each system's means, and the taus with the kappa."""
         yield Line(phrase("{metric} over {n} queries", metric=self.metric, n=self.n_queries))
+        labelled = (phrase("labelled: human"), phrase("judge"))
         yield Table(
-            (
-                phrase("system"),
-                phrase("human"),
-                phrase("judge"),
-                phrase("labelled: human"),
-                phrase("judge"),
-            ),
+            (phrase("system"), phrase("human"), phrase("judge"), *labelled),
             [
                 (name, number(mean), number(self.judge[name]), *map(percent, self.judged[name]))
                 for name, mean in self.human.items()

@@ -13,7 +13,7 @@ import numpy as np
 
 from kragx.agreement import scoring
 from kragx.agreement.label_files import label_format
-from kragx.agreement.labels import Labels, Sides, other_forms
+from kragx.agreement.labels import Sides, other_forms
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.sample import drawing_of
 from kragx.comparison.statistics import Interval
@@ -65,16 +65,8 @@ class Drawing:
         if chances is None and of_people is not None:
             inclusion = {query.id: query.inclusion for query in of_all or ()}
             chances = {q.id: q.inclusion / inclusion.get(q.id, 1.0) for q in of_people}
-        chances = chances or {}
-        if max(chances.values(), default=0) > 1 + 1e-9:
-            name = max(chances, key=chances.__getitem__)
-            raise DataError(
-                f"question {name!r}: people's labels have a greater chance of having been drawn "
-                "than the question itself",
-                field="inclusion",
-                remedy="give both files the questions of one drawing",
-            )
-        unequal = chances if len({*chances.values()}) > 1 else None
+        # Of a label, given that the question is there: inclusion counts once, as a weight.
+        unequal = _unequal(chances or {})
         if of_all is not None and (weights := of_all.weights) is not None:
             return cls(dict(zip([query.id for query in of_all], weights.tolist())), unequal)
         note = phrase("questions count by their asks, as the sample beside the labels has them")
@@ -99,6 +91,19 @@ class Drawing:
             chances = np.minimum(drawn, 1) * min(1, len(names) / len(self.chances))
         order = np.argsort(~labelled, kind="stable")
         return {"weights": None if weights is None else weights[order], "chances": chances}
+
+
+def _unequal(chances: Mapping[str, float]) -> Mapping[str, float] | None:
+    """The chances of questions, where they differ; a `DataError` where one is above 1."""
+    if max(chances.values(), default=0) > 1 + 1e-9:
+        name = max(chances, key=chances.__getitem__)
+        raise DataError(
+            f"question {name!r}: people's labels have a greater chance of having been drawn "
+            "than the question itself",
+            field="inclusion",
+            remedy="give both files the questions of one drawing",
+        )
+    return chances if len({*chances.values()}) > 1 else None
 
 
 def _values_of(values: Mapping[str, float], queries: Sequence[str], clause: str) -> Floats:
@@ -163,18 +168,11 @@ class SystemValues:
         """
         graded = scoring.as_gold(sides.judge, sides.scale, queries)
         evaluation = scoring.scored_by(graded, run, metrics)
-        depth = depth_of(evaluation)
-        whole, n_partly = _labelled_whole(sides.human, queries, run, depth)
-        if len(whole) < least:
-            raise DataError(
-                f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-                f"({n_partly} in part), and a correction needs at least {least}",
-                remedy="; ".join(other_forms(sides.human.grades, sides.judge.grades))
-                or "label more (kragx judge label --queries), or take a smaller cut",
-            )
+        whole, n_partly = _labelled_whole(sides, queries, run, depth_of(evaluation), least)
         results = {query: run.results[query] for query in whole if query in run.results}
         labelled = scoring.as_gold(sides.human, sides.scale, whole)
         by_people = scoring.scored_by(labelled, replace(run, results=results), metrics)
+        # Only what people have labelled whole is scored by them; the rest is not known, never 0.
         judge = np.array([score.values for score in evaluation.scores])
         human = np.full(judge.shape, np.nan)
         human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
@@ -220,9 +218,14 @@ def depth_of(evaluation: Evaluation) -> int:
 
 
 def _labelled_whole(
-    human: Labels, queries: Sequence[str], run: Run, depth: int
+    sides: Sides, queries: Sequence[str], run: Run, depth: int, least: int
 ) -> tuple[list[str], int]:
-    """The queries whose top documents all have a human label, and how many have some."""
+    """The queries whose top documents all have a human label, and how many have some.
+
+    Raises:
+        DataError: there are fewer than `least`.
+    """
+    human = sides.human
     touched = [query for query in queries if human.queries.get(query)]
     whole = [
         query
@@ -231,4 +234,12 @@ def _labelled_whole(
         or human.queries[query].keys()
         >= {str(doc.id) for doc in run.results[query].documents[:depth]}
     ]
-    return whole, len(touched) - len(whole)
+    n_partly = len(touched) - len(whole)
+    if len(whole) < least:
+        raise DataError(
+            f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
+            f"({n_partly} in part), and a correction needs at least {least}",
+            remedy="; ".join(other_forms(human.grades, sides.judge.grades))
+            or "label more (kragx judge label --queries), or take a smaller cut",
+        )
+    return whole, n_partly

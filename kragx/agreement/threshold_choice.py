@@ -111,14 +111,14 @@ def _scores(items: Sequence[MatchItem], table: MatchTable, pairs: Ints) -> Float
 def _matcher(spec: dict[str, Any]) -> tuple[BaseMatcher, float | None]:
     """The matcher of a candidate, and its own threshold where there is none to choose."""
     try:
-        matcher, chosen = matchers.matcher(with_threshold(spec, _MIDDLE)), _MIDDLE
+        matcher, threshold = matchers.matcher(with_threshold(spec, _MIDDLE)), _MIDDLE
     except UsageError:  # it takes no threshold, or is wrong without one too
-        matcher, chosen = matchers.matcher(spec), None
+        matcher, threshold = matchers.matcher(spec), None
     if matcher.judges:
         raise UsageError(
             "candidates: a judge's grades are what others are compared with; name it in --labels"
         )
-    return matcher, None if matcher.threshold == chosen else matcher.threshold
+    return matcher, None if matcher.threshold == threshold else matcher.threshold
 
 
 def with_threshold(spec: Mapping[str, Any], threshold: float) -> dict[str, Any]:

@@ -52,6 +52,22 @@ def test_agree(kragx, files):
     assert low < plain["values"]["kappa"] < high
 
 
+def test_labels_come_through_a_pipe(kragx, files, tmp_path):
+    """Qrels and a gold set on standard input are told apart as those in a file are."""
+    human, judge, *_ = files
+    gold = tmp_path / "gold.jsonl"
+    records = (
+        {"query_id": query, "gold": [{"id": doc, "grade": grade} for doc, grade in docs.items()]}
+        for query, docs in HUMAN.items()
+    )
+    gold.write_text("".join(json.dumps(record) + "\n" for record in records))
+    of_files = kragx("agree", human, judge, "--resamples", 100, "--format", "json").json()
+    for args, piped in ((("-", judge), human), ((human, "-"), judge), (("-", judge), gold)):
+        options = ("--resamples", 100, "--format", "json")
+        done = kragx("agree", *args, *options, stdin=piped.read_text()).json()
+        assert (done["values"], done["pairs"]) == (of_files["values"], 144)
+
+
 def test_agree_refusals(kragx, files, tmp_path):
     """Exit codes 2 and 3, each with the remedy."""
     human, judge, run, _ = files

@@ -567,7 +567,7 @@ def test_people_have_a_gold_set_of_what_was_drawn():
 def test_a_judge_that_was_shown_labels(monkeypatch):
     """Only questions whose labels it never sees correct it: the others flatter it."""
     human, judge, run = files(n_queries=90, n_labelled=60)
-    monkeypatch.setattr("kragx.agreement.correction.examples_shown", lambda *_: {"shown"})
+    monkeypatch.setattr("kragx.agreement.correction.examples_shown", lambda *_: ("shown", False))
     found = correct(human, judge, [run], metrics=["precision@5"])
     labelled = found.systems["mine"].labelled
     assert {*labelled} == {query for query in human if is_held_out(query)}

@@ -362,7 +362,8 @@ def test_examples_are_known_by_a_rubrics_file(store, tmp_path):
         examples_name="labels",
     )
     judge_of(ScriptedClient([2]), store).judge([question])
-    assert examples_shown(store, {"asks": "relevance", "rubric": file}) == {"labels"}
+    shown = examples_shown(store, {"asks": "relevance", "rubric": file})
+    assert shown == ("labels", False)
 
 
 @pytest.mark.parametrize("name", WORDS)

@@ -14,9 +14,7 @@ from hypothesis import given, strategies as st
 
 from kragx.data import Doc
 from kragx.errors import DataError, UsageError
-from kragx.workshop.exchange import export_file, import_file
-from kragx.workshop.exchange.exporting import person_of
-from kragx.workshop.exchange.rows import ExportSource
+from kragx.workshop.exchange import ExportSource, export_file, import_file, person_of
 from kragx.workshop.state.records import (
     MARKS,
     Judgement,
@@ -411,6 +409,7 @@ def test_no_cell_is_a_formula(opened, tmp_path):
         with file.open(encoding="utf-8-sig", newline="") as opened_:
             cells = [cell for row in csv.reader(opened_) for cell in row]
         assert [cell for cell in cells if cell.startswith(tuple("=+-@"))] == []
+        assert "null" not in cells
 
 
 def test_qrels_hold_what_people_agree_on(opened, tmp_path):

@@ -7,9 +7,8 @@ from math import log
 
 import numpy as np
 
+from kragx.comparison.statistics import CONFIDENCE
 from kragx.data.lists import Floats, Ints
-
-CONFIDENCE = 0.95
 
 _SHARES = (0.04, 0.08, 0.15, 0.25, 0.4, 0.6, 0.8, 0.95)
 """Shares of the capital that are bet side by side: small ones find small differences."""

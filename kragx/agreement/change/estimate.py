@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.agreement.change.betting import CONFIDENCE, Drawn
+from kragx.agreement.change.betting import Drawn
 from kragx.agreement.change.lot import Lot, Relevance
+from kragx.comparison.statistics import CONFIDENCE
 from kragx.data.lists import Bools
 from kragx.ground.printing import (
     Line,

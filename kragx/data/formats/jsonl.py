@@ -119,11 +119,11 @@ def gold_alone(raw: bytes) -> bytes:
 
 
 def first_line(path: str | Path) -> str:
-    """The first line of a file that says something; empty of standard input, which is read once."""
-    if str(path) == "-":
-        return ""
+    """The first line of a file that says something; of standard input, as far as it has come."""
     with open_bytes(path) as file:
-        for line in file:
+        # Standard input is looked at, not read: whoever reads it after this gets all of it.
+        is_stream = str(path) == "-"
+        for line in getattr(file, "peek", bytes)().splitlines() if is_stream else file:
             text = line.removeprefix(codecs.BOM_UTF8).strip()
             if text and not text.startswith(b"#"):
                 return text.decode("utf-8", "replace")
@@ -150,7 +150,7 @@ def read_whole(
     with suppress(ValueError, RecursionError):
         json.loads(first)
         is_whole = True
-    if is_lines and is_whole:
+    if str(path) == "-" or (is_lines and is_whole):
         return None  # read as a stream
     with open_bytes(path) as file:
         raw = file.read()

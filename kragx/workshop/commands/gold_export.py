@@ -26,8 +26,7 @@ def export(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Write the questions and judgements of a workshop into a file."""
-    from kragx.workshop.exchange import export_file, person_of
-    from kragx.workshop.exchange.rows import ExportSource
+    from kragx.workshop.exchange import ExportSource, export_file, person_of
 
     with opened(folder) as (workshop, state):
         uid = None if person is None else person_of(state, person)

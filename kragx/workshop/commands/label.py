@@ -169,8 +169,7 @@ def _write(file: Path, sample: Sample, workshop: "Workshop", *, is_first: bool =
     Raises:
         UsageError: the file has labels that its workshop lacks, when it is opened.
     """
-    from kragx.workshop.exchange import export_file
-    from kragx.workshop.exchange.rows import ExportSource
+    from kragx.workshop.exchange import ExportSource, export_file
     from kragx.workshop.state.state import State
 
     with workshop.store() as store:

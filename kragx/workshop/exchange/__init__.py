@@ -2,5 +2,6 @@
 
 from kragx.workshop.exchange.exporting import Exported, export_file, person_of
 from kragx.workshop.exchange.importing import Imported, import_file
+from kragx.workshop.exchange.rows import ExportSource
 
-__all__ = ["Exported", "Imported", "export_file", "import_file", "person_of"]
+__all__ = ["ExportSource", "Exported", "Imported", "export_file", "import_file", "person_of"]

@@ -1,26 +1,22 @@
 """Questions and judgements out of a file: all of them, or none and every mistake."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import read_records
-from kragx.ground.errors import UsageError, nearest
+from kragx.data.formats.tabular import read_csv
+from kragx.ground.errors import DataError, UsageError, nearest, shorten
 from kragx.ground.printing import Line, Part, Result, counted, joined, phrase
-from kragx.workshop.exchange.lines import read_doubts, read_jsonl
 from kragx.workshop.exchange.merging import Merge
-from kragx.workshop.exchange.rows import FileRows
-from kragx.workshop.exchange.sheet import read_sheet
+from kragx.workshop.exchange.rows import WORDS, ExportSource, of_cells
+from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument
 from kragx.workshop.state.state import State
 
-READERS: Mapping[str, Callable[[Path], FileRows]] = {
-    "csv": read_sheet,
-    "jsonl": read_jsonl,
-    "moved": read_doubts,
-}
-"""By the name of a form what reads it."""
+_FORMS = ("csv", "jsonl", "moved")
 
 
 @dataclass(frozen=True)
@@ -50,13 +46,10 @@ class Imported(Result):
 
     def describe(self) -> Iterator[Part]:
         """What came, and what did not."""
-        counts = {
-            phrase("people"): self.people,
-            phrase("questions"): self.questions,
-            phrase("judgements"): self.judgements,
-            phrase("candidates"): self.candidates,
-        }
-        added = counted({name: n for name, n in counts.items() if n}) or phrase("nothing new")
+        counts = (self.people, self.questions, self.judgements, self.candidates)
+        added = counted({name: n for name, n in zip(WORDS.values(), counts) if n}) or phrase(
+            "nothing new"
+        )
         summary = phrase(
             "imported from {path} ({form}): {added}", path=self.path, form=self.form, added=added
         )
@@ -90,41 +83,48 @@ def import_file(
         path: the file.
         documents: of its corpus, by id.
         grades: of the scale.
-        form: as of `export_file`; None recognises it.
+        form: ``csv``, ``jsonl``, or ``moved`` for what `kragx gold move` leaves; None recognises
+            it.
         person: the name of whose the judgements are that name nobody; a new name is somebody new.
 
     Raises:
         DataError: rows are wrong; all are listed, and nothing is imported.
         UsageError: there is no such form.
     """
+    # A person may name the form: a spreadsheet's export need not end with .csv.
     path = Path(path)
     form = form or _form_of(path)
-    if form not in READERS:
+    if form not in _FORMS:
         problem = f"no form that is read is called {form!r}"
-        raise UsageError(problem, field="--form", remedy=nearest(form, READERS))
-    rows = READERS[form](path)
+        raise UsageError(problem, field="--form", remedy=nearest(form, _FORMS))
+    rows, n_without = _read_moved(path) if form == "moved" else (_read(path, form), 0)
+    source = ExportSource(state, documents, grades)
     with state.lock:
         is_added = False
         while not is_added:  # another import may have come in between
             n_imports = state.store.imported()
             state.refresh()
             # Made anew each time, as it holds rows against what the workshop has by now.
-            merge = Merge(state, rows, path, documents, grades, person)
-            merge.take()
+            merge = Merge(source, rows, path, person, is_moved=form == "moved")
             is_added = state.add(merge.added, n_imports)
-        kinds = [type(record) for record in merge.added]
-        return Imported(
-            path,
-            form,
-            people=kinds.count(Person),
-            questions=kinds.count(Question),
-            judgements=kinds.count(Judgement),
-            candidates=kinds.count(SuggestedDocument),
-            changed=merge.n_changed,
-            unchanged=merge.n_unchanged,
-            author=merge.author,
-            remarks=rows.remarks,
-        )
+    kinds = [type(record) for record in merge.added]
+    remark = phrase(
+        "{n} gold texts are in no chunk: search for what answers the question now, or leave them "
+        "as they are",
+        n=n_without,
+    )
+    return Imported(
+        path,
+        form,
+        people=kinds.count(Person),
+        questions=kinds.count(Question),
+        judgements=kinds.count(Judgement),
+        candidates=kinds.count(SuggestedDocument),
+        changed=merge.n_changed,
+        unchanged=merge.n_unchanged,
+        author=merge.author,
+        remarks=(remark,) if n_without else (),
+    )
 
 
 def _form_of(path: Path) -> str:
@@ -133,7 +133,7 @@ def _form_of(path: Path) -> str:
     if end in ("csv", "tsv"):
         return "csv"
     if end not in ("jsonl", "ndjson"):
-        remedy = f"name it with --form ({', '.join(READERS)})"
+        remedy = f"name it with --form ({', '.join(_FORMS)})"
         raise UsageError(f"{path}: of no form that its name tells", remedy=remedy)
     _, first = next(read_records(path), (0, {}))
     if "record" in first:
@@ -143,3 +143,49 @@ def _form_of(path: Path) -> str:
         problem = f"{path}: neither an export nor what kragx gold move has left"
         raise UsageError(problem, remedy=remedy)
     return "moved"
+
+
+def _read(path: Path, form: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The places of a file and what stands there, by column."""
+    if form == "csv":
+        # Rows as a spreadsheet counts them, since passages have many lines.
+        rows = enumerate((cells for _, cells in read_csv(path)), start=2)
+        return [(f"row {number}", of_cells(cells)) for number, cells in rows]
+    return [(f"line {number}", columns) for number, columns in read_records(path)]
+
+
+def _read_moved(path: Path) -> tuple[list[tuple[str, Mapping[str, Any]]], int]:
+    """Gold that nobody could place: a question each, a candidate for each chunk it may be in.
+
+    Beside them, how many gold texts no chunk has.
+
+    Raises:
+        DataError: a line is of another kind.
+    """
+    questions: dict[str, dict[str, Any]] = {}
+    candidates: list[tuple[str, Mapping[str, Any]]] = []
+    n_without = 0
+    for number, line in read_records(path):
+        try:
+            uid, text, verdict = line["query_id"], line["query"], line["verdict"]
+            item = {"text": line["gold"]["text"], "grade": line["gold"].get("grade", 1)}
+            old = {"old_id": line["gold"]["id"]} if "id" in line["gold"] else {}
+            chunks = [(chunk["id"], float(chunk["share"])) for chunk in line["candidates"]]
+            is_item = "." not in line["field"]  # an alternative is no item of its own
+            columns = {"record": "question", "uid": uid, "question": text, "origin": "file"}
+            question = questions.setdefault(uid, columns | {"gold": []})
+        except (KeyError, TypeError, ValueError, AttributeError):
+            problem = f"{shorten(line)} is no gold that is left"
+            remedy = "name the file that kragx gold move wrote"
+            raise DataError(problem, path=f"{path}:line {number}", remedy=remedy) from None
+        if is_item:
+            question["gold"].append({**item, "metadata": {"moved": verdict, **old}})
+        n_without += not chunks
+        columns = {"record": "candidate", "question_uid": uid, "question": text, "origin": ORIGIN}
+        columns |= {"detail": item["text"]}
+        for document, share in chunks:
+            candidates.append((f"line {number}", columns | {"document": document, "score": share}))
+    return [
+        *((f"query {uid}", columns) for uid, columns in questions.items()),
+        *candidates,
+    ], n_without

@@ -1,23 +1,23 @@
-"""What a file adds to a workshop: each row held against what the workshop has."""
+"""What a file adds to a workshop: each row held against what the workshop has, in one pass."""
 
-import json
 import math
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kragx.data.documents import Doc
-from kragx.ground.errors import DataError, nearest, shorten
-from kragx.workshop.exchange.rows import FileRows, Mistakes, Row, is_same, text_of
+from pydantic import TypeAdapter, ValidationError
+
+from kragx.ground.errors import DataError, inside, nearest, shorten
+from kragx.workshop.exchange.rows import KINDS, ExportSource, Row, mistake, row_of
 from kragx.workshop.names import alike, people_called
-from kragx.workshop.pairs.moved import moved_candidate
+from kragx.workshop.pairs.moved import check_place, moved_candidate
 from kragx.workshop.state.records import (
     MARKS,
-    RECORDS,
     Judgement,
     Person,
     Question,
@@ -25,7 +25,6 @@ from kragx.workshop.state.records import (
     SuggestedDocument,
     now,
 )
-from kragx.workshop.state.state import State
 
 _CONTENT = ("kind", "grade", "spans", "note", "why")
 """What somebody may say anew of a pair; the rest of a judgement is how it came."""
@@ -34,128 +33,163 @@ _PAIR = ("question", "document", "person", "is_decision")
 _MATTER = (*_PAIR, "is_mark")
 """Of one pair a person says two things: how relevant it is, and whether it may come."""
 
-_RUN, _SURE = 6, 0.3  # letters in a row that are there in any case if so great a share of all is
+_LISTED = 20  # mistakes
+_REMEDIES = {
+    "spans": "write from-to in characters of the passage, as 0..25; 40..61",
+    "answerable": "write true or false",
+    "is_decision": "write true or false",
+}
 _EXPORTED = "write what was exported there"
+_ADAPTERS: Mapping[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in KINDS.values()}
 
 
 class Merge:
-    """What a file adds to a workshop."""
+    """What a file adds to a workshop.
+
+    Args:
+        source: the workshop, as it is now.
+        rows: of the file, in its order: where each stands, and what it says by column.
+        path: the file.
+        person: the name of whose the judgements are that name nobody.
+        is_moved: whether it is gold that is left of a move: questions that are there stay as
+            they are.
+
+    Attributes:
+        added: the new records.
+        n_changed: how many of them say something else than before.
+        n_unchanged: rows that say what the workshop says already.
+        author: whose the judgements are that named nobody; None if there are none.
+
+    Raises:
+        DataError: rows are wrong; all are listed.
+    """
 
     def __init__(
         self,
-        state: State,
-        rows: FileRows,
+        source: ExportSource,
+        rows: Iterable[tuple[str, Mapping[str, Any]]],
         path: Path,
-        documents: Mapping[str, Doc],
-        grades: Mapping[int, str],
         person: str | None,
+        *,
+        is_moved: bool,
     ) -> None:
-        self._state, self._rows, self._file = state, rows, path.name
-        self._documents, self._grades, self._person = documents, sorted(grades), person
-        self._mistakes = Mistakes(str(path))
-        self._people, self._questions = dict(state.people), dict(state.questions)
+        self._source, self._state, self._path = source, source.state, path
+        self._person, self._is_moved = person, is_moved
+        self._people, self._questions = dict(self._state.people), dict(self._state.questions)
         self._uids: dict[str, list[StoredRecord]] = {}  # with every wording of a question or name
-        for record in state.store.after({}):
+        for record in self._state.store.after({}):
             self._uids.setdefault(record.uid, []).append(record)
         self._judged: set[tuple[object, ...]] = set()
+        self._mistakes: list[str] = []
         self.added: list[StoredRecord] = []
         self.n_changed: int = 0
         self.n_unchanged: int = 0
         self.author: str | None = None
+        self._take(rows)
 
-    def take(self) -> None:
-        """Go through the rows: what judgements refer to before them, restored ones before new.
-
-        Raises:
-            DataError: rows are wrong; all are listed.
-        """
-        take = {
-            Person: self._thing,
-            Question: self._thing,
+    def _take(self, columns: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """Go through the rows: what judgements refer to before them, restored ones before new."""
+        # What a row adds, by its kind; None if the workshop has it so.
+        record_of: Mapping[type[StoredRecord], Callable[[Row], StoredRecord | None]] = {
+            Person: self._person_or_question,
+            Question: self._person_or_question,
             SuggestedDocument: self._candidate,
             Judgement: self._judgement,
         }
-        kinds = list[type[StoredRecord]](take)
+        kinds, rows = list(record_of), list[Row]()
+        for place, values in columns:
+            with self._noting(place):
+                rows.append(row_of(place, values))
+        self._last_rows = {row.values.get("uid"): row for row in rows}
 
         def order(row: Row) -> tuple[object, ...]:
-            return kinds.index(row.kind), row.values.get("uid") is None, row.number
+            return kinds.index(row.kind), not row.values.get("uid"), row.number
 
-        for row in sorted(self._rows.rows, key=order):
-            try:
-                record = take[row.kind](row)
-            except DataError as error:
-                self._mistakes.add(row.place, error)
-                continue
-            if record is None:
-                self.n_unchanged += 1
-            else:
-                self._uids.setdefault(record.uid, []).append(record)
-                self.added.append(record)
-        self._mistakes.refuse()
+        for row in sorted(rows, key=order):
+            with self._noting(row.place):
+                if record := record_of[row.kind](row):
+                    self._uids.setdefault(record.uid, []).append(record)
+                    self.added.append(record)
+                else:
+                    self.n_unchanged += 1
+        if n := len(self._mistakes):
+            head = f"{n} {'mistake' if n == 1 else 'mistakes'}; nothing was imported"
+            overflow = [f"... and {n - _LISTED} more"] if n > _LISTED else []
+            raise DataError("\n  ".join([head, *self._mistakes[:_LISTED], *overflow]))
+
+    @contextmanager
+    def _noting(self, place: str) -> Iterator[None]:
+        """Note the mistake of a row, if there is one, and go on: all are said at once."""
+        try:
+            with inside(path=f"{self._path}:{place}"):
+                yield
+        except DataError as error:
+            self._mistakes.append(str(error))
 
     # -- people and questions ----------------------------------------------------------------------
 
-    def _thing(self, row: Row) -> StoredRecord | None:
-        """A person or a question, new or changed; None if the workshop has it so."""
-        values = dict(row.values)
-        things: dict[str, Any] = self._people if row.kind is Person else self._questions
-        uid, name = values.get("uid"), "text" if row.kind is Question else "name"
-        if self._rows.adds_only and (uid in things or self._with_text(values["text"])):
+    def _person_or_question(self, row: Row) -> StoredRecord | None:
+        record: Person | Question | None
+        is_question, values = row.kind is Question, dict(row.values)
+        things: dict[str, Any] = self._questions if is_question else self._people
+        name = "text" if is_question else "name"
+        text, uid = values.get(name, ""), values.get("uid")
+        newest = things.get(uid) if uid else None
+        if self._is_moved and (newest or self._with_text(text)):
             return None
-        if row.kind is Question and "person" not in values:
-            values["person"] = self._person_of(row)
-        newest = things.get(str(uid))
-        fields = values if newest is None else _over(newest, values)
-        record: Person | Question | None = self._record(row.kind, fields)
-        text = getattr(record, name)
         if not text.strip():
-            raise _mistake(name, "is empty", "fill it in, or remove the row")
-        if newest is not None:
-            record = self._changed(record, newest)
-        elif uid is None and any(getattr(thing, name) == text for thing in things.values()):
-            return None
+            raise mistake(name, "is empty", "fill it in, or remove the row")
+        if newest is None:
+            if not uid and any(getattr(thing, name) == text for thing in things.values()):
+                return None
+            if is_question and not values.get("person"):
+                values["person"] = self._person_of(row)
+            record = _checked(row.kind, values)
+        else:
+            record = self._reworded(_checked(row.kind, _over(newest, values)), newest, row)
         if record is not None:
             things[record.uid] = record
         return record
 
-    def _changed(self, record: Any, newest: Any) -> Any | None:
+    def _reworded(self, record: Any, newest: Any, row: Row) -> Any | None:
         """A person or question as a row has it; None if the workshop has had it so already."""
-        is_history = self._rows.is_history
-        is_same = not is_history and replace(record, at=newest.at) == newest
-        is_older = record.at < newest.at
-        if is_same or record in self._uids[newest.uid] or (is_history and is_older):
+        if record in self._uids[newest.uid]:
             return None
-        if is_older:
-            problem = "was changed in the workshop after this file was written"
-            raise _mistake("uid", problem, "export anew, and change that")
         if record.at > newest.at:  # of a copy of this workshop that was worked on
             return record
+        if replace(record, at=newest.at) == newest:
+            return None
+        if record.at < newest.at:
+            if self._last_rows[newest.uid] is not row:  # the file itself has replaced it
+                return None
+            problem = "was changed in the workshop after this file was written"
+            raise mistake("uid", problem, "export anew, and change that")
         self.n_changed += 1
         return replace(record, at=now())
 
     def _person_of(self, row: Row) -> str:
         """The uid of whose a row without a person's uid is."""
-        name = unicodedata.normalize("NFC", row.person or "").strip()
-        people = people_called(name, self._people.values()) if name else []
-        if len(people) > 1:
-            problem = f"{len(people)} people are called {name!r}"
-            raise _mistake("person", problem, "write a uid into person_uid")
-        if people:
-            return people[0].uid
+        name, people = unicodedata.normalize("NFC", row.person).strip(), self._people.values()
+        called = people_called(name, people) if name else []
+        if len(called) > 1:
+            problem = f"{len(called)} people are called {name!r}"
+            raise mistake("person", problem, "write a uid into person_uid")
+        if called:
+            return called[0].uid
         if self._person is None and name:
-            names = [person.name for person in self._people.values()]
+            names = [person.name for person in people]
             remedy = f"{nearest(name, names)}; or name --person for somebody new"
-            raise _mistake("person", f"nobody is called {name!r}", remedy)
-        author = self._person or self._file
+            raise mistake("person", f"nobody is called {name!r}", remedy)
+        author = self._person or self._path.name
         if author != name:
             self.author = author
-        if people := people_called(author, self._people.values()):
-            return people[0].uid
-        for somebody in self._people.values():
-            if somebody.role != "file" and alike(somebody.name, author):
-                problem = f"{author!r} looks like {somebody.name!r}, who is here already"
+        if called := people_called(author, people):
+            return called[0].uid
+        for person in people:
+            if person.role != "file" and alike(person.name, author):
+                problem = f"{author!r} looks like {person.name!r}, who is here already"
                 remedy = "write it the same, or give each a name of their own"
-                raise _mistake("person", problem, remedy)
+                raise mistake("person", problem, remedy)
         person = Person(name=author, role="annotator" if self._person else "file")
         self._people[person.uid] = person
         self.added.insert(0, person)  # before the judgements that name them
@@ -164,72 +198,52 @@ class Merge:
     # -- suggestions and judgements ----------------------------------------------------------------
 
     def _candidate(self, row: Row) -> StoredRecord | None:
-        record: SuggestedDocument = self._record(SuggestedDocument, self._referring(row))
-        if self._rows.adds_only:
-            text, share = record.detail, record.score or 0.0
-            _check_place(text, text_of(self._documents, record.document), share)
-            record = moved_candidate(record.question, record.document, text, share)
+        record: SuggestedDocument = _checked(SuggestedDocument, self._referring(row))
+        if self._is_moved:
+            share, document = record.score or 0.0, record.document
+            check_place(record.detail, self._source.text(document), share)
+            record = moved_candidate(record.question, document, record.detail, share)
         stored = self._uids.get(record.uid, ())
-        if any(record in (row, replace(row, at=record.at)) for row in stored):
+        if any(record in (like, replace(like, at=record.at)) for like in stored):
             return None
         self._check_question(record.question)
         return record
 
     def _judgement(self, row: Row) -> StoredRecord | None:
-        """A judgement, new or changed; None if the workshop has it so."""
         uid = row.values.get("uid")
-        stored = None if uid is None else self._state.judgement(str(uid))
-        record = self._new(row) if stored is None else self._rejudged(row, stored)
-        if record is not None:
-            self._judged.add(_values(record, _MATTER))
-        return record
-
-    def _new(self, row: Row) -> Judgement | None:
-        is_added = row.values.get("uid") is None  # else it is of another workshop
-        usual = {"purpose": "import"} if is_added else {}
-        record: Judgement = self._record(Judgement, usual | self._referring(row))
+        stored = self._state.judgement(uid) if uid else None
+        is_restored = stored is None and bool(uid)  # out of another workshop, as it was there
+        if stored is None:
+            usual = {} if is_restored else {"purpose": "import"}
+            record: Judgement = _checked(Judgement, usual | self._referring(row))
+        else:
+            record = self._rejudged(row, stored)
+        newest = self._newest(record)
+        stands = newest is not None and _values(newest, _CONTENT) == _values(record, _CONTENT)
+        takes_back = record.kind == "undone" and newest is not None and newest.uid == uid
+        is_idle = stands or (record.kind == "undone" and not takes_back)
+        if record == stored or (is_idle and not is_restored):
+            return None
         self._check(record)
-        if record.uid in self._uids:
-            remedy = "remove one; of an added row leave uid empty"
-            raise _mistake("uid", f"{record.uid!r} stands twice", remedy)
+        if stored is not None:
+            if newest is None or newest.uid != uid:
+                problem = "the same person has judged this pair again since, or taken it back"
+                remedy = "leave this row as it was exported; change the newest one, or export anew"
+                raise mistake("uid", problem, remedy)
+            fields = {name: getattr(record, name) for name in (*_CONTENT, *_PAIR)}
+            record = Judgement(**fields, purpose="import")
         # A row of another workshop may speak of documents that this corpus has no more.
-        if not is_added:
-            return record
-        if record.document not in self._documents:
+        elif not is_restored and record.document not in self._source.documents:
             problem = f"{shorten(record.document)}: the corpus has no such document"
             remedy = "write an id of the corpus; spreadsheets make numbers and dates of some"
-            raise _mistake("document", problem, remedy)
-        if _values(record, _MATTER) in self._judged:
+            raise mistake("document", problem, remedy)
+        matter = _values(record, _MATTER)
+        if record.uid in self._uids or (matter in self._judged and not is_restored):
             problem = "the same person judges this pair twice"
-            raise _mistake("document", problem, "keep one of them")
-        newest = self._newest(record)
-        if newest is not None and _values(newest, _CONTENT) == _values(record, _CONTENT):
-            return None
-        if record.kind == "undone":
-            problem = "'undone' takes back nothing here"
-            raise _mistake("grade", problem, "write later or unusable, or a grade")
-        self.n_changed += newest is not None
+            raise mistake("document", problem, "keep one of them; of an added row leave uid empty")
+        self._judged.add(matter)
+        self.n_changed += newest is not None and not is_restored
         return record
-
-    def _rejudged(self, row: Row, stored: Judgement) -> Judgement | None:
-        """A row of a judgement that the workshop has."""
-        self._check_same_pair(row, stored)
-        content = {name: row.values[name] for name in _CONTENT if name in row.values}
-        record = self._record(Judgement, _over(stored, content))
-        newest = self._newest(stored)
-        rows = (self._state.marked if stored.is_mark else self._state.history)[stored.person]
-        is_undone = record.kind == "undone" and all(row.uid != stored.uid for row in rows)
-        stands = () if newest is None else _values(newest, _CONTENT)
-        if record == stored or is_undone or stands == _values(record, _CONTENT):
-            return None
-        self._check(record)
-        if newest is None or newest.uid != stored.uid:
-            problem = "the same person has judged this pair again since, or taken it back"
-            remedy = "leave this row as it was exported; change the newest one, or export anew"
-            raise _mistake("uid", problem, remedy)
-        self.n_changed += 1
-        fields = {name: getattr(record, name) for name in (*_CONTENT, *_PAIR)}
-        return Judgement(**fields, purpose="import")
 
     def _newest(self, like: Judgement) -> Judgement | None:
         """What the person of a judgement says of its pair now."""
@@ -240,16 +254,16 @@ class Merge:
 
     def _referring(self, row: Row) -> dict[str, Any]:
         """What a row says, with the uids of its question and person."""
-        values = dict(row.values)
-        uid, text = values.get("question"), row.question
-        if isinstance(uid, str | None) and uid not in self._questions and text is not None:
-            uids = self._with_text(text)
-            if len(uids) != 1:
-                problem = f"{shorten(text)}: {len(uids) or 'no'} questions have this text"
+        values, text = dict(row.values), row.question
+        if values.get("question") not in self._questions and text:
+            uids = self._with_text(text) or [text]
+            if len(uids) > 1 or uids[0] not in self._questions:
+                n = len(uids) if len(uids) > 1 else "no"
+                problem = f"{shorten(text)}: {n} questions have this text"
                 new = "add it as a question first (record: question)"
-                raise _mistake("question", problem, "name one by question_uid" if uids else new)
+                raise mistake("question", problem, "name one by question_uid" if n != "no" else new)
             values["question"] = uids[0]
-        if "person" not in values and row.kind is Judgement:
+        if row.kind is Judgement and not values.get("person"):
             values["person"] = self._person_of(row)
         return values
 
@@ -263,105 +277,82 @@ class Merge:
 
     # -- what is checked ---------------------------------------------------------------------------
 
-    def _check_same_pair(self, row: Row, stored: Judgement) -> None:
-        for name in _PAIR:
-            before = getattr(stored, name)
-            value = row.values.get(name, before)
+    def _rejudged(self, row: Row, stored: Judgement) -> Judgement:
+        """A judgement of the workshop as its row has it, which speaks of the same pair."""
+        remedy = (
+            "put that back; to judge another pair add a row without uid; reword the question in "
+            "its own row (record: question)"
+        )
+        values = {name: row.values[name] for name in (*_CONTENT, *_PAIR) if name in row.values}
+        record: Judgement = _checked(Judgement, _over(stored, values))
+        if record.document not in self._source.documents:
             # What a spreadsheet has made of an id is none; the uid says which one was meant.
-            is_spoilt = name == "document" and str(value) not in self._documents
-            if value != before and not is_spoilt:
+            record = replace(record, document=stored.document)
+        for name in _PAIR:
+            value, before = getattr(record, name), getattr(stored, name)
+            if value != before:
                 problem = f"{shorten(value)}: it was {shorten(before)} when it was exported"
-                remedy = "put that back; to judge another pair add a row without uid"
-                raise _mistake(name, problem, remedy)
-        text = (row.question or "").strip()
+                raise mistake(name, problem, remedy)
+        text = row.question.strip()
         wordings = (getattr(wording, "text", "") for wording in self._uids[stored.question])
-        if text and not any(is_same(text, wording.strip()) for wording in wordings):
-            problem = f"{shorten(text)} is not the question's text"
-            remedy = "reword the question in its own row (record: question)"
-            raise _mistake("question", problem, remedy)
+        if text and not any(_is_same(text, wording.strip()) for wording in wordings):
+            raise mistake("question", f"{shorten(text)} is not the question's text", remedy)
+        return record
 
     def _check(self, record: Judgement) -> None:
         """Raise a `DataError` unless a judgement fits the workshop."""
         self._check_question(record.question)
         if record.person not in self._people:
             problem = f"{shorten(record.person)}: there is no such person"
-            raise _mistake("person", problem, "leave it empty and name --person")
+            raise mistake("person", problem, "leave it empty and name --person")
         if record.kind != "undone" and record.is_mark != (record.kind in MARKS):
             problem = f"{record.kind} is not said with the kind {record.why!r}"
             remedy = "it belongs to forbidden and allowed alone; relevance is a row of its own"
-            raise _mistake("why", problem, remedy)
-        grade, grades = record.grade, self._grades
-        if (record.kind == "grade") != (grade is not None) or grade not in (None, *grades):
-            problem = f"{record.kind if grade is None else grade} is not on the scale"
+            raise mistake("why", problem, remedy)
+        grades = sorted(self._source.grades)
+        if record.grade not in (None, *grades):
+            problem = f"{record.grade} is not on the scale"
             remedy = f"write {grades[0]} to {grades[-1]}, unusable or later"
-            raise _mistake("grade", problem, remedy)
-        text = text_of(self._documents, record.document)
+            raise mistake("grade", problem, remedy)
+        text = self._source.text(record.document)
         for start, end in record.spans:
             if not 0 <= start < end or (text is not None and end > len(text)):
                 length = "" if text is None else f", which has {len(text)} characters"
                 problem = f"{start} to {end} is no stretch of the document{length}"
                 remedy = "write from and to in characters, or leave it empty"
-                raise _mistake("evidence", problem, remedy)
+                raise mistake("evidence", problem, remedy)
 
     def _check_question(self, uid: str) -> None:
         if uid not in self._questions:
             problem = f"{shorten(uid)}: there is no such question"
-            raise _mistake("question", problem, nearest(uid, self._questions))
-
-    def _record(self, kind: type[StoredRecord], values: Mapping[str, Any]) -> Any:
-        """A record of checked values.
-
-        Raises:
-            DataError: one of them is of the wrong kind.
-        """
-        from pydantic import ValidationError
-
-        try:
-            text = json.dumps(values, default=list)
-            record = _adapter(kind.table).validate_json(text, strict=True)
-            datetime.fromisoformat(record.at)
-        except ValidationError as error:
-            (first, *_) = error.errors()
-            name = ".".join(map(str, first["loc"]))
-            if first["type"] == "missing":
-                raise _mistake(name, "is missing", "fill it in") from None
-            raise _mistake(name, f"{shorten(first['input'])}: {first['msg']}", _EXPORTED) from None
-        except ValueError:
-            problem = f"{shorten(values.get('at'))} is no time"
-            raise _mistake("at", problem, "leave it empty, or as it was exported") from None
-        for name in record.columns():
-            value = getattr(record, name)
-            if isinstance(value, str) and "\x00" in value:
-                raise _mistake(name, "holds the character NUL", "remove it")
-            if isinstance(value, float) and not math.isfinite(value):
-                raise _mistake(name, "is too large", _EXPORTED)
-        if not 0 < len(record.uid) <= 1000:
-            raise _mistake("uid", f"{shorten(record.uid)} is no id", "leave it empty")
-        return record
+            raise mistake("question", problem, nearest(uid, self._questions))
 
 
-def _mistake(name: str, problem: str, remedy: str) -> DataError:
-    return DataError(problem, field=name, remedy=remedy)
+def _checked(kind: type[StoredRecord], values: Mapping[str, Any]) -> Any:
+    """A record of checked values.
 
-
-def _check_place(text: str, document: str | None, share: float) -> None:
-    """Raise a `DataError` unless a chunk may hold a gold text: ids may be of another corpus."""
-    remedy = "import into the workshop over the corpus that the gold was moved to"
-    if document is None:
-        raise _mistake("candidates", "the corpus has no such document", remedy)
-    letters, runs_there = (
-        "".join(filter(str.isalnum, string)).casefold() for string in (text, document)
-    )
-    runs = {letters[start : start + _RUN] for start in range(max(1, len(letters) - _RUN + 1))}
-    if share >= _SURE and not any(run in runs_there for run in runs):
-        raise _mistake("candidates", "the document has nothing of the text", remedy)
-
-
-@cache
-def _adapter(table: str) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(next(kind for kind in RECORDS if kind.table == table))
+    Raises:
+        DataError: one of them is of the wrong kind.
+    """
+    try:
+        record = _ADAPTERS[kind].validate_python(dict(values))
+        datetime.fromisoformat(record.at)
+    except ValidationError as error:
+        (first, *_) = error.errors()
+        name = ".".join(map(str, first["loc"]))
+        if first["type"] == "missing":
+            raise mistake(name, "is missing", "fill it in") from None
+        remedy = _REMEDIES.get(str(first["loc"][0]), _EXPORTED)
+        raise mistake(name, f"{shorten(first['input'])}: {first['msg']}", remedy) from None
+    except ValueError:
+        problem = f"{shorten(values.get('at'))} is no time"
+        raise mistake("at", problem, "leave it empty, or as it was exported") from None
+    for name in record.columns():
+        value = getattr(record, name)
+        is_wrong = isinstance(value, str) and "\x00" in value  # which PostgreSQL does not keep
+        if is_wrong or (isinstance(value, float) and not math.isfinite(value)):
+            raise mistake(name, f"{shorten(value)} cannot be kept", _EXPORTED)
+    return record
 
 
 def _over(stored: StoredRecord, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -370,9 +361,27 @@ def _over(stored: StoredRecord, values: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         before = fields.get(name)
         both_texts = isinstance(value, str) and isinstance(before, str)
-        fields[name] = before if both_texts and is_same(value, str(before)) else value
+        fields[name] = before if both_texts and _is_same(value, str(before)) else value
     return fields
 
 
 def _values(record: Judgement, names: tuple[str, ...]) -> tuple[object, ...]:
     return tuple(getattr(record, name) for name in names)
+
+
+def _is_same(text: str, stored: str) -> bool:
+    """Whether a text is the stored one, as far as a spreadsheet program can save it.
+
+    Some know one kind of line break, and Excel of Korean Windows writes question marks for what
+    cp949 lacks, two for an emoji.
+    """
+    text, stored = (re.sub(r"\r\n?", "\n", lines) for lines in (text, stored))
+    return text == stored or ("?" in text and text == "".join(map(_in_cp949, stored)))
+
+
+def _in_cp949(letter: str) -> str:
+    try:
+        letter.encode("cp949")
+    except UnicodeEncodeError:
+        return "??" if ord(letter) > 0xFFFF else "?"
+    return letter

@@ -1,30 +1,81 @@
-"""What every form shares: the rows that a file holds, and what there is to write."""
+"""The one form of a row: what a record says, by column, in cells of CSV and in lines of JSON.
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+Beside the uids of its question and person stand the question's text and the person's name, which
+are enough where somebody writes a row; a row without ``uid`` is new.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.ground.errors import DataError, KragxError
+from kragx.data.formats.cells import unguarded
+from kragx.ground.errors import DataError, nearest, shorten
 from kragx.ground.printing import phrase
-from kragx.workshop.pairs.standing import standing
-from kragx.workshop.state.records import MARKS, Judgement, StoredRecord
-from kragx.workshop.state.state import Pair, State
+from kragx.workshop.state.records import (
+    AS_JSON,
+    MARKS,
+    Judgement,
+    Person,
+    Question,
+    StoredRecord,
+    SuggestedDocument,
+)
+from kragx.workshop.state.state import State
 
-WORDS = ("unusable", "later", "undone", *MARKS)
-"""What stands in the place of a grade where there is none."""
-
-_UNRATED = {
-    "conflict": phrase("that people grade differently and nobody has decided"),
-    "unusable": phrase("that are unusable"),
+KINDS: Mapping[str, type[StoredRecord]] = {
+    "person": Person,
+    "question": Question,
+    "candidate": SuggestedDocument,
+    "judgement": Judgement,
 }
-"""Why a pair that was judged has no grade."""
+"""By the word of a row what record it is, those before that others refer to."""
 
-_LISTED = 20  # mistakes
+WORDS: Mapping[str, str] = {
+    "person": phrase("people"),
+    "question": phrase("questions"),
+    "judgement": phrase("judgements"),
+    "candidate": phrase("candidates"),
+}
+"""What they are called where they are counted."""
 
-Report = tuple[Mapping[str, int], Sequence[str]]
-"""How many of what, in words, stand in a file, and what its form has no place for."""
+SHEET = (
+    *("record", "question", "passage", "grade", "why", "note", "person", "document", "evidence"),
+    *("query_type", "difficulty", "answerable", "reference", "state", "decision"),
+    *("uid", "question_uid", "person_uid", "number", "at", "seconds", "purpose", "origin", "role"),
+    *("sources", "gold", "metadata", "forbidden", "history", "weight", "inclusion"),
+)
+"""The columns of a spreadsheet, which has no suggestions."""
+
+COLUMNS = (*SHEET, "detail", "rank", "score")
+
+_COLUMN_OF: Mapping[type[StoredRecord], Mapping[str, str]] = {
+    Person: {"name": "person"},
+    Question: {"text": "question", "person": "person_uid"},
+    SuggestedDocument: {"question": "question_uid"},
+    Judgement: {
+        "question": "question_uid",
+        "person": "person_uid",
+        "spans": "evidence",
+        "is_decision": "decision",
+    },
+}
+"""By kind the fields whose columns have other names."""
+
+_EMPTY: Mapping[str, Any] = {
+    "note": "",
+    "decision": False,
+    "metadata": {},
+    **dict.fromkeys(("sources", "gold", "history", "evidence"), ()),
+    **dict.fromkeys(("query_type", "difficulty", "reference", "answerable", "forbidden")),
+}
+"""What an empty cell says; in other columns it says nothing."""
+
+_WORDS = ("unusable", "later", "undone", *MARKS)
+_EXPORTED = "leave it as it was exported"
+_TEXTS = ("record", "uid", "question", "question_uid", "person", "person_uid", "document")
 
 
 @dataclass(frozen=True)
@@ -34,36 +85,19 @@ class Row:
     Attributes:
         kind: of the record.
         place: where in the file it stands.
-        values: fields of the record, as JSON has them; without ``uid`` it is new.
-        question: of a judgement, the question's text, where there is no uid.
-        person: of a judgement, the person's name, where there is no uid.
-        number: the place among all rows of the workshop it comes from, whatever a spreadsheet has
-            sorted them by.
+        values: fields of the record; without ``uid`` it is new.
+        question: the text or uid of the question, where `values` does not say it.
+        person: the name of the person, where `values` does not say it.
+        number: the place among all judgements of the workshop it comes from, whatever a
+            spreadsheet has sorted them by.
     """
 
     kind: type[StoredRecord]
     place: str
     values: Mapping[str, Any]
-    question: str | None = None
-    person: str | None = None
+    question: str = ""
+    person: str = ""
     number: float = float("inf")
-
-
-@dataclass(frozen=True)
-class FileRows:
-    """What a file holds.
-
-    Attributes:
-        rows: in its order.
-        is_history: whether earlier wordings come along with the newest.
-        adds_only: whether questions that are there stay as they are.
-        remarks: what of it is no row, in words.
-    """
-
-    rows: Sequence[Row]
-    is_history: bool = False
-    adds_only: bool = False
-    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,82 +121,105 @@ class ExportSource:
         person = self.state.people.get(uid)
         return person.name if person else uid
 
-    def pairs(self) -> list[Pair]:
-        """The pairs of open questions that were judged or suggested, question by question."""
-        documents: dict[str, dict[str, None]] = {
-            question.uid: dict.fromkeys(self.state.candidates.get(question.uid, ()))
-            for question in self.state.open_questions()
-        }
-        for question, document in (*self.state.judgements, *self.state.decisions):
-            if question in documents:
-                documents[question][document] = None
-        return [(question, document) for question in documents for document in documents[question]]
+    def text(self, document: str) -> str | None:
+        """The text of a document; None if there is none of this id."""
+        doc = self.documents.get(document)
+        return None if doc is None else doc.text or ""
 
-    def judgements(self, pair: Pair) -> list[Judgement]:
-        """What each person says of a pair now, "later" too."""
-        people = self.state.judgements.get(pair, {})
-        newest = (rows[-1] for rows in people.values() if rows)
-        return [judgement for judgement in newest if self.person in (None, judgement.person)]
-
-    def rating(self, pair: Pair) -> tuple[int | None, str]:
-        """The one grade of a pair; None with the reason why it has none, empty if nobody judged."""
-        if self.person is None:
-            now = standing(self.state, pair[0], [pair[1]])
-            return now.grade, _UNRATED.get(now.state, "")
-        row = self.state.newest(pair, self.person)
-        return (None, "") if row is None else (row.grade, _UNRATED.get(row.kind, ""))
+    def row(self, record: StoredRecord) -> dict[str, Any]:
+        """What a record says, by column."""
+        kind = type(record)
+        row: dict[str, Any] = {"record": next(word for word in KINDS if KINDS[word] is kind)}
+        for name, column in _columns_of(kind).items():
+            row[column] = getattr(record, name)
+        if "person_uid" in row:
+            row["person"] = self.name(row["person_uid"])
+        if "question_uid" in row:
+            row["question"] = self.state.questions[row["question_uid"]].text
+        return row | ({"grade": grade_of(record)} if isinstance(record, Judgement) else {})
 
 
-@dataclass
-class Mistakes:
-    """What is wrong with the rows of a file: all of it is said at once.
-
-    Attributes:
-        file: its name.
-        lines: a line for each mistake.
-    """
-
-    file: str
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, place: str, error: KragxError) -> None:
-        """Note a mistake."""
-        path = f"{self.file}:{place}"
-        mistake = DataError(error.problem, path=path, field=error.field, remedy=error.remedy)
-        self.lines.append(str(mistake))
-
-    def refuse(self) -> None:
-        """Raise a `DataError` that lists the first 20, if there is any."""
-        if n := len(self.lines):
-            overflow = [f"... and {n - _LISTED} more"] if n > _LISTED else []
-            head = f"{n} {'mistake' if n == 1 else 'mistakes'}; nothing was imported"
-            raise DataError("\n  ".join([head, *self.lines[:_LISTED], *overflow]))
-
-
-def grade_word(judgement: Judgement) -> str:
+def grade_of(judgement: Judgement) -> str | int:
     """The word or number of a judgement."""
-    return judgement.kind if judgement.grade is None else str(judgement.grade)
+    return judgement.kind if judgement.grade is None else judgement.grade
 
 
-def is_same(text: str, stored: str) -> bool:
-    """Whether a text is the stored one, as far as a spreadsheet program can save it.
+def cell(column: str, value: object) -> object:
+    """A value as a cell of a spreadsheet; empty where that says the same."""
+    if value is None or (column in _EMPTY and value == _EMPTY[column]):
+        return None
+    if column == "evidence" and isinstance(value, tuple):
+        # No spreadsheet takes 3..12 for a date, as it does 3-12.
+        return "; ".join(f"{start}..{end}" for start, end in value)
+    if column in AS_JSON:
+        return json.dumps(value)  # in ASCII, which every encoding holds
+    return str(value).lower() if isinstance(value, bool) else value
 
-    Some know one kind of line break, and Excel of Korean Windows writes question marks for what
-    cp949 lacks, two for an emoji.
+
+def of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a row of cells, as far as they can be read."""
+    columns: dict[str, Any] = {}
+    for column, shown in cells.items():
+        text = unguarded(shown)
+        if text:
+            columns[column] = text
+        elif column in _EMPTY:
+            columns[column] = _EMPTY[column]
+        if text and column == "evidence":
+            columns[column] = [part.split("..") for part in text.split(";") if part.strip()]
+        if text and column in AS_JSON:
+            with suppress(ValueError, RecursionError):  # what is no JSON is no list, as is said
+                columns[column] = json.loads(text)
+    return columns
+
+
+def row_of(place: str, columns: Mapping[str, Any]) -> Row:
+    """What a row says of a record.
+
+    Raises:
+        DataError: it is of no kind, or holds what it cannot.
     """
-    text, stored = (re.sub(r"\r\n?", "\n", lines) for lines in (text, stored))
-    return text == stored or ("?" in text and text == "".join(map(_in_cp949, stored)))
-
-
-def _in_cp949(letter: str) -> str:
+    if unknown := [column for column in columns if column not in COLUMNS]:
+        needed = "a judgement needs question or question_uid, document and grade"
+        raise mistake(unknown[0], "unknown column", f"{needed}; {nearest(unknown[0], COLUMNS)}")
+    for column in _TEXTS:
+        if not isinstance(columns.get(column, ""), str):
+            raise mistake(column, f"{shorten(columns[column])} is no text", _EXPORTED)
+    word = columns.get("record", "").strip().casefold() or "judgement"
+    if word not in KINDS:
+        raise mistake("record", f"{word!r} is no kind of row", f"write {', '.join(KINDS)}")
+    kind = KINDS[word]
+    names = _columns_of(kind).items()
+    values = {name: columns[column] for name, column in names if column in columns}
+    if kind is Judgement:
+        values |= _grade(columns.get("grade", ""))
+        if values["kind"] in MARKS and not values.get("why"):
+            values["why"] = "forbidden"
     try:
-        letter.encode("cp949")
-    except UnicodeEncodeError:
-        return "??" if ord(letter) > 0xFFFF else "?"
-    return letter
+        number = float(columns.get("number") or "inf")
+    except (TypeError, ValueError, OverflowError):
+        raise mistake("number", f"{shorten(columns['number'])} is no number", _EXPORTED) from None
+    return Row(kind, place, values, columns.get("question", ""), columns.get("person", ""), number)
 
 
-def text_of(documents: Mapping[str, Doc], doc_id: str) -> str | None:
-    """The text of a document; None if there is none of this id."""
-    doc = documents.get(doc_id)
-    return None if doc is None else doc.text or ""
+def _columns_of(kind: type[StoredRecord]) -> dict[str, str]:
+    """By field the column; a judgement's kind and grade are one word or number."""
+    names = _COLUMN_OF[kind]
+    return {name: names.get(name, name) for name in kind.columns() if name not in ("kind", "grade")}
+
+
+def _grade(value: object) -> dict[str, Any]:
+    """The kind and grade that a word or number stands for."""
+    word = str(value).strip().casefold()
+    if word in _WORDS:
+        return {"kind": word, "grade": None}
+    number = word.removesuffix(".0")  # of a column with gaps that another program has read
+    if number.isascii() and number.isdecimal() and len(number) < 4:
+        return {"kind": "grade", "grade": int(number)}
+    remedy = "write a number of the scale, unusable, later or forbidden, or remove the row"
+    raise mistake("grade", f"{value!r} is no grade", remedy)
+
+
+def mistake(column: str, problem: str, remedy: str) -> DataError:
+    """What is wrong with a row, and what to do."""
+    return DataError(problem, field=column, remedy=remedy)

@@ -12,16 +12,21 @@ as here. `LABELS` is the labelling interface that fits.
 
 import csv
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.printing import phrase
-from kragx.workshop.exchange.rows import ExportSource, Report, grade_word, text_of
+from kragx.workshop.exchange.rows import ExportSource, grade_of
 from kragx.workshop.pairs.scale import USUAL_TOP
+from kragx.workshop.pairs.standing import standing
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
+
+Report = tuple[Mapping[str, int], Sequence[str]]
+"""How many of what, in words, stand in a file, and what its form has no place for."""
 
 LABELS = """\
 <View>
@@ -38,24 +43,47 @@ LABELS = """\
 _NOT_RATED = phrase(
     "who judged, notes, evidence, times, earlier grades, and questions' other fields"
 )
+_UNRATED = {
+    "conflict": phrase("that people grade differently and nobody has decided"),
+    "unusable": phrase("that are unusable"),
+}
+"""Why a pair that was judged has no grade."""
+
 _NOT_A_TASK = phrase(
     "earlier grades and what was undone, questions without a suggested or judged document"
 )
 
 
-# -- one grade a pair ------------------------------------------------------------------------------
+def _pairs(source: ExportSource) -> list[Pair]:
+    """The pairs of open questions that were judged or suggested, question by question."""
+    state = source.state
+    pairs: dict[Pair, None] = {}
+    for uid in (question.uid for question in state.open_questions()):
+        # What is suggested first, so that documents keep their order as people judge.
+        documents = (*state.candidates.get(uid, ()), *state.judged.get(uid, ()))
+        pairs |= dict.fromkeys((uid, document) for document in documents)
+    return list(pairs)
+
+
+def _rating(source: ExportSource, pair: Pair) -> tuple[int | None, str]:
+    """The one grade of a pair, of all or of one person; None with what it has in its place."""
+    if source.person is None:
+        now = standing(source.state, pair[0], [pair[1]])
+        return now.grade, now.state
+    row = source.state.newest(pair, source.person)
+    return (None, "open") if row is None else (row.grade, row.kind)
 
 
 def _ratings(source: ExportSource) -> tuple[dict[Pair, int], list[str]]:
-    """The grades of pairs, and what they leave out."""
+    """The one grade of each pair that has it, and what is left out."""
     ratings: dict[Pair, int] = {}
     reasons: Counter[str] = Counter()
-    for pair in source.pairs():
-        grade, why = source.rating(pair)
+    for pair in _pairs(source):
+        grade, why = _rating(source, pair)
         if grade is not None:
             ratings[pair] = grade
-        elif why:
-            reasons[why] += 1
+        elif why in _UNRATED:
+            reasons[_UNRATED[why]] += 1
     pairs = (phrase("{n} pairs {why}", n=n, why=why) for why, n in reasons.items())
     return ratings, [_NOT_RATED, *pairs]
 
@@ -68,6 +96,7 @@ def write_qrels(source: ExportSource, path: Path) -> Report:
     """
     ratings, left_out = _ratings(source)
     ids = dict.fromkeys(name for pair in ratings for name in pair)
+    # Whoever reads qrels splits lines at white space, and takes what begins with # for a comment.
     wrong = [name for name in ids if not name or name.split() != [name]]
     wrong += [question for question, _ in ratings if question.startswith("#")]
     if wrong:
@@ -93,6 +122,7 @@ def write_quepid(source: ExportSource, path: Path) -> Report:
     texts = {question.uid: question.text for question in source.state.open_questions()}
     rated = {question for question, _ in ratings}
     rows = [(texts[question], document, grade) for (question, document), grade in ratings.items()]
+    # Quepid makes a case's questions of its ratings: one that is not there would be lost.
     idle = [(text, "", "") for uid, text in texts.items() if uid not in rated]
     with open_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -106,19 +136,18 @@ def _safe(cell: str) -> str:
     return f" {cell}" if cell.startswith(("=", "+", "-", "@")) else cell
 
 
-# -- a pair to judge each --------------------------------------------------------------------------
-
-
 def write_label_studio(source: ExportSource, path: Path) -> Report:
     """Write a task for each pair, and beside it the labelling interface as ``FILE.xml``."""
     tasks: list[dict[str, Any]] = []
     n_without = 0
-    for pair in source.pairs():
-        text = text_of(source.documents, pair[1])
+    for pair in _pairs(source):
+        text = source.text(pair[1])
         if text is None:
             n_without += 1
             continue
-        judgements = source.judgements(pair)
+        people = source.state.judgements.get(pair, {}).values()
+        newest = (rows[-1] for rows in people if rows)
+        judgements = [row for row in newest if source.person in (None, row.person)]
         if source.person is None:
             judgements += source.state.decisions.get(pair, [])[-1:]
         data = {"question": source.state.questions[pair[0]].text, "document": text}
@@ -138,7 +167,7 @@ def write_label_studio(source: ExportSource, path: Path) -> Report:
 
 
 def _annotation(source: ExportSource, judgement: Judgement, text: str) -> dict[str, Any]:
-    grade: dict[str, Any] = {"choices": [grade_word(judgement)]}
+    grade: dict[str, Any] = {"choices": [str(grade_of(judgement))]}
     results = [("grade", "choices", grade)]
     for start, end in judgement.spans:
         value = {"start": start, "end": end, "text": text[start:end], "labels": ["evidence"]}

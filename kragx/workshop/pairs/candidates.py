@@ -151,6 +151,7 @@ class Board:
         for rows in state.candidates.get(question.uid, {}).values():
             for row in rows:
                 take(row)
+        # What somebody searched for and judged, too: nobody is to be asked for it again.
         for document in state.judged.get(question.uid, ()):
             pair = (question.uid, document)
             is_judged = any(state.judgements.get(pair, {}).values()) or state.decisions.get(pair)
@@ -166,6 +167,7 @@ class Board:
                 plan,
                 is_suggested=document in suggested,
             )
+            # In an order of its own: by rank a first place would tell people what to say.
             for document in sorted(places, key=lambda document: chance(question.uid, document))
         }
         likeliest = (sorted(doubt, key=lambda place: -doubt[place]) for doubt in doubts.values())
@@ -255,6 +257,7 @@ def _candidate(
         tuple(sum(rank <= plan.cut for rank in ranks) for ranks in ranks_of),
         is_suggested,
         chance(*pair, "twice") < plan.twice,
+        # A file's grade counts, but nobody has looked at the pair here.
         bool(verdict.by - files),
         gold_grade(verdict.grade or 0, plan.top) if verdict.is_known else 0.0,
         gold_grade(verdict.least or 0, plan.top) > 0,

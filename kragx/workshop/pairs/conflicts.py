@@ -65,6 +65,7 @@ def agreement(state: State, top: int) -> Alpha:
         return Alpha(None, None, n_pairs, len(sums))
     terms = np.stack(list(sums.values()))
     value = float(_alpha(terms.sum(0, keepdims=True))["alpha"][0])
+    # All grades alike: nothing could disagree, and that is no agreement to speak of.
     if np.isnan(value):
         return Alpha(None, None, n_pairs, len(sums))
     return Alpha(value, expanded_intervals(terms, _alpha)["alpha"], n_pairs, len(sums))

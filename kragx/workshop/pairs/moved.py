@@ -8,11 +8,13 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from kragx.data import Gold, normalise
+from kragx.ground.errors import DataError
 from kragx.workshop.state.records import SuggestedDocument
 
 ORIGIN = "moved"
 _MOST = 1000  # characters that are shown of a text; it was one chunk
 _OPEN = ("unsure", "lost")
+_RUN, _SURE = 6, 0.3  # letters in a row that are there in any case if so great a share of all is
 
 
 def moved_candidate(question: str, document: str, text: str, share: float) -> SuggestedDocument:
@@ -65,6 +67,7 @@ def is_settled(
         judged: those that people have judged.
         relevant: those that answer the question.
     """
+    # What a file says is what is in doubt: only a person can settle where a text is now.
     answers = set(relevant) & set(judged)
     others = {
         first(alternative.id) for alternative in gold.alternatives if alternative.id is not None
@@ -77,3 +80,17 @@ def is_settled(
     if not places:
         return bool(answers)
     return bool((places | others) & answers) or places <= set(judged)
+
+
+def check_place(text: str, document: str | None, share: float) -> None:
+    """Raise a `DataError` unless a chunk may hold a gold text: ids may be of another corpus."""
+    remedy = "import into the workshop over the corpus that the gold was moved to"
+    if document is None:
+        raise DataError("the corpus has no such document", field="candidates", remedy=remedy)
+    letters, letters_there = (
+        "".join(filter(str.isalnum, string)).casefold() for string in (text, document)
+    )
+    runs = {letters[start : start + _RUN] for start in range(max(1, len(letters) - _RUN + 1))}
+    if share >= _SURE and not any(run in letters_there for run in runs):
+        problem = "the document has nothing of the text"
+        raise DataError(problem, field="candidates", remedy=remedy)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from kragx.workshop.state.records import Judgement
@@ -54,9 +55,16 @@ def verdicts(state: State, question: str, documents: Iterable[str]) -> dict[str,
             row = next((row for row in reversed(rows) if row.kind != "later"), None)
             if row is not None and (person not in newest or newest[person].at <= row.at):
                 newest[person] = row
+    # A file stands for nobody: whoever looks at the pair themselves replaces it.
     files = {uid for uid in newest if uid in state.people and state.people[uid].role == "file"}
     of_people = {uid: row for uid, row in newest.items() if uid not in files}
     return of_people or newest
+
+
+def decision(state: State, question: str, documents: Iterable[str]) -> Judgement | None:
+    """What settles a question and a document, or its copies; the newest of several."""
+    rows = (state.decisions.get((question, document), [])[-1:] for document in documents)
+    return max(chain.from_iterable(rows), key=lambda row: row.at, default=None)
 
 
 def standing(state: State, question: str, documents: Collection[str]) -> Standing:
@@ -71,22 +79,17 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
         documents: the id of the document, and those of its copies.
     """
     judged = state.judged.get(question)
+    # Most pairs of a large workshop: told before anything is gathered.
     if not judged or judged.keys().isdisjoint(documents):
         return _OPEN
     newest = verdicts(state, question, documents)
-    later: set[str] = set()
-    decisions: list[Judgement] = []
-    for document in documents:
-        pair = (question, document)
-        for person, rows in state.judgements.get(pair, {}).items():
-            if rows and rows[-1].kind == "later":
-                later.add(person)
-        decisions += state.decisions.get(pair, [])[-1:]
-    people, put_off = frozenset(newest), frozenset(later)
-    opinions = {(row.kind, row.grade) for row in newest.values()}
-    if decisions:
-        last = max(decisions, key=lambda row: row.at)
-        opinions = {(last.kind, last.grade)}
+    by_person = chain.from_iterable(
+        state.judgements.get((question, document), {}).items() for document in documents
+    )
+    put_off = frozenset(uid for uid, rows in by_person if rows and rows[-1].kind == "later")
+    settling, people = decision(state, question, documents), frozenset(newest)
+    rows = newest.values() if settling is None else [settling]
+    opinions = {(row.kind, row.grade) for row in rows}
     if len(opinions) != 1:
         grades = [grade for _, grade in opinions if grade is not None]
         lowest = min(grades) if grades and len(grades) == len(opinions) else None
@@ -94,4 +97,4 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
     ((kind, grade),) = opinions
     is_graded = kind == "grade"
     state_of: Literal["graded", "unusable"] = "graded" if is_graded else "unusable"
-    return Standing(state_of, grade, people, bool(decisions), put_off, grade)
+    return Standing(state_of, grade, people, settling is not None, put_off, grade)

@@ -71,6 +71,7 @@ class Sums:
             "judged": board.n_judged,
             "wait": int(board.question.answerable is not False and not all(board.answered)),
         }
+        # Until all have answered nobody can say in which documents their lists differ.
         if board.is_compared and board.candidates:
             counts |= {
                 "compared": 1,

@@ -32,6 +32,7 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
     """
     if (folder / LOT).is_file():
         _, recorded = next(read_records(folder / LOT), (1, {}))
+        # Of another order the labels would be no random part, and the interval would be wrong.
         if recorded != lot.record:
             raise _of_another(folder, recorded.get("lot", {}), lot.record["lot"])
         if (folder / FILE).exists():
@@ -101,8 +102,7 @@ class LotFeed:
             return self._ledger.difference(self._margin, n_put_off, self._relevant_from)
 
     def _take_in(self) -> None:
-        news = dict.fromkeys(self._state.touched[self._position :])
-        self._position = len(self._state.touched)
+        news, self._position = self._state.news(self._position)
         for place in (self._places[uid] for uid in news if uid in self._places):
             self._ledger.take(place, self._labels(place))
 

@@ -121,8 +121,7 @@ class Queue:
     def refresh(self) -> None:
         """Take in what was said and suggested since."""
         with self.state.lock:
-            news = dict.fromkeys(self.state.touched[self._position :])
-            self._position = len(self.state.touched)
+            news, self._position = self.state.news(self._position)
             self._make(news)
 
     def answered_with_nothing(self, question: str, uid: str) -> None:
@@ -157,9 +156,7 @@ class Queue:
         """
         with self.state.lock:
             self.refresh()
-            boards = [
-                board for uid, board in self.boards.items() if question is None or uid == question
-            ]
+            boards = [b for uid, b in self.boards.items() if question in (None, uid)]
             request = _Request(person, question, besides, boards)
             now = self._now = time.monotonic()
             pair = self._leased(request) or self._choose(request)
@@ -288,6 +285,21 @@ class Queue:
                 best[board.question.uid] = board.worth(first)
         if not best:
             return None
+        uid = self._question(request, best)
+        board, least = self.boards[uid], min(_ENOUGH * max(best.values()), best[uid])
+        # Of pairs that are worth about the same each person has an order of their own.
+        return min(
+            (e for e in board.unjudged if board.worth(e) >= least and self._may_judge(request, e)),
+            key=lambda candidate: chance(request.person, *candidate.pair),
+        )
+
+    def _question(self, request: _Request, best: Mapping[str, float]) -> str:
+        """The question to go on with: where somebody is, or one of those that are worth most.
+
+        Args:
+            request: who asks.
+            best: by question what its best pair is worth.
+        """
         top = max(best.values())
         current, run = self._current(request)
         stays = False
@@ -301,15 +313,10 @@ class Queue:
             alike = [uid for uid, state in progress.items() if state == lowest]
             if current in best and progress[current][0] == lowest[0]:
                 stays = run < _STAY or not self.boards[current].has_relevant
-        uid = current
-        if not stays and current not in alike:
-            uid = min(alike, key=lambda uid: chance(request.person, uid))
-        board, least = self.boards[uid], min(_ENOUGH * top, best[uid])
-        # Of pairs that are worth about the same each person has an order of their own.
-        return min(
-            (e for e in board.unjudged if board.worth(e) >= least and self._may_judge(request, e)),
-            key=lambda candidate: chance(request.person, *candidate.pair),
-        )
+        if stays or current in alike:
+            return current
+        # By lot, and another for each person, so that two who begin at once do not read the same.
+        return min(alike, key=lambda uid: chance(request.person, uid))
 
     def _current(self, request: _Request) -> tuple[str, int]:
         """The question that somebody is at, and with how many pairs in a row.

@@ -116,8 +116,7 @@ class Suggester:
         """Suggest whatever is to be suggested of what was said since the last time."""
         with self._state.lock:
             self._queue.refresh()
-            news = dict.fromkeys(self._state.touched[self._position :])
-            self._position = len(self._state.touched)
+            news, self._position = self._state.news(self._position)
             questions = [self._state.questions[uid] for uid in news if uid in self._state.questions]
             questions = [question for question in questions if question.state == "open"]
             self._add([row for question in questions for row in self._at_hand(question)])
@@ -142,6 +141,7 @@ class Suggester:
 
     def _is_open(self, question: Question, source: SuggestionSource) -> bool:
         uid = asking_uid(question, source.name, source.key)
+        # Once in a process: what fails for good is not asked for after every judgement.
         if uid in self._tried:
             return False
         self._tried.add(uid)
@@ -151,11 +151,9 @@ class Suggester:
 
     def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
         """Store the answers to some questions."""
-        dataset = GoldDataset(
-            tuple(
-                Query(question.uid, question.text, history=as_turns(question.history, Mender()))
-                for question in questions
-            )
+        queries = (
+            Query(question.uid, question.text, history=as_turns(question.history, Mender()))
+            for question in questions
         )
         # Whoever has told of an answer as it came is not asked for it again below.
         unanswered = {question.uid: question for question in questions}
@@ -168,7 +166,7 @@ class Suggester:
                 del unanswered[query.id]
 
         try:
-            run = source.ask(dataset, hear)
+            run = source.ask(GoldDataset(tuple(queries)), hear)
         except StoreFailedError:
             raise
         except Exception as error:  # a user's module may raise anything when it is loaded
@@ -176,8 +174,8 @@ class Suggester:
             text = f"{kind}{error}"
             self._say(source.name, [Remark("unasked", f"cannot be asked: {text}", (text,))])
             return
+        nothing = Retrieved(error="it has no answer")
         for uid, question in unanswered.items():
-            nothing = Retrieved(error="it has no answer")
             self._store(source, question, run.results.get(uid, nothing))
         self._say(source.name, list(self._remarks(source.name)))
 
@@ -229,6 +227,7 @@ class Suggester:
         of_id = "" if document is None else normalise(document.text or "")
         if text and of_id and (text in of_id or of_id in text):
             return doc.id
+        # Only once somebody's ids are not the corpus's: of a large one it takes seconds.
         if not self._of_text:
             for doc_id, candidate in self._docs.items():
                 self._of_text.setdefault(normalise(candidate.text or ""), doc_id)
@@ -267,6 +266,7 @@ class Neighbours:
         self._chunks: dict[str, list[str]] = {}
         self._place: dict[str, tuple[str, int]] = {}
         for source, chunks in of_source.items():
+            # Without offsets the order of the file is the best guess of how a source goes on.
             if all(start is not None for start, _ in chunks):
                 chunks.sort(key=lambda chunk: chunk[0] or 0)
             self._chunks[source] = [doc_id for _, doc_id in chunks]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import gold_items
@@ -18,7 +18,7 @@ from kragx.workshop.folder.places import known_place, place_of
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import is_doubt, is_settled
 from kragx.workshop.pairs.scale import gold_grade
-from kragx.workshop.pairs.standing import verdicts
+from kragx.workshop.pairs.standing import decision, verdicts
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State
 
@@ -105,37 +105,31 @@ def ready(
         allow_undecided: take questions, too, on some of whose documents people differ: with the
             lowest grade where all call a document relevant, else without it.
     """
-    of_question: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for uid, document in dict.fromkeys([*state.judgements, *state.decisions]):
-        of_question[uid][copies.first(document)].append(document)
     people = {person.uid for person in state.people.values() if person.role != "file"}
     queries: list[Query] = []
     left_out: list[LeftOut] = []
-    n_disputed = n_lowest = 0
+    undecided: list[_Opinion] = []
     for question in state.open_questions():
-        groups = of_question.get(question.uid, {})
-        opinions = {
-            first: _judgements_of(state, question.uid, group, top)
-            for first, group in groups.items()
-        }
+        opinions = _opinions(state, question.uid, copies, top)
+        judged = [
+            first
+            for first, opinion in opinions.items()
+            if any(row.person in people for row in opinion.rows)
+        ]
         places = state.candidates.get(question.uid, {})
-        judged = {
-            first for first, rows in opinions.items() if any(row.person in people for row in rows)
-        }
         is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
         forbidden = forbidden_of(state, question, documents, copies)
-        outcome = _make_query(question, opinions, documents, copies, top, allow_undecided, is_found)
+        outcome = _make_query(question, opinions, documents, copies, allow_undecided, is_found)
+        # What must not come can be measured without gold.
         if isinstance(outcome, LeftOut) and _is_probe(outcome, forbidden):
             outcome = query_of(question)
         if isinstance(outcome, LeftOut):
             left_out.append(outcome)
         else:
             queries.append(outcome if forbidden is None else replace(outcome, forbidden=forbidden))
-            undecided = [
-                grades for rows in opinions.values() if len(grades := _grades(rows, top)) > 1
-            ]
-            n_lowest += sum(map(_is_relevant, undecided))
-            n_disputed += sum(not _is_relevant(grades) for grades in undecided)
+            undecided += (opinion for opinion in opinions.values() if opinion.is_undecided)
+    n_lowest = sum(opinion.grade is not None for opinion in undecided)
+    n_disputed = len(undecided) - n_lowest
     n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
     items = [item for query in queries for item in query.forbidden or ()]
     n_gone = sum(item.id is not None and item.id not in documents for item in items)
@@ -147,39 +141,59 @@ def _is_probe(left_out: LeftOut, forbidden: Sequence[Forbidden] | None) -> bool:
     return left_out.reason in ("not judged", "nothing relevant") and bool(forbidden)
 
 
-def _is_relevant(grades: Collection[float | None]) -> bool:
-    """Whether all who judged call it relevant."""
-    return all(grade is not None and grade > 0 for grade in grades)
+@dataclass(frozen=True)
+class _Opinion:
+    """What counts of a document and its copies.
 
-
-def _judgements_of(
-    state: State, question: str, documents: Sequence[str], top: int
-) -> list[Judgement]:
-    """What counts of a document and its copies: what each person says, newest of all.
-
-    What was decided stands alone, beside those who say the same, as they may have marked evidence.
+    Attributes:
+        rows: what each person says, newest of all. What was decided stands first, beside those who
+            say the same, as they may have marked evidence.
+        grades: those of a gold file that they come to; None for "unusable".
     """
-    newest = [*verdicts(state, question, documents).values()]
-    decided = [
-        row for document in documents for row in state.decisions.get((question, document), [])[-1:]
-    ]
-    if not decided:
-        return newest
-    last = max(decided, key=lambda row: row.at)
-    return [last, *(row for row in newest if len(_grades([row, last], top)) == 1)]
+
+    rows: Sequence[Judgement]
+    grades: frozenset[float | None]
+
+    @classmethod
+    def of(cls, state: State, question: str, documents: Sequence[str], top: int) -> Self:
+        """What people say of some copies."""
+
+        def grade(row: Judgement) -> float | None:
+            return None if row.grade is None else gold_grade(row.grade, top)
+
+        rows = [*verdicts(state, question, documents).values()]
+        if (settling := decision(state, question, documents)) is not None:
+            rows = [settling, *(row for row in rows if grade(row) == grade(settling))]
+        return cls(rows, frozenset(map(grade, rows)))
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether people differ, and nobody has decided."""
+        return len(self.grades) > 1
+
+    @property
+    def grade(self) -> float | None:
+        """The lowest of them; None for "unusable", and where not all call it relevant."""
+        given = [grade for grade in self.grades if grade is not None]
+        is_disputed = self.is_undecided and not all(self.grades)
+        return None if is_disputed or not given else min(given)
 
 
-def _grades(rows: Sequence[Judgement], top: int) -> set[float | None]:
-    """The grades in a gold file that people's come to; None for "unusable"."""
-    return {None if row.grade is None else gold_grade(row.grade, top) for row in rows}
+def _opinions(state: State, question: str, copies: Copies, top: int) -> dict[str, _Opinion]:
+    """What counts of a question's documents, by the one that stands for its copies."""
+    groups = defaultdict[str, list[str]](list)
+    for document in state.judged.get(question, ()):
+        groups[copies.first(document)].append(document)
+    opinions = {first: _Opinion.of(state, question, group, top) for first, group in groups.items()}
+    # Without a row all of it was put off, or taken back.
+    return {first: opinion for first, opinion in opinions.items() if opinion.rows}
 
 
 def _make_query(
     question: Question,
-    opinions: Mapping[str, Sequence[Judgement]],
+    opinions: Mapping[str, _Opinion],
     documents: Mapping[str, Doc],
     copies: Copies,
-    top: int,
     allow_undecided: bool,
     is_found: Callable[..., bool],
 ) -> Query | LeftOut:
@@ -188,17 +202,15 @@ def _make_query(
     def without(reason: Reason, *documents: str) -> LeftOut:
         return LeftOut(question.uid, question.text, reason, documents)
 
-    of_each = {first: _grades(rows, top) for first, rows in opinions.items() if rows}
-    undecided = [first for first, grades_given in of_each.items() if len(grades_given) > 1]
+    undecided = [first for first, opinion in opinions.items() if opinion.is_undecided]
+    # Before what is missing: a decision may take the document out of the gold.
     if undecided and not allow_undecided:
         return without("undecided", *undecided)
-    disputed = [first for first in undecided if not _is_relevant(of_each[first])]
-    grades = {
-        first: None if first in disputed else _lowest(grades_given)
-        for first, grades_given in of_each.items()
-    }
+    grades = {first: opinion.grade for first, opinion in opinions.items()}
+    disputed = [first for first in undecided if grades[first] is None]
     mender = Mender()
     golds = [gold for item in question.gold for gold in gold_items(item, mender, strings=False)]
+    # What people say of a document replaces what came with the question from a file.
     golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
     answers = {first for first, grade in grades.items() if grade}
     golds = [
@@ -209,7 +221,7 @@ def _make_query(
     missing = []
     for first, grade in grades.items():
         if grade is not None:
-            gold = _gold(first, grade, opinions[first], documents, copies)
+            gold = _gold(first, grade, opinions[first].rows, documents, copies)
             golds += [] if gold is None else [gold]
             missing += [first] if gold is None and grade > 0 else []
     relevant = [gold.id or gold.text or "" for gold in golds if gold.grade > 0]
@@ -223,10 +235,6 @@ def _make_query(
         return without("nothing relevant" if golds or grades else "not judged")
     query = query_of(question, sorted(golds, key=lambda gold: (-gold.grade, gold.id or "")))
     return without("broken") if any(contradictions(query)) else query
-
-
-def _lowest(grades: Collection[float | None]) -> float | None:
-    return min((grade for grade in grades if grade is not None), default=None)
 
 
 def _gold(
@@ -247,6 +255,7 @@ def _gold(
     document = first if newest is None else newest.document
     members = (document, *copies.all(document))
     texts = {member: documents[member].text or "" for member in members if member in documents}
+    # Evidence may be marked in a copy that the corpus has no more: then any copy that it has.
     if document not in texts:
         document, newest = next(iter(texts), ""), None
     if not document:

@@ -178,6 +178,7 @@ def next_release(
     if unwritten and dataset and unwritten.hash == dataset.content_hash:
         version = unwritten.version  # its writer was killed, or wrote it into another folder
         dataset, unwritten = replace(dataset, version=f"v{version}"), None
+    # Of the files, not of the database: what is compared must be there to be read.
     before = max((number for number in files if number < version), default=None)
     previous = None if before is None else read_dataset(files[before])
     return Next(

@@ -121,6 +121,7 @@ def release(
             out (`NotReadyError`); or the folder cannot be written.
         DataError: an earlier release was changed.
     """
+    # Until a number is taken: another release may get it between the look and the row.
     while True:
         with state.lock:
             state.refresh()

@@ -43,6 +43,7 @@ def _plain(name: str, value: Any) -> Any:
 def _value(name: str, value: Any) -> Any:
     if name in AS_JSON:
         read = json.loads(value)
+        # A frozen record's values are tuples; what stands deeper is a file's own JSON.
         if isinstance(read, list):
             return tuple(tuple(item) if isinstance(item, list) else item for item in read)
         return read

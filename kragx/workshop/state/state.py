@@ -40,8 +40,8 @@ class State:
         settled: by person the pairs that they have judged, put off ones aside, and how often.
         judged: by question the documents of which anything was said, in that order.
         releases: oldest first.
-        touched: uids of questions of which something was said or suggested, one for each row: who
-            keeps something made of them sees from where they stopped what to make anew.
+        touched: uids of questions of which something was said or suggested, one for each row; see
+            `news`.
     """
 
     def __init__(self, store: RecordStore) -> None:
@@ -81,6 +81,13 @@ class State:
     def _read(self, tables: Collection[str] | None = None) -> None:
         for record in self.store.after(self._last, tables):
             self._take(record)
+
+    def news(self, position: int) -> tuple[list[str], int]:
+        """The questions touched since a position of `touched`, and the position to go on from.
+
+        Whoever keeps something made of questions sees so what to make anew.
+        """
+        return [*dict.fromkeys(self.touched[position:])], len(self.touched)
 
     def add(self, records: Iterable[StoredRecord], imported: tuple[int, ...] | None = None) -> bool:
         """Write records; once this returns they are committed, and part of what is read.
@@ -181,6 +188,7 @@ class State:
             history[person].append(record)
             self._settle(record, 1)
         elif rows:
+            # One step at a time, as the page's button does: twice takes back the two before.
             undone = rows.pop()
             # It is the last of its person's, or nearly so.
             of_person = history[undone.person]

@@ -52,7 +52,8 @@ def kragx(
         capsys.readouterr()
         monkeypatch.setattr(sys, "argv", ["kragx", *map(str, args)])
         if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+            piped = io.BufferedReader(io.BytesIO(stdin.encode()))
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
         if terminal:
             monkeypatch.setenv("TERM", "xterm-256color")
             monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
