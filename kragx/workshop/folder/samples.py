@@ -1,4 +1,6 @@
-"""A sample of pairs that `kragx judge label` draws, as what a workshop begins with."""
+"""A sample of pairs that `kragx judge label` draws, as what a workshop begins with; and scales."""
+
+from collections.abc import Mapping
 
 from kragx.agreement.labels import Labels, read_scale
 from kragx.agreement.sample import Sample
@@ -6,6 +8,22 @@ from kragx.data import Doc
 from kragx.ground.errors import DataError, UsageError
 from kragx.judging.rubric import RUBRICS
 from kragx.workshop.state.records import Person, Question, StoredRecord, SuggestedDocument
+
+SCALES: Mapping[str, Mapping[int, str]] = {
+    "en": {
+        0: "Not related",
+        1: "Same subject, no answer",
+        2: "Part of the answer",
+        3: "Answers it fully",
+    },
+    "ko": {
+        0: "관련 없음",
+        1: "주제만 같고 답은 없음",
+        2: "답의 일부가 있음",
+        3: "이 글로 모두 답이 됨",
+    },
+}
+"""What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
 
 
 def documents_of(sample: Sample) -> dict[str, Doc]:

@@ -13,10 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kragx.data.formats.jsonl import open_text, read_text
-from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import ConfigError, nearest, shorten
 
 _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\s?일", re.IGNORECASE)
@@ -168,14 +166,9 @@ def read_masks(path: Path | None = None) -> Masker:
         with open_text(path) as file:
             file.write(default)
     text = default if path is None else read_text(path)
-    try:
-        raw = yaml.load(text, Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(str(path), [yaml_problem(error)]) from None
-    if not isinstance(raw, dict):
-        raise ConfigError(str(path), ["a mapping of masks by name is expected"])
+    options_of = yaml_mapping(text, str(path), "a mapping of masks by name is expected")
     masks, problems = [], []
-    for name, options in raw.items():
+    for name, options in options_of.items():
         try:
             masks += [_mask(str(name), options)] if options else []
         except ValueError as error:

@@ -12,8 +12,9 @@ from kragx.data.documents import doc_record
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
-from kragx.workshop.folder.folder import FILE, Started, start
+from kragx.workshop.folder.folder import FILE
 from kragx.workshop.folder.settings import Language
+from kragx.workshop.folder.starting import Started, start
 from kragx.workshop.logs.logged import LoggedGold
 from kragx.workshop.state.records import SuggestedDocument
 
