@@ -90,6 +90,7 @@ class Workshop:
             with os.fdopen(number, "w") as opened:
                 opened.write(secrets.token_hex(32))
         secret = read_text(file).strip()
+        # A file cut short, as by a full disk, would make links that can be guessed.
         if len(secret) < 64:
             remedy = "remove it, and all links are made anew"
             raise DataError("no secret of a workshop", path=str(file), remedy=remedy)

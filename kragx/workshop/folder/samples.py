@@ -69,5 +69,6 @@ def scale_of(sample: Sample, language: str) -> dict[int, str]:
     if words is not None:  # of a rubric of the judge's own
         return {grade: words.get(str(grade), str(grade)) for grade in scale.labels}
     words = RUBRICS[f"{sample.settings.get('asks', 'relevance')}-{language}-1"].grades
+    # A scale of another length than the rubric's has no words: nobody knows which would fit.
     same = len(words) == len(scale.labels)
     return {grade: words[grade] if same else str(grade) for grade in scale.labels}

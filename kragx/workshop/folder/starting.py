@@ -134,6 +134,7 @@ def start(
         raise UsageError("is a file; name a folder", field=str(folder))
     if (corpus is None) == (sample is None):
         raise UsageError("name either --corpus or --sample", field="--corpus")
+    # All that is named is read before anything is made: a mistake leaves no half folder behind.
     gold_set = None if gold is None else read_dataset(gold)
     question_set = None if questions is None else read_dataset(questions)
     _check_once(gold_set or (), question_set or ())
@@ -152,7 +153,6 @@ def start(
     }
     raw = {key: value for key, value in raw.items() if value is not None}
     text = _HEAD + yaml.safe_dump(raw, allow_unicode=True, sort_keys=False, width=1000)
-    # Whatever is wrong is found before anything is written.
     workshop = Workshop(folder, settings_of(text, FILE, folder.resolve()))
     address = workshop.address
     if database is not None and address.path is not None:
@@ -181,6 +181,7 @@ def start(
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
         kept=sum(source.kept for source in sources),
+        # The URL is shown with its password hidden, if one stands in it and not in a variable.
         has_password=database is not None and "${" not in database and "***" in str(address),
     )
 
@@ -196,7 +197,7 @@ def _store(workshop: Workshop, records: Iterable[StoredRecord]) -> None:
 
 def _write_files(workshop: Workshop, text: str) -> None:
     """Write what a folder holds beside its database; what is there already stays."""
-    _ = workshop.secret
+    _ = workshop.secret  # made while nobody can open the folder yet
     guidelines = files("kragx.workshop") / "guidelines" / f"{workshop.settings.language}.md"
     for name, content in (
         (GUIDELINES, guidelines.read_text("utf-8")),

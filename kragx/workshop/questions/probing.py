@@ -212,6 +212,7 @@ class _ProbeDrafts:
 
     def queries(self) -> Iterator[Query]:
         """Yield probes until there are no more."""
+        # Owners take turns: one with many documents would else be probed alone.
         turns = deque(iter(filled) for filled in self._of_owner.values())
         while turns:
             query = next(filter(None, map(self._query, turns[0])), None)
