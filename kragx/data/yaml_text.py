@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from kragx.ground.errors import shorten
+from kragx.ground.errors import ConfigError, shorten
 
 DEEPEST = 100
 """How many brackets may stand within each other: reading them takes the square of their number."""
@@ -74,6 +74,26 @@ def _count_parts(node: yaml.Node, counts: dict[yaml.Node, int]) -> int:
 
 def _refused(problem: str, node: yaml.Node) -> yaml.YAMLError:
     return yaml.MarkedYAMLError(None, None, problem, node.start_mark)
+
+
+def yaml_mapping(text: str, name: str, expected: str = "a mapping is expected") -> dict[Any, Any]:
+    """The mapping that a YAML text holds.
+
+    Args:
+        text: the text.
+        name: of its file, for what is wrong with it.
+        expected: what is said where it holds something else.
+
+    Raises:
+        ConfigError: it is no YAML, or no mapping.
+    """
+    try:
+        mapping = yaml.load(text, Loader=Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(name, [yaml_problem(error)]) from None
+    if not isinstance(mapping, dict):
+        raise ConfigError(name, [expected])
+    return mapping
 
 
 def yaml_problem(error: yaml.YAMLError) -> str:

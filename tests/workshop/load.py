@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.workshop.folder.folder import start
+from kragx.workshop.folder.starting import start
 from kragx.workshop.state.records import Judgement, new_uid
 from kragx.workshop.state.store import RecordStore
 from tests.workshop.serving import written

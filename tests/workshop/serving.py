@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kragx.workshop.desk import Desk
-from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.starting import start
 from kragx.workshop.state.records import new_uid
 from kragx.workshop.state.state import State
 

@@ -8,7 +8,7 @@ import pytest
 from kragx.data.corpus import _entries as entries
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
-from kragx.workshop.folder.folder import start
+from kragx.workshop.folder.starting import start
 from kragx.workshop.queue.convergence import Outlook, Sums
 from kragx.workshop.queue.suggestions import SuggestionSource
 from kragx.workshop.services.conflicts import DecisionForm

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from kragx.errors import ConfigError, DataError, UsageError
-from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.starting import start
 from tests.workshop.serving import CORPUS, opened, started, written
 
 

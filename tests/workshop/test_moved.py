@@ -7,7 +7,8 @@ import pytest
 from kragx.data import Doc, read_dataset
 from kragx.errors import DataError, UsageError
 from kragx.workshop.exchange import import_file
-from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.starting import start
 from kragx.workshop.moving import move
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import ready

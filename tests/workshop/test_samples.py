@@ -7,7 +7,8 @@ import pytest
 
 from kragx.agreement import PairToLabel, Sample
 from kragx.errors import DataError, UsageError
-from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.starting import start
 from kragx.workshop.state.state import State
 
 PAIRS = (("q1", "d1"), ("q1", "d2"), ("q2", "d1"))

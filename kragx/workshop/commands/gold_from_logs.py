@@ -10,6 +10,7 @@ from kragx.app.commands.output import show, written
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.records import question_record
 from kragx.ground.errors import UsageError
+from kragx.workshop.commands.workshop_folder import check_new
 
 _DRAWING, _MASKING = "Which are drawn", "What is masked"
 
@@ -120,9 +121,7 @@ def from_logs(
         raise UsageError("--corpus: belongs to --workshop")
     if masks is not None and not mask:
         raise UsageError("--masks and --no-masks: name one of them")
-    if out is not None and out.exists():
-        problem = f"--out: {out} exists, and somebody may have changed it"
-        raise UsageError(problem, remedy="name another file")
+    check_new("--out", out)  # before logs are read, which may take minutes
     for name, given in {"--results": results, "--store": store, "--slice": by}.items():
         if given and n is None:
             raise UsageError(f"{name}: decides what is drawn; say how many with -n")
@@ -144,11 +143,12 @@ def from_logs(
     if out is not None:
         write_records((question_record(*question) for question in made.questions()), out)
     elif workshop is None:
-        for _ in made.questions():  # what is masked in answers and passages counts as well
+        # What is masked in answers and passages is known once they were read.
+        for _ in made.questions():
             pass
     started = None if workshop is None else open_workshop(made, workshop, corpus=corpus)
     show(format, made.describe, made.to_dict)
     if out is not None:
         written([out])
-    if started is not None:
-        show(format, started.describe, started.to_dict) if format == "table" else None
+    if started is not None and format == "table":  # JSON is one value, that of the questions
+        show(format, started.describe, started.to_dict)

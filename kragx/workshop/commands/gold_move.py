@@ -33,6 +33,7 @@ def move(
 
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} is not called .jsonl, which is what is written", field="--out")
+    # Both are checked before two corpora are read and laid side by side, which takes its time.
     for path in (out, undecided_file(out)):
         if path.exists():
             raise UsageError(

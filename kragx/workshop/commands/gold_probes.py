@@ -8,7 +8,8 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
-from kragx.ground.errors import DataError, UsageError
+from kragx.ground.errors import DataError
+from kragx.workshop.commands.workshop_folder import check_new
 
 
 def probes(
@@ -39,9 +40,7 @@ def probes(
     """
     from kragx.workshop.questions.probing import make_probes
 
-    if out is not None and out.exists():
-        remedy = "name another file"
-        raise UsageError(f"--out: {out} exists, and somebody may have changed it", remedy=remedy)
+    check_new("--out", out)
     result = make_probes(str(corpus), by, n, language=language, seed=seed)
     show(format, result.describe, result.to_dict)
     if not result.queries:

@@ -10,6 +10,7 @@ from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
 from kragx.data.text import read_number
 from kragx.ground.errors import DataError, UsageError
+from kragx.workshop.commands.workshop_folder import check_new
 
 
 def questions(
@@ -113,12 +114,16 @@ def questions(
         | opt.given_options(submit=submit or None),
         "model": of_templates,
     }[origin]  # fmt: skip
+    # An option of the other origin is no harmless extra: somebody thinks that it does something.
     for name in unread:
         option = name.replace("_", "-").replace("calls", "max-calls").replace("cost", "budget")
         raise UsageError(f"--{option}: of no use with --from {origin}")
     asking = QuestionMaterial.of(config, settings or (), corpus, existing, judge=origin == "model")
-    if not (dry_run or submit):
-        _check_new(out, dropped)
+    if not (dry_run or submit):  # which write nothing
+        if out is None:
+            raise UsageError("--out: name the file that the questions go to")
+        check_new("--out", out)
+        check_new("--dropped", dropped)
     common: dict[str, Any] = {
         "language": language,
         "existing": asking.existing,
@@ -137,6 +142,7 @@ def questions(
         return
     show(format, result.describe, result.to_dict)
     assert out is not None  # it was checked
+    # What fell is written even where nothing was kept: it says why.
     if dropped is not None and isinstance(result, WrittenQuestions) and result.dropped:
         write_gold(result.dropped_dataset, dropped)
         written([dropped])
@@ -144,18 +150,6 @@ def questions(
         raise DataError("no question can be made", path=str(asking.corpus))
     write_gold(result.dataset, out)
     written([out])
-
-
-def _check_new(out: Path | None, dropped: Path | None) -> None:
-    """Refuse to write over a file: somebody may have gone over its questions."""
-    if out is None:
-        raise UsageError("--out: name the file that the questions go to")
-    for name, path in {"--out": out, "--dropped": dropped}.items():
-        if path is not None and path.exists():
-            raise UsageError(
-                f"{name}: {path} exists, and somebody may have changed it",
-                remedy="name another file; --existing makes none of its questions again",
-            )
 
 
 def _targets(options: list[str]) -> dict[str, dict[str, float]]:

@@ -52,10 +52,10 @@ def start(
     Nothing of a config is run: its retrievers are asked by kragx workshop.
     """
     from kragx.app.environment import load_env
-    from kragx.workshop.folder import folder as folders
+    from kragx.workshop.folder.starting import start as start_workshop
 
     load_env(folder)  # it may be there already, with the address of a database
-    started = folders.start(
+    started = start_workshop(
         folder,
         corpus=corpus,
         config=config,

@@ -69,6 +69,7 @@ class QuestionMaterial:
         if corpus is None:
             remedy = "name it with --corpus, or as dataset.corpus in the config"
             raise UsageError("there is no corpus to make questions from", remedy=remedy)
+        # The config's own gold set need not be there yet: questions are made before it.
         existing_gold: GoldDataset | tuple[()] = ()
         if existing is not None:
             existing_gold = read_dataset(str(existing))

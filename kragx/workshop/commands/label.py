@@ -86,8 +86,8 @@ def label(
 
     With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
     """
-    from kragx.workshop.folder.folder import FILE, Workshop, start
-    from kragx.workshop.folder.samples import documents_of, scale_of
+    from kragx.workshop.folder import samples, starting
+    from kragx.workshop.folder.folder import FILE, Workshop
 
     if str(file) == "-" or file.suffix == ".gz":
         problem = "labels go into a file, as they are kept while you work; name one, without .gz"
@@ -136,13 +136,14 @@ def label(
         elif store is not None and _has_own_rubric(store):
             settings["grades"] = {}
         sample = replace(sample, settings=settings)
-        scale_of(sample, "en")  # what no workshop can be made of is said before it is written
-        documents_of(sample)
+        # What no workshop can be made of is said before the sample is written.
+        samples.scale_of(sample, "en")
+        samples.documents_of(sample)
         sample.write(sample_file)
         if queries is not None:
             say(_drawn_by(sample, candidates, weights, questions))
     if not is_made:
-        start(folder, sample=sample_file)
+        starting.start(folder, sample=sample_file)
     opened = Workshop.open(folder)
     _write(file, sample, opened, is_first=True)
     try:

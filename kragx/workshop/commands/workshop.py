@@ -91,6 +91,7 @@ def serve(
         from kragx.workshop.web.server import application, listening, server
     with opened.store() as store, listening(host, port) as socket:
         sources, cut = _sources(opened, say)
+        # The port is taken before retrievers are loaded: whoever opens it twice hears so at once.
         state = State(store)
         desk = Desk(opened, state, sources, cut, say, feed(state))
         number = socket.getsockname()[1]
@@ -134,6 +135,7 @@ def _sources(
         return (), CUT
     from kragx.workshop.commands.suggesting import sources
 
+    # A config that has become useless keeps nobody from judging what is stored.
     try:
         return sources(opened.settings.config)
     except (KragxError, ImportError) as error:

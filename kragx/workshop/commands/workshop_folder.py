@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kragx.app.environment import load_env
+from kragx.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
@@ -33,3 +34,10 @@ def opened(folder: Path) -> Iterator[tuple["Workshop", "State"]]:
     workshop = workshop_of(folder)
     with workshop.store() as store:
         yield workshop, State(store)
+
+
+def check_new(option: str, path: Path | None) -> None:
+    """Refuse to write over a file: somebody may have gone over what is in it."""
+    if path is not None and path.exists():
+        problem = f"{option}: {path} exists, and somebody may have changed it"
+        raise UsageError(problem, remedy="name another file")

@@ -24,6 +24,7 @@ class Documents(Mapping[str, Doc]):
     def __init__(self, corpus: Corpus) -> None:
         self.corpus: Corpus = corpus
         self._docs = corpus.docs
+        # Judges see the same stretches again and again, and cutting one looks its document up.
         self._stretch: Callable[[str], Doc | None] = lru_cache(len(self) + 100_000)(self._cut)
 
     def __getitem__(self, doc_id: str) -> Doc:
@@ -43,6 +44,7 @@ class Documents(Mapping[str, Doc]):
         source, first = place_of(whole)
         start, end = (first + int(place) for place in span.split("-"))
         position = {"source": source, "start": start, "end": end}
+        # `start_index` is read before `start`, and would be the place of the whole document.
         of_whole = {"start_index", "end_index"}
         metadata = {key: value for key, value in whole.metadata.items() if key not in of_whole}
         return Doc(doc_id, text, metadata | position)

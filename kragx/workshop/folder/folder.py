@@ -1,54 +1,23 @@
-"""The folder of a workshop: made, and opened."""
+"""The folder of a workshop, opened."""
 
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-import yaml
-
-from kragx.agreement.sample import read_sample
-from kragx.data import GoldDataset, as_corpus, read_dataset
+from kragx.data import as_corpus
 from kragx.data.databases import Address
-from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
-from kragx.data.gold import Query
-from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.ground.errors import ConfigError, DataError, UsageError
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Result, phrase, warning
-from kragx.judging.rubric import built_in
+from kragx.data.formats.jsonl import read_text
+from kragx.ground.errors import DataError
 from kragx.workshop.folder.documents import Documents
-from kragx.workshop.folder.incoming import Incoming, incoming
-from kragx.workshop.folder.samples import documents_of, records_of, scale_of
-from kragx.workshop.folder.settings import Language, WorkshopSettings, settings_of
-from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument
+from kragx.workshop.folder.settings import WorkshopSettings, settings_of
 from kragx.workshop.state.store import RecordStore
 
 FILE, GUIDELINES, SECRET = "workshop.yaml", "guidelines.md", ".secret"
 DATABASE = "workshop.sqlite"
-_CORPUS = "corpus.jsonl"  # of a sample
-_SCALE: Mapping[str, Mapping[int, str]] = {
-    "en": {
-        0: "Not related",
-        1: "Same subject, no answer",
-        2: "Part of the answer",
-        3: "Answers it fully",
-    },
-    "ko": {
-        0: "관련 없음",
-        1: "주제만 같고 답은 없음",
-        2: "답의 일부가 있음",
-        3: "이 글로 모두 답이 됨",
-    },
-}
-"""What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
-
-_IGNORED = f"{DATABASE}\n{DATABASE}-*\n{SECRET}\n"
 
 
 @dataclass(frozen=True)
@@ -121,217 +90,8 @@ class Workshop:
             with os.fdopen(number, "w") as opened:
                 opened.write(secrets.token_hex(32))
         secret = read_text(file).strip()
+        # A file cut short, as by a full disk, would make links that can be guessed.
         if len(secret) < 64:
             remedy = "remove it, and all links are made anew"
             raise DataError("no secret of a workshop", path=str(file), remedy=remedy)
         return secret.encode()
-
-
-@dataclass(frozen=True)
-class Started(Result):
-    """A workshop that was made.
-
-    Attributes:
-        folder: where.
-        documents: how many the corpus has.
-        questions: how many came with it.
-        judgements: how many grades of the gold set.
-        kept: gold items that are no document of the corpus with a grade of the scale; they stay
-            with their questions.
-        has_password: whether workshop.yaml holds the password of a database.
-    """
-
-    folder: Path
-    documents: int
-    questions: int
-    judgements: int
-    kept: int
-    has_password: bool
-
-    def describe(self) -> Iterator[Part]:
-        """What was made, and what to do next."""
-        yield Line(
-            phrase(
-                "made: {folder}, with {n_documents} documents, {n_questions} questions and "
-                "{n_judgements} judgements",
-                folder=self.folder,
-                n_documents=self.documents,
-                n_questions=self.questions,
-                n_judgements=self.judgements,
-            )
-        )
-        if self.kept:
-            yield Line(
-                phrase(
-                    "gold items kept with their questions as they are: {n}; releases have them "
-                    "so: grades of documents, or of evidence with its place, would say less",
-                    n=self.kept,
-                )
-            )
-        if self.has_password:
-            yield warning(
-                phrase(
-                    "{file} holds a password; write {form} there instead, and set the variable",
-                    file=FILE,
-                    form="${NAME}",
-                )
-            )
-        yield Line(
-            phrase(
-                "next: read {guidelines}, then kragx workshop {folder}",
-                guidelines=self.folder / GUIDELINES,
-                folder=self.folder,
-            )
-        )
-
-
-def start(
-    folder: str | Path,
-    *,
-    corpus: str | Path | None = None,
-    config: str | Path | None = None,
-    sample: str | Path | None = None,
-    gold: str | Path | GoldDataset | None = None,
-    questions: str | Path | GoldDataset | None = None,
-    suggested: Iterable[SuggestedDocument] = (),
-    name: str | None = None,
-    language: Language | None = None,
-    database: str | None = None,
-    schema: str | None = None,
-) -> Started:
-    """Make the folder of a workshop.
-
-    Args:
-        folder: where; it may exist, but hold no workshop.
-        corpus: file or folder with the documents.
-        config: of `kragx run`; its retrievers suggest documents.
-        sample: instead of a corpus, a sample of `kragx judge label`, whose pairs are judged.
-        gold: a gold set of any format; its grades are taken as judgements of a file.
-        questions: another, of which the questions alone are taken.
-        suggested: documents for these questions; what the corpus lacks is left out.
-        name: of the gold set; default: the folder's.
-        language: default: Korean if the corpus begins with Hangul.
-        database: the URL of a PostgreSQL database; ``${NAME}`` in it is an environment variable.
-        schema: of that database, which may hold several workshops.
-
-    Raises:
-        UsageError: there is a workshop already, or an argument is wrong.
-        DataError: a file cannot be read.
-    """
-    folder = Path(folder)
-    if (folder / FILE).exists():
-        remedy = f"kragx workshop {folder} opens it"
-        raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError("is a file; name a folder", field=str(folder))
-    if (corpus is None) == (sample is None):
-        raise UsageError("name either --corpus or --sample", field="--corpus")
-    gold_set = None if gold is None else read_dataset(gold)
-    question_set = None if questions is None else read_dataset(questions)
-    drawn = None if sample is None else read_sample(Path(sample))
-    documents = Documents(as_corpus(corpus if drawn is None else documents_of(drawn)))
-    language = language or _language_of(documents)
-    raw: dict[str, Any] = {
-        "name": name or folder.resolve().name or "gold",
-        "language": language,
-        "corpus": _CORPUS if corpus is None else _from_folder(corpus, folder),
-        "config": config and _from_folder(config, folder),
-        "database": database,
-        "schema": schema,
-        "scale": dict(_SCALE[language]) if drawn is None else scale_of(drawn, language),
-        "forbidden": plain(gold_set.forbidden) or None if gold_set is not None else None,
-    }
-    raw = {key: value for key, value in raw.items() if value is not None}
-    text = _HEAD + yaml.safe_dump(raw, allow_unicode=True, sort_keys=False, width=1000)
-    # Whatever is wrong is found before anything is written.
-    workshop = Workshop(folder, settings_of(text, FILE, folder.resolve()))
-    address = workshop.address
-    if database is not None and address.path is not None:
-        remedy = "leave it out for an SQLite file in the folder"
-        raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
-    if workshop.settings.config is not None:
-        _check_config(workshop.settings.config)
-    people: list[Person] = []
-    sources: list[Incoming] = []
-    for source, top in ((gold_set, max(workshop.settings.scale)), (question_set, None)):
-        if source is not None:
-            people.append(Person(name=source.name, role="file"))
-            sources.append(incoming(source, people[-1], documents, top))
-    _check_once(gold_set or (), question_set or ())
-    records = [record for source in sources for record in source.records]
-    if drawn is not None:
-        people.append(Person(name=Path(str(sample)).name, role="file"))
-        records += records_of(drawn, people[-1])
-    make_folder(folder)
-    if drawn is not None:
-        write_records(
-            ({"id": doc.id, "text": doc.text} for doc in documents.values()), folder / _CORPUS
-        )
-    with workshop.store() as store:
-        if next(store.after({}), None) is not None:
-            remedy = "name another with --schema, or copy the folder of the one that uses it"
-            raise UsageError("holds a workshop already", field=str(address), remedy=remedy)
-        store.add([*people, *records, *(row for row in suggested if row.document in documents)])
-    _ = workshop.secret
-    guidelines = files("kragx.workshop") / "guidelines" / f"{language}.md"
-    for file, own_text in (
-        (GUIDELINES, guidelines.read_text("utf-8")),
-        (".gitignore", _IGNORED),
-        (FILE, text),  # the last one: without it, there is no workshop
-    ):
-        if not (folder / file).exists():
-            with open_text(folder / file) as opened:
-                opened.write(own_text)
-    return Started(
-        folder=folder,
-        documents=len(documents),
-        questions=sum(isinstance(record, Question) for record in records),
-        judgements=sum(isinstance(record, Judgement) for record in records),
-        kept=sum(source.kept for source in sources),
-        has_password=database is not None and "${" not in database and "***" in str(address),
-    )
-
-
-def _check_once(gold: Iterable[Query], questions: Iterable[Query]) -> None:
-    ids = {query.id for query in gold}
-    if twice := next((query.id for query in questions if query.id in ids), None):
-        problem = f"the question {twice!r} stands in the gold set too"
-        raise DataError(problem, field="--questions", remedy="leave one of them out")
-
-
-def _language_of(documents: Documents) -> Language:
-    text = next(iter(documents.values())).text or ""
-    return "ko" if built_in("relevance", text).language == "ko" else "en"
-
-
-def _check_config(path: Path) -> None:
-    """A config is data here: what it names is loaded only when the workshop is opened."""
-    try:
-        raw = yaml.load(read_text(path), Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(str(path), [yaml_problem(error)]) from None
-    if not isinstance(raw, dict) or not raw.get("retrievers"):
-        remedy = "name a config of kragx run, or none"
-        raise UsageError("names no retrievers", path=str(path), remedy=remedy)
-
-
-def _from_folder(path: str | Path, folder: Path) -> str:
-    """A path as it is written into the folder's file: relative, so that both can be moved."""
-    try:
-        relative = os.path.relpath(Path(path).expanduser().resolve(), folder.resolve())
-    except ValueError:  # of another drive
-        return str(Path(path).resolve())
-    return Path(relative).as_posix()
-
-
-_HEAD = """\
-# The workshop of a gold set. kragx workshop FOLDER opens it. Relative paths start at this folder.
-# May be added:
-#   targets: {query_type: {lookup: 0.5, compare: 0.5}, difficulty: {easy: 0.4, hard: 0.6}}
-#   leak_target: 0.5    # the most that the mean word leak of the questions should be
-#   k: 10               # documents that each retriever of `config` suggests for a question
-#   twice: 0.2          # the share of pairs that go to a second person as well; 1: all
-#   underline: false    # nobody has the question's words underlined in the passage
-#   forbidden: {stale: {metadata.valid_until: {before: {query: metadata.asked_at}}}}
-
-"""

@@ -83,23 +83,21 @@ def incoming(
 
 def _question(query: Query, person: Person) -> Question:
     """The question of a query with the gold that it keeps."""
-    record = query_record(query)
-    metadata = dict(query.metadata)
+    record, metadata = query_record(query), dict(query.metadata)
     if query.expected_doc_types:
         metadata["expected_doc_types"] = list(query.expected_doc_types)
-    difficulty = metadata.get("difficulty")
+    # What a question has a field for leaves the metadata; a value of another type is somebody's
+    # own, and stays.
+    difficulty, sources = metadata.get("difficulty"), metadata.get("sources")
     if isinstance(difficulty, str):
         del metadata["difficulty"]
-    sources = metadata.get("sources")
     if isinstance(sources, list) and all(isinstance(source, str) for source in sources):
         del metadata["sources"]
-    made_by = metadata.get("made_by")
-    of_template = isinstance(made_by, Mapping) and "template" in made_by
     return Question(
         uid=query.id,
         person=person.uid,
         text=query.text or "",
-        origin="file" if made_by is None else "template" if of_template else "model",
+        origin=_origin(metadata.get("made_by")),
         query_type=query.query_type,
         difficulty=difficulty if isinstance(difficulty, str) else None,
         reference=query.reference,
@@ -114,6 +112,13 @@ def _question(query: Query, person: Person) -> Question:
     )
 
 
+def _origin(made_by: object) -> str:
+    """What made a question, as `kragx gold questions` notes it."""
+    if made_by is None:
+        return "file"
+    return "template" if isinstance(made_by, Mapping) and "template" in made_by else "model"
+
+
 def _judgement(
     query: Query, gold: Gold, person: Person, documents: Mapping[str, Doc], top: int | None
 ) -> Judgement | None:
@@ -124,18 +129,10 @@ def _judgement(
     grade = people_grade(gold.grade, top)
     if grade is None:
         return None
-    text = document.text or ""
-    spans: tuple[tuple[int, int], ...] = ()
-    source, first = place_of(document)
-    match dict(gold.metadata):
-        case {"source": own, "start": int() as start, "end": int() as end, **rest} if (
-            own == source and not rest and first <= start < end <= first + len(text)
-        ):
-            stretch = (start - first, end - first)
-            spans = (stretch,) if stretch != (0, len(text)) else ()  # all of it is no stretch
-        case metadata if metadata:
-            return None
-    evidence = text[spans[0][0] : spans[0][1]] if spans else text
+    text, spans = document.text or "", _spans(gold, document)
+    if spans is None:
+        return None
+    evidence = text[slice(*spans[0])] if spans else text
     if gold.text is not None and gold.text not in (text, evidence):
         return None
     return Judgement(
@@ -146,3 +143,17 @@ def _judgement(
         spans=spans,
         purpose="import",
     )
+
+
+def _spans(gold: Gold, document: Doc) -> tuple[tuple[int, int], ...] | None:
+    """The stretch of a document that an item is about; None where its metadata say more."""
+    source, first = place_of(document)
+    length = len(document.text or "")
+    match dict(gold.metadata):
+        case {"source": name, "start": int() as start, "end": int() as end, **rest} if (
+            name == source and not rest and first <= start < end <= first + length
+        ):
+            stretch = (start - first, end - first)
+            return (stretch,) if stretch != (0, length) else ()  # all of it is no stretch
+        case metadata:
+            return None if metadata else ()

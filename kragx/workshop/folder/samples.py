@@ -1,4 +1,6 @@
-"""A sample of pairs that `kragx judge label` draws, as what a workshop begins with."""
+"""A sample of pairs that `kragx judge label` draws, as what a workshop begins with; and scales."""
+
+from collections.abc import Mapping
 
 from kragx.agreement.labels import Labels, read_scale
 from kragx.agreement.sample import Sample
@@ -6,6 +8,22 @@ from kragx.data import Doc
 from kragx.ground.errors import DataError, UsageError
 from kragx.judging.rubric import RUBRICS
 from kragx.workshop.state.records import Person, Question, StoredRecord, SuggestedDocument
+
+SCALES: Mapping[str, Mapping[int, str]] = {
+    "en": {
+        0: "Not related",
+        1: "Same subject, no answer",
+        2: "Part of the answer",
+        3: "Answers it fully",
+    },
+    "ko": {
+        0: "관련 없음",
+        1: "주제만 같고 답은 없음",
+        2: "답의 일부가 있음",
+        3: "이 글로 모두 답이 됨",
+    },
+}
+"""What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
 
 
 def documents_of(sample: Sample) -> dict[str, Doc]:
@@ -51,5 +69,6 @@ def scale_of(sample: Sample, language: str) -> dict[int, str]:
     if words is not None:  # of a rubric of the judge's own
         return {grade: words.get(str(grade), str(grade)) for grade in scale.labels}
     words = RUBRICS[f"{sample.settings.get('asks', 'relevance')}-{language}-1"].grades
+    # A scale of another length than the rubric's has no words: nobody knows which would fit.
     same = len(words) == len(scale.labels)
     return {grade: words[grade] if same else str(grade) for grade in scale.labels}

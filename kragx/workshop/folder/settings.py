@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from kragx.data.rules import RuleSet
 from kragx.data.validation import target_problems
-from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import ConfigError, UsageError, nearest
 from kragx.ground.plugins import with_variables
 from kragx.workshop.state.tables import USUAL
@@ -89,12 +88,7 @@ def settings_of(text: str, name: str, folder: Path) -> WorkshopSettings:
     Raises:
         ConfigError: all that is wrong with it.
     """
-    try:
-        raw = yaml.load(text, Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(name, [yaml_problem(error)]) from None
-    if not isinstance(raw, dict):
-        raise ConfigError(name, ["a mapping with 'name', 'corpus' and 'scale' is expected"])
+    raw = yaml_mapping(text, name, "a mapping with 'name', 'corpus' and 'scale' is expected")
     raw = {str(key): value for key, value in raw.items() if value is not None}
     problems: list[str] = []
     if isinstance(database := raw.get("database"), str):

@@ -9,7 +9,7 @@ that rules read) and what was masked in it is part of it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import blake2b
@@ -130,68 +130,63 @@ def gathered(
     """
     asks: list[Ask] = []
     sessions: defaultdict[str, list[Ask]] = defaultdict(list)
-    alone: dict[str, tuple[str, int]] = {}
-    texts: dict[str, str] = {}
+    alone: dict[str, tuple[str, str, int]] = {}
     names: list[int] = []
-    met: set[str] = set()
+    fields_met: set[str] = set()
     record: Mapping[str, Any] = {}
     for number, question in enumerate(questions):
-        record = question.record
-        text = masker.text(question.text)
-        text = texts.setdefault(text, text)  # a million asks have few texts
-        if text not in alone:
-            alone[text] = (text, 0) if text == question.text else _alone(question.text, masker)
-        ask = Ask(number, text, *alone[text])
+        record, text = question.record, masker.text(question.text)
+        if text not in alone:  # a million asks have few texts, each kept once
+            masked = (text, 0) if text == question.text else _alone(question.text, masker)
+            alone[text] = text, *masked
         fields = fields_of(record, keep)
-        met.update(fields)
-        beside = [turn.to_dict() for turn in question.history], fields
-        if any(beside):
-            ask.around = key_of(to_json(beside))
-            ask.around_masked = key_of(to_json(replace(masker).within(beside)))
+        fields_met.update(fields)
+        ask = _ask(Ask(number, *alone[text]), question, fields, masker)
         if by is not None:
             ask.slice = to_json(fields.get(_name(by)))
         if question.session is not None and not question.history:
             sessions[question.session].append(ask)
-        ask.time, ask.clicks = question.time, question.clicks
-        ask.thumb = _UNSAID if question.thumbs is None else question.thumbs
-        ask.has_list = question.retrieved is not None
         if question.time is not None and (line_id := record.get("id")) is not None:
             names.append(key_of(to_json([line_id, question.time, question.text])))
         asks.append(ask)
-    for path in (path for path in keep if asks and _name(path) not in met):
+    for path in (path for path in keep if asks and _name(path) not in fields_met):
         option = "--slice" if path == by else "--keep"
         problem = phrase("no line has {path!r}", path=path)
         raise DataError(problem, field=option, remedy=nearest(path, record))
-    cautions: list[str] = []
+    return asks, [*_repeats(names), *_settle_thumbs(asks), *_put_histories(sessions.values())]
+
+
+def _ask(ask: Ask, question: LoggedQuestion, fields: Mapping[str, Any], masker: Masker) -> Ask:
+    """An ask with what its line says beside the question."""
+    beside = [turn.to_dict() for turn in question.history], fields
+    if any(beside):
+        ask.around = key_of(to_json(beside))
+        ask.around_masked = key_of(to_json(replace(masker).within(beside)))
+    ask.time, ask.clicks = question.time, question.clicks
+    ask.thumb = _UNSAID if question.thumbs is None else question.thumbs
+    ask.has_list = question.retrieved is not None
+    return ask
+
+
+def _repeats(names: Sequence[int]) -> Iterator[str]:
     if n_repeated := len(names) - len(set(names)):
-        cautions.append(
-            phrase(
-                "asks logged more than once, with the same id, time and question: {n}; all count",
-                n=n_repeated,
-            )
+        yield phrase(
+            "asks logged more than once, with the same id, time and question: {n}; all count",
+            n=n_repeated,
         )
+
+
+def _settle_thumbs(asks: Sequence[Ask]) -> Iterator[str]:
+    """Say what a thumb of 0 is, which only the whole log shows."""
     # A 0 is down in a log that never says -1, and none in one that does.
     zero = 0 if any(ask.thumb == -1 for ask in asks) else -1
     if zero and any(ask.thumb == 0 for ask in asks):
-        cautions.append(
-            phrase(
-                "a 0 is taken as a thumb down, as none is -1; if it means none, leave thumbs out "
-                "with --column thumbs="
-            )
+        yield phrase(
+            "a 0 is taken as a thumb down, as none is -1; if it means none, leave thumbs out "
+            "with --column thumbs="
         )
     for ask in asks:
         ask.thumb = {_UNSAID: 0, 0: zero}.get(ask.thumb, ask.thumb)
-    for session in sessions.values():
-        _put_history(session)
-    if (longest := max(map(len, sessions.values()), default=0)) > _LONGEST:
-        cautions.append(
-            phrase(
-                "a session has {n} asks, and is hardly one conversation; name what tells "
-                "conversations apart with --column session=...",
-                n=longest,
-            )
-        )
-    return asks, cautions
 
 
 def _alone(text: str, masker: Masker) -> tuple[str, int]:
@@ -211,17 +206,24 @@ def _name(path: str) -> str:
     return path.removeprefix("metadata.")
 
 
-def _put_history(session: list[Ask]) -> None:
-    """Note what was asked before in a session, as what stands around each question."""
-    turns: deque[tuple[str, int]] = deque(maxlen=N_TURNS)
-    before = None
-    for ask in sorted(session, key=lambda ask: inf if ask.time is None else ask.time):
-        if before is not None:
-            ask.before = before
-            ask.around ^= key_of(to_json([*turns]))
-            ask.around_masked ^= key_of(to_json([text for text, _ in turns]))
-        before = ask
-        turns.append((exact(ask.alone), ask.values))
+def _put_histories(sessions: Collection[Sequence[Ask]]) -> Iterator[str]:
+    """Note what was asked before in each session, as what stands around a question."""
+    for session in sessions:
+        turns: deque[tuple[str, int]] = deque(maxlen=N_TURNS)
+        before = None
+        for ask in sorted(session, key=lambda ask: inf if ask.time is None else ask.time):
+            if before is not None:
+                ask.before = before
+                ask.around ^= key_of(to_json([*turns]))
+                ask.around_masked ^= key_of(to_json([text for text, _ in turns]))
+            before = ask
+            turns.append((exact(ask.alone), ask.values))
+    if (longest := max(map(len, sessions), default=0)) > _LONGEST:
+        yield phrase(
+            "a session has {n} asks, and is hardly one conversation; name what tells "
+            "conversations apart with --column session=...",
+            n=longest,
+        )
 
 
 def fold(asks: Iterable[Ask]) -> tuple[list[FoldedQuestion], int]:
@@ -233,7 +235,7 @@ def fold(asks: Iterable[Ask]) -> tuple[list[FoldedQuestion], int]:
     """
     keys: dict[str, tuple[int, int]] = {}
     groups: defaultdict[int, list[Ask]] = defaultdict(list)
-    same_key: defaultdict[int, list[int]] = defaultdict(list)
+    same_key: defaultdict[int, set[int]] = defaultdict(set)
     exact_keys: set[int] = set()
     for ask in asks:
         if ask.alone not in keys:
@@ -242,9 +244,8 @@ def fold(asks: Iterable[Ask]) -> tuple[list[FoldedQuestion], int]:
         beside = (ask.around * _AROUND ^ ask.values * _VALUES) & _BITS
         exact_keys.add(exact_key ^ beside)
         groups[gist_key ^ beside].append(ask)
-        if len(groups[gist_key ^ beside]) == 1:
-            key = gist_key ^ (ask.around_masked * _AROUND & _BITS)
-            same_key[key].append(gist_key ^ beside)
+        # An id may not tell what is masked: questions that differ in that alone share this key.
+        same_key[gist_key ^ (ask.around_masked * _AROUND & _BITS)].add(gist_key ^ beside)
     questions = {}
     for key, members in same_key.items():
         # In an order that tells nothing of what is masked, and does not go by places in the log.

@@ -13,7 +13,7 @@ from kragx.data.turns import Turn
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, joined, percent, phrase, warning
-from kragx.workshop.logs.folding import N_TURNS, FoldedQuestion, fields_of
+from kragx.workshop.logs.folding import N_TURNS, Ask, FoldedQuestion, fields_of
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -219,18 +219,16 @@ class DrawnQuestions:
         self.masker.counts.update(self._counts)
         last = {question.last.number: question for question in self.drawn}
         golds: dict[FoldedQuestion, dict[object, Gold]] = defaultdict(dict)
-        rated: dict[int, tuple[int, FoldedQuestion]] = {}
-        for question in self.drawn if self.gold_from is not None else ():
-            for ask in question.asks:
-                if self.gold_from == "clicks":
-                    golds[question] |= {name: Gold(name) for name in ask.clicks}
-                elif ask.thumb and ask.has_list:
-                    rated[ask.number] = max(0, ask.thumb), question
+        for question in self.drawn if self.gold_from == "clicks" else ():
+            golds[question] = {name: Gold(name) for ask in question.asks for name in ask.clicks}
+        rated = self._rated()
         waiting: list[tuple[FoldedQuestion, LoggedQuestion]] = []
         for number, logged in enumerate(self.logs.questions()):
             for doc in logged.retrieved or () if number in rated else ():
                 thumb, question = rated[number]
+                # By id where there is one: texts of one document differ from log to log.
                 item = Gold(doc.id, None if doc.id else self._masked(doc).text, float(thumb))
+                # A thumb up outweighs one down: the answer that was liked rests on the document.
                 if thumb or doc.identity not in golds[question]:
                     golds[question][doc.identity] = item
             if (drawn := last.get(number)) is not None:
@@ -241,6 +239,18 @@ class DrawnQuestions:
                     yield self._question(drawn, logged, [*golds[drawn].values()])
         for question, logged in waiting:
             yield self._question(question, logged, [*golds[question].values()])
+
+    def _rated(self) -> dict[int, tuple[int, FoldedQuestion]]:
+        """By the number of an ask its thumb, 0 for down, and its question, where gold is of them.
+
+        What was retrieved for these asks is gold, or judged as none.
+        """
+        return {
+            ask.number: (max(0, ask.thumb), question)
+            for question in (self.drawn if self.gold_from == "thumbs" else ())
+            for ask in question.asks
+            if ask.thumb and ask.has_list
+        }
 
     def _question(
         self, question: FoldedQuestion, logged: LoggedQuestion, gold: Sequence[Gold]
@@ -254,18 +264,13 @@ class DrawnQuestions:
         if logged.time is not None:
             metadata["last_asked"] = day(logged.time)
         turns = [Turn(turn.role, self.masker.text(turn.content)) for turn in logged.history]
-        earlier: list[Turn] = []
-        ask = question.last
-        while len(earlier) < N_TURNS and ask.before is not None:
-            ask = ask.before
-            earlier.append(Turn("user", ask.text))
         query = Query(
             question.id,
             question.text,
             tuple(gold),
             query_type=None if query_type is None else str(query_type),
             metadata=metadata,
-            history=(*turns, *earlier[::-1]),
+            history=(*turns, *_earlier(question.last)),
             weight=float(len(question.asks)),
             inclusion=question.inclusion,
         )
@@ -289,3 +294,12 @@ class DrawnQuestions:
     def _is_seen(self, value: object) -> bool:
         text = str(value)
         return value is not None and self._lookout.text(text) != text
+
+
+def _earlier(ask: Ask) -> list[Turn]:
+    """The questions before one in its session, the oldest first."""
+    turns: list[Turn] = []
+    while len(turns) < N_TURNS and ask.before is not None:
+        ask = ask.before
+        turns.append(Turn("user", ask.text))
+    return turns[::-1]

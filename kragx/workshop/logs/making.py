@@ -74,6 +74,7 @@ def gold_from_logs(
         raise UsageError(problem, field="--random")
     if n is not None:
         check_whole("-n", n)
+    # What slices are drawn by must not differ within a question, or it would be of two of them.
     keep = [*dict.fromkeys([*keep, *([by] if by else [])])]
     logs = Logs(
         [paths] if isinstance(paths, (str, Path)) else paths,
@@ -84,7 +85,7 @@ def gold_from_logs(
     )
     asks, cautions = gathered(logs.questions(), masker, keep, by)
     for ask in asks if logs.has_ratings else ():
-        ask.thumb = 0
+        ask.thumb = 0  # a 1 that was read as up before the first 5 came may be the worst
     if not asks:
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
     questions, n_exact = fold(asks)
@@ -173,6 +174,7 @@ def _sizes(
     if by is not None:
         slices = np.unique([question.slice for question in questions], return_inverse=True)[1]
         of_slice = np.bincount(slices, asks)
+        # Half by how often they were asked, half so that each slice has the same.
         even = (even + asks / of_slice[slices] / len(of_slice)) / 2
     towards = asks * np.sum([*scores.values()], axis=0)
     if not towards.any():

@@ -13,10 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kragx.data.formats.jsonl import open_text, read_text
-from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import ConfigError, nearest, shorten
 
 _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\s?일", re.IGNORECASE)
@@ -97,6 +95,7 @@ class Masker:
     def text(self, text: str) -> str:
         """A text without what is masked."""
         plain = unicodedata.normalize("NFC", text).translate(_FULL_WIDTH)
+        # Most texts have nothing: one search tells so sooner than all of kragx's masks.
         if not self.masks or (not self.is_own and not _MAYBE.search(plain)):
             return text
         masked = plain
@@ -168,14 +167,9 @@ def read_masks(path: Path | None = None) -> Masker:
         with open_text(path) as file:
             file.write(default)
     text = default if path is None else read_text(path)
-    try:
-        raw = yaml.load(text, Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(str(path), [yaml_problem(error)]) from None
-    if not isinstance(raw, dict):
-        raise ConfigError(str(path), ["a mapping of masks by name is expected"])
+    options_of = yaml_mapping(text, str(path), "a mapping of masks by name is expected")
     masks, problems = [], []
-    for name, options in raw.items():
+    for name, options in options_of.items():
         try:
             masks += [_mask(str(name), options)] if options else []
         except ValueError as error:
@@ -198,6 +192,7 @@ def _mask(name: str, options: Any) -> Mask:
         compiled = re.compile(options["pattern"].replace("SEP", _SEP), re.IGNORECASE | re.VERBOSE)
     except re.error as error:
         raise ValueError(f".pattern: no regular expression: {error}") from None
+    # A mask that finds the empty text would be put between all letters.
     if any(not match[0] for match in compiled.finditer(_PROBE)):
         raise ValueError(".pattern: it finds nothing at all, too; write x+ for x*")
     patterns = {key: _words(key, options.get(key) or []) for key in _LISTS}

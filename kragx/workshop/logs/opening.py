@@ -12,8 +12,9 @@ from kragx.data.documents import doc_record
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
-from kragx.workshop.folder.folder import FILE, Started, start
+from kragx.workshop.folder.folder import FILE
 from kragx.workshop.folder.settings import Language
+from kragx.workshop.folder.starting import Started, start
 from kragx.workshop.logs.logged import LoggedGold
 from kragx.workshop.state.records import SuggestedDocument
 
@@ -41,12 +42,14 @@ def open_workshop(
     if (folder / FILE).exists():
         remedy = f"kragx workshop {folder} opens it"
         raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
+    # All are held: documents and suggestions come from them, and logs are not read a third time.
     questions = [*made.questions()]
     documents: dict[str, Doc] = {}
     rows: list[SuggestedDocument] = []
     for query, answer in questions:
         for rank, doc in enumerate(answer.documents if answer else (), start=1):
             doc_id = _name(doc)
+            # Of a document that changed while it was logged the text is taken that came last.
             if doc.text is not None:
                 documents[doc_id] = Doc(doc_id, doc.text, doc.metadata)
             rows.append(
@@ -58,6 +61,7 @@ def open_workshop(
         problem = phrase("the logs have no texts of documents, and there is nothing to judge")
         raise UsageError(problem, field="--corpus", remedy=phrase("name the corpus"))
     dataset = GoldDataset(tuple(query for query, _ in questions), name="logs")
+    # Only what was made into gold has grades to take over.
     gold, alone = (None, dataset) if made.gold_from is None else (dataset, None)
     with _whole_or_none(folder):
         if corpus is None:

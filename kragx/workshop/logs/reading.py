@@ -133,12 +133,12 @@ class Logs:
             DataError: a file cannot be read; or, unless `skip_broken`, a line is broken, or a field
                 holds something else: the first of them, with how many more there are.
         """
-        self.broken.clear()
+        # Files are read twice, once for all asks and once for what was retrieved for those that
+        # are drawn: what is noted is of the last time.
+        for noted in (self.broken, self._met, self._unread, self._ratings):
+            noted.clear()
         spans: list[LoggedSpan] = []
         thumbs: dict[Place, int] = {}
-        self._met.clear()
-        self._unread.clear()
-        self._ratings.clear()
         for path in self.paths:
             yield from self._of_file(path, spans, thumbs)
         if self.broken and not self.skip_broken:
@@ -153,14 +153,17 @@ class Logs:
         of_traces = [*questions_of(spans, thumbs)]
         self.silent[:] = {span.place[0] for span in spans} - {trace for trace, _ in of_traces}
         yield from (question for _, question in of_traces)
-        for name in self.columns.keys() - self._met - ({"thumbs"} if spans else set()):
-            if not self.columns[name]:
-                continue
-            problem = phrase("no line has {path!r}", path=self.columns[name])
-            remedy = phrase(
-                "look how the log calls it; of an object within another write outer.inner"
-            )
-            raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
+        self._check_columns({"thumbs"} if spans else set())
+
+    def _check_columns(self, optional: set[str]) -> None:
+        """Refuse a column that no record has, but for what traces say elsewhere."""
+        for name in self.columns.keys() - self._met - optional:
+            if self.columns[name]:
+                problem = phrase("no line has {path!r}", path=self.columns[name])
+                remedy = phrase(
+                    "look how the log calls it; of an object within another write outer.inner"
+                )
+                raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
 
     def _of_file(
         self, path: str | Path, spans: list[LoggedSpan], thumbs: dict[Place, int]
@@ -169,7 +172,7 @@ class Logs:
         first: Record | None = None
         tool: ModuleType | None = None
         for line, record in _records(path, problems, self.encoding):
-            if first is None:
+            if first is None:  # what the first record is like all are
                 if "resourceSpans" in record:
                     spans += logged_spans(path)
                     return
@@ -179,10 +182,7 @@ class Logs:
                     self._check_question(record, f"{path}:{line}")
             if tool is not None:
                 spans += tool.spans_of(self._as_told(record, tool))
-                if self.columns.get("thumbs") != "":
-                    for place, value in tool.thumbs_of(record, self.columns.get("thumbs")):
-                        if (mark := self._thumb(value)) is not None:
-                            thumbs[place] = mark
+                thumbs |= self._thumbs(record, tool)
                 continue
             try:
                 yield self._question(record, f"{path}:{line}")
@@ -222,15 +222,7 @@ class Logs:
         text, history = question
 
         def maybe(name: str, read: Callable[[Any], Any], expected: str) -> Any:
-            try:
-                return self._read(record, name, read, expected)
-            except DataError as error:
-                if name in self.columns:  # somebody said that it stands there
-                    raise
-                field = re.split(r"[\[.]", error.field)[0]
-                n, first = self._unread.get(field, (0, error.within(path=place)))
-                self._unread[field] = n + 1, first
-                return None
+            return self._read_if_clear(record, name, read, expected, place)
 
         return LoggedQuestion(
             text,
@@ -244,8 +236,38 @@ class Logs:
             record,
         )
 
+    def _read_if_clear(
+        self,
+        record: Record,
+        name: str,
+        read: Callable[[Any], Any],
+        expected: str,
+        place: str,
+    ) -> Any:
+        """A field as `_read` has it; None, noted, where its value is of some other kind.
+
+        A usual name may be another tool's word for something else: that is no broken line.
+        """
+        try:
+            return self._read(record, name, read, expected)
+        except DataError as error:
+            if name in self.columns:  # somebody said that it stands there
+                raise
+            field = re.split(r"[\[.]", error.field)[0]
+            n, first = self._unread.get(field, (0, error.within(path=place)))
+            self._unread[field] = n + 1, first
+            return None
+
+    def _thumbs(self, record: Record, tool: ModuleType) -> dict[Place, int]:
+        """The thumbs in a record of a tool, by the span that each is about."""
+        column = self.columns.get("thumbs")
+        rated = () if column == "" else tool.thumbs_of(record, column)
+        marks = ((place, self._thumb(value)) for place, value in rated)
+        return {place: mark for place, mark in marks if mark is not None}
+
     def _thumb(self, value: Any) -> int | None:
         mark = thumb(value)
+        # Stars look like thumbs as long as only 1 and 0 have come: one 5 tells that they are none.
         if mark is None and not self._ratings:
             number = read_number(str(value).strip())
             self._ratings.extend([value] if number is not None and abs(number) > 1 else [])
@@ -309,15 +331,14 @@ def _records(
     if (reader := READERS.get(ending(path))) is not None:
         yield from filled(reader(path, problems, encoding))
         return
-    whole = read_whole(path, first_line(path), problems.mender)
-    if whole is None:
+    if (whole := read_whole(path, first_line(path), problems.mender)) is None:
         yield from read_records(path, problems)
         return
     value, lines = whole
     name = None
-    if isinstance(value, dict):
+    # A trace that was exported alone has lists of its own, and is one record.
+    if isinstance(value, dict) and not isinstance(value.get("trace"), dict):
         name = next((key for key in _LISTS if isinstance(value.get(key), list)), None)
-        name = None if isinstance(value.get("trace"), dict) else name
     listed = value if isinstance(value, list) else [value] if name is None else value[name]
     for number, record in enumerate(listed):
         line = lines.get((number,) if name is None else (name, number), 1)

@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# -- Characters ------------------------------------------------------------------------------------
-
 _UNSEEN = re.compile("[\x00\u00ad\u200b-\u200f\u2060\ufeff\ufe00-\ufe0f]")
 _SMALL = re.compile("[ª²³¹º¼-¾ʰ-ˣ\u2070-\u209c⅐-ⅿ↉①-⓿❶-➓㉈-㉟㊀-㊿]")
 """What NFKC would make plain digits and letters: ``5²`` is not 52, ``1½`` not 11/2."""
@@ -34,7 +32,6 @@ _MARKS = re.compile(
 _SPACE = re.compile(r"(?<=[가-힣]) (?=\w)|(?<=\w) (?=[가-힣])")
 _HANGUL = re.compile("[가-힣]")
 
-# -- English ---------------------------------------------------------------------------------------
 
 _NOT = re.compile(
     r"\b(ca|do|does|did|is|are|was|were|wo|would|could|should|has|have|had|must|need)n't\b"
@@ -61,7 +58,6 @@ _IS = re.compile(r"\b(what|how|where)'s\b")
 _THE = re.compile(r"\bthe ")
 _WHAT_IS = re.compile(r"^what ((?:the|my|your|our) .+) (is|are)$")
 
-# -- Korean ----------------------------------------------------------------------------------------
 
 _TOLD = re.compile(
     r"\s*(?:(?:에 )?대해서?|에 대하여|좀|을|를)?\s*(?:자세히 )?(?:"
@@ -143,6 +139,7 @@ def _korean(words: str) -> str:
     tokens[-1] = _plain_ending(tokens[-1])
     bare = [*map(_bare, tokens[:-1])]
     places = [place for place, word in enumerate(bare) if word != tokens[place]]
+    # Of two particles or more each tells the other's part: who does what to whom. One alone may go.
     if len(places) == 1:
         place, after = places[0], tokens[places[0] + 1]
         stands_last = place + 2 == len(tokens) or _ASKS.match(after) is not None

@@ -75,10 +75,7 @@ class Block:
 
 
 def blocks(
-    docs: Iterable[Doc],
-    size: int = BLOCK,
-    margin: int = MARGIN,
-    banners: set[str] | None = None,
+    docs: Iterable[Doc], size: int = BLOCK, margin: int = MARGIN, banners: set[str] | None = None
 ) -> Iterator[Block]:
     """The documents of a corpus in blocks, each with the neighbours of its first and last rows.
 

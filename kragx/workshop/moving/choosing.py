@@ -95,8 +95,13 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceC
     selected, reason = _own(probe, candidates, is_common=is_common)
     if not selected:
         return _unsure(candidates, reason)
-    choice = _whole_or_parts(selected[0])
-    for place in selected[1:]:  # the same text again: any of them serves
+    return _any_of(selected)
+
+
+def _any_of(places: Sequence[Place]) -> PlaceChoice:
+    """The choice of places that have the same text: any of them serves, best one in a chunk."""
+    choice = _whole_or_parts(places[0])
+    for place in places[1:]:
         further = _whole_or_parts(place)
         if len(choice.pieces) == len(further.pieces) == 1:
             choice.pieces[0].chunks += further.pieces[0].chunks

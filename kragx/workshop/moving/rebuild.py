@@ -198,9 +198,6 @@ def _are_pairs(value: object) -> TypeGuard[Sequence[Sequence[int]]]:
     )
 
 
-# -- a query's gold ---------------------------------------------------------------------------
-
-
 def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> tuple[Query, int]:
     """A query with its gold where it is now, and how many items became one with another.
 

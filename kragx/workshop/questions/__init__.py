@@ -1,8 +1,9 @@
 """Questions for a gold set, made from a corpus, with how much they copy from it.
 
-One road leads to them: documents, what stands in them (`filling`, `passages`), drafts, filters
-(`filters`), questions that are kept (`question`). Drafts come from templates (`making`), a model
-(`generated`) or from whose documents there are (`probing`). See docs/questions.md.
+One road leads to them: documents, what can be asked about them (`documents`), drafts, a sieve of
+rules, questions that are kept (`question`). Drafts come from templates (`templates`), from a model
+(`generated`), or from whose documents there are (`probing`); which kind is wanted next, `targets`
+says. See docs/questions.md.
 """
 
 from kragx.workshop.questions.generated import write_questions

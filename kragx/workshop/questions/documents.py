@@ -169,8 +169,6 @@ def _heading(values: Mapping[str, str], text: str) -> str:
     return next((name for name in named if not _SENTENCE_KO.search(name)), "")
 
 
-# -- noun phrases ---------------------------------------------------------------------------------
-
 _LONGEST_KO = 20  # syllables of a noun phrase
 
 _BETWEEN = frozenset(COMMON["between"].split())

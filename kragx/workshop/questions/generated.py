@@ -109,6 +109,7 @@ def write_questions(
     slots = [_Slot(*pair) for pair in enumerate(islice(kinds, n))]
     sieve = Sieve((query.text or "" for query in existing), most_leak)
     source = _ModelDrafts(judge, rubric, passages, sieve)
+    # Later tries begin so far on that they come to passages which no earlier one has asked about.
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
         if open_slots := [slot for slot in slots if slot.is_open]:
@@ -311,13 +312,9 @@ class _ModelDrafts:
         parts = passage.parts if len(passage.parts) > 1 else ()
         if not answerable:
             parts = self._elsewhere(slot, draft, passage)
-        checks = [
-            need_of(judge, draft, answerable=answerable),
-            *(
-                relevance_of(judge, draft, shown.text, question.uid, shown.document)
-                for shown in (passage, *(Passage((part,)) for part in parts))
-            ),
-        ]
+        passages, uid = (passage, *(Passage((part,)) for part in parts)), question.uid
+        checks = [need_of(judge, draft, answerable=answerable)]
+        checks += [relevance_of(judge, draft, row.text, uid, row.document) for row in passages]
         return _Candidate(slot, passage, question, parts, checks)
 
     def _elsewhere(self, slot: _Slot, draft: Draft, passage: Passage) -> tuple[PassagePart, ...]:

@@ -184,8 +184,9 @@ class _ProbeDrafts:
                 self._of_owner.setdefault(owner, []).append(filling)
         # What the documents that say whose they are say, titles too, in one case and Unicode form.
         self._folded = {
-            doc.id or "": normalise(" \n".join([*_titles(doc), doc.text or ""]), casefold=True)
+            doc.id or "": normalise(" \n".join([*titles, doc.text or ""]), casefold=True)
             for doc in docs
+            for titles in [(title for title in doc.metadata.values() if isinstance(title, str))]
             if (doc.id or "") in self.owners
         }
         self._asks: Counter[str] = Counter()
@@ -212,6 +213,7 @@ class _ProbeDrafts:
 
     def queries(self) -> Iterator[Query]:
         """Yield probes until there are no more."""
+        # Owners take turns: one with many documents would else be probed alone.
         turns = deque(iter(filled) for filled in self._of_owner.values())
         while turns:
             query = next(filter(None, map(self._query, turns[0])), None)
@@ -285,7 +287,3 @@ class _ProbeDrafts:
         return [
             name for name, text in self._folded.items() if needle in text and pattern.search(text)
         ]
-
-
-def _titles(doc: Doc) -> Iterator[str]:
-    return (value for value in doc.metadata.values() if isinstance(value, str))

@@ -143,6 +143,16 @@ class QuestionSet(Result):
         """
         return GoldDataset(tuple(question.query for question in self.questions), name="questions")
 
+    def _rows(self) -> Iterator[list[str]]:
+        """The kinds, with their shares among all questions."""
+        for trait, shares in self.targets.items():
+            new = Counter(getattr(question, trait) for question in self.questions)
+            whole = sum(self.counts[trait].values())
+            for value in dict.fromkeys([*shares, *self.counts[trait]]):
+                share = self.counts[trait].get(value, 0) / whole if whole else None
+                target = percent(shares[value], 0) if value in shares else ""
+                yield [trait, value, str(new[value]), percent(share, 0), target]
+
     def describe(self) -> Iterator[Part]:
         """How many there are, of which kinds, and what they copy from their sources."""
         n_documents = len({source for question in self.questions for source in question.sources})
@@ -158,16 +168,8 @@ class QuestionSet(Result):
             yield Line(
                 phrase("The shares are of these and of the {n} that there were.", n=self.n_existing)
             )
-        rows = []
-        for trait, shares in self.targets.items():
-            new = Counter(getattr(question, trait) for question in self.questions)
-            whole = sum(self.counts[trait].values())
-            for value in dict.fromkeys([*shares, *self.counts[trait]]):
-                share = self.counts[trait].get(value, 0) / whole if whole else None
-                target = percent(shares[value], 0) if value in shares else ""
-                rows.append([trait, value, str(new[value]), percent(share, 0), target])
         heads = ("by", phrase("value"), phrase("new"), phrase("share"), phrase("target"))
-        yield Table(heads, rows, words=2)
+        yield Table(heads, [*self._rows()], words=2)
         yield Line(
             phrase("mean word leak: {share} of the content words", share=percent(self.mean_leak, 0))
         )

@@ -9,8 +9,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import islice
+from functools import cached_property, lru_cache, partial
+from itertools import islice, starmap
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal
@@ -106,7 +106,7 @@ def _compiled(pattern: str) -> tuple[Any, frozenset[str]]:
     """A pattern that can be rendered, and the names that it takes from outside."""
     from jinja2 import TemplateError, meta
 
-    jinja = environment()
+    jinja = environment()  # a sandbox, as patterns may be somebody else's
     jinja.filters["josa"] = josa
     try:
         names = meta.find_undeclared_variables(jinja.parse(pattern))
@@ -141,14 +141,17 @@ def read_templates(source: object) -> tuple[Template, ...]:
                 "unknown field", field=name, remedy=nearest(name, ("templates", "language"))
             )
         shared = {"language": source["language"]} if source.get("language") else {}
-        templates: list[Template] = []
-        for number, entry in enumerate(source["templates"]):
-            with inside(f"templates[{number}]"):
-                if not isinstance(entry, Mapping):
-                    raise UsageError("a mapping with id, query_type, difficulty and text is needed")
-                templates.append(from_options(Template, {**shared, **entry}))
+        templates = [*starmap(partial(_template, shared), enumerate(source["templates"]))]
         check_ids(templates)
     return tuple(templates)
+
+
+def _template(shared: Mapping[str, Any], number: int, entry: object) -> Template:
+    """One of the templates in a file."""
+    with inside(f"templates[{number}]"):
+        if not isinstance(entry, Mapping):
+            raise UsageError("a mapping with id, query_type, difficulty and text is needed")
+        return from_options(Template, {**shared, **entry})
 
 
 def check_ids(templates: Sequence[Template]) -> None:
@@ -166,8 +169,6 @@ def own_templates(language: Language) -> tuple[Template, ...]:
     """The set of kragx for a language: three types of questions, each easy, medium and hard."""
     return read_templates(Path(__file__).parent / "sets" / f"{language}.yaml")
 
-
-# -- Korean particles -----------------------------------------------------------------------------
 
 # Two ways to write a pair: ``(으)로`` puts more behind a consonant, ``은/는`` has a form for each.
 _PAIR = re.compile(
@@ -205,11 +206,9 @@ def josa(word: object, particle: str) -> str:
     if pair is None:
         problem = f"{particle!r} is no particle"
         raise UsageError(problem, field="josa", remedy="write both forms: 은/는, or (으)로")
-    text = unicodedata.normalize("NFC", str(word))
-    after_vowel = pair["rest"] or pair["open"]
+    text, after_vowel = unicodedata.normalize("NFC", str(word)), pair["rest"] or pair["open"]
     after_consonant = (pair["more"] or "") + pair["rest"] if pair["rest"] else pair["closed"]
-    final = _final(text)
-    if final is None:
+    if (final := _final(text)) is None:
         return f"{text}{particle if pair['rest'] else f'{after_consonant}({after_vowel})'}"
     takes_vowel = not final or (final == "l" and after_vowel.startswith("로"))
     return text + (after_vowel if takes_vowel else after_consonant)

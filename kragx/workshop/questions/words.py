@@ -15,6 +15,7 @@ or plural: that says where to look first, and nothing of relevance.
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -222,17 +223,13 @@ class Meetings:
 
 
 def _densest(places: list[tuple[int, int, str]]) -> int | None:
-    best, n_best = None, 1
-    for first, (start, _, _) in enumerate(places):
-        near: set[str] = set()
-        for n in range(first, len(places)):
-            _, end, word = places[n]
-            if end > start + WINDOW:
-                break
-            near.add(word)
-        if len(near) > n_best:
-            best, n_best = first, len(near)
-    return best
+    ends = [end for _, end, _ in places]  # in order, as no word of a text reaches into the next
+    counts = [
+        len({word for _, _, word in places[first : bisect_right(ends, start + WINDOW)]})
+        for first, (start, _, _) in enumerate(places)
+    ]
+    most = max(counts, default=0)
+    return counts.index(most) if most > 1 else None
 
 
 @lru_cache(maxsize=4096)

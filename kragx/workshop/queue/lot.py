@@ -13,7 +13,8 @@ from kragx.agreement.change.lot import Lot
 from kragx.data import Doc, Query
 from kragx.data.formats.jsonl import make_folder, read_records, write_records
 from kragx.ground.errors import UsageError
-from kragx.workshop.folder.folder import FILE, start
+from kragx.workshop.folder.folder import FILE
+from kragx.workshop.folder.starting import start
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.scale import relevant_from
 from kragx.workshop.pairs.standing import Standing, standing

@@ -57,4 +57,5 @@ class Conflicts:
         with self.context.state.lock:
             judgement = form.judgement(self.context, person)
             self.context.store(replace(judgement, is_decision=True, purpose="conflict"))
+            # Under the same lock, so that no other decision comes between.
             return {"stored": True, **self.listed()}

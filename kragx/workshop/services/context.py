@@ -124,6 +124,7 @@ class Context:
             self.open_question(judgement.question)  # a repeated one was stored before
             self.state.add([judgement])
             stored = self.state.judgement(judgement.uid)
+        # The same sent twice differs in when it came, and in what the queue meant it for by then.
         sent = replace(judgement, at="", purpose="")
         if stored is None or replace(stored, at="", purpose="") != sent:
             raise ClashError("this uid is another judgement's", code="uid", field="uid")

@@ -49,7 +49,7 @@ Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_NAME),
     _MENDED,
-    AfterValidator(_composed),
+    AfterValidator(_composed),  # a keyboard may send Hangul in parts, and a name is looked up
 ]
 Label = Annotated[
     str,
@@ -91,7 +91,7 @@ def post(path: str, *, owner: bool = False) -> Callable[[_Method], _Method]:
 
 def _marking(call: ApiCall) -> Callable[[_Method], _Method]:
     def mark(method: _Method) -> _Method:
-        vars(method)["call"] = call
+        vars(method)["call"] = call  # where `web.api` finds it; the method itself stays as it is
         return method
 
     return mark

@@ -103,7 +103,7 @@ class Judging:
         """
         context = self.context
         with context.state.lock:
-            context.feed()
+            context.feed()  # a lot of labelling opens its next questions here
             if form.question is not None:
                 context.open_question(form.question)
             besides = [(question, document) for question, document in form.after]
@@ -111,7 +111,7 @@ class Judging:
             if isinstance(turn, NothingToJudge):
                 return {"pair": None, "why": turn.why, **self._status(person)}
             view = self.shown(turn, person)
-        return self._underlined(view)
+        return self._underlined(view)  # behind the lock, as Kiwi takes its time
 
     def shown(self, turn: JudgingTurn, person: Person) -> Plain:
         """A pair as a person reads it, and how far the set is."""
@@ -179,20 +179,10 @@ class Judging:
         """
         state, queue = self.context.state, self.context.queue
         with state.lock:
+            # A uid that is known was sent before, and its answer got lost on the way.
             undone = state.judgement(form.uid)
             if undone is None:
-                newest = state.last(person.uid)
-                if newest is None:
-                    raise ClashError("there is nothing to take back", code="undo")
-                undone = Judgement(
-                    uid=form.uid,
-                    question=newest.question,
-                    document=newest.document,
-                    person=person.uid,
-                    kind="undone",
-                    is_decision=newest.is_decision,
-                    why=newest.why,
-                )
+                undone = _taking_back(form.uid, state.last(person.uid), person)
                 state.add([undone])
             elif undone.person != person.uid or undone.kind != "undone":
                 raise ClashError("this uid is another judgement's", code="uid", field="uid")
@@ -202,6 +192,21 @@ class Judging:
             queue.refresh()
             view = self.shown(queue.turn(person.uid, *pair), person)
         return self._underlined(view)
+
+
+def _taking_back(uid: str, newest: Judgement | None, person: Person) -> Judgement:
+    """What is stored where a judgement is taken back: nothing is ever deleted."""
+    if newest is None:
+        raise ClashError("there is nothing to take back", code="undo")
+    return Judgement(
+        uid=uid,
+        question=newest.question,
+        document=newest.document,
+        person=person.uid,
+        kind="undone",
+        is_decision=newest.is_decision,
+        why=newest.why,
+    )
 
 
 def _joined_spans(spans: list[list[int]], length: int) -> tuple[tuple[int, int], ...]:

@@ -25,6 +25,7 @@ def _nodes(nodes: Any) -> Iterator[Any]:
         match node.type:
             case "text" if not node.content:
                 continue
+            # HTML stays words: guidelines are written by one person and read by others.
             case "text" | "html_inline" | "html_block" | "image":
                 yield node.content
             case "softbreak":

@@ -52,6 +52,6 @@ class Marks:
             )
             context.store(mark)
             copies = context.copies.all(form.document)
-            now = state.marked_by(person.uid, form.question, copies)
-        shown = None if now is None else {"why": now.why, "note": now.note}
-        return {"stored": True, "mark": shown}
+            # A mark on a copy is shown on all of them, so taking one back may leave another.
+            left = state.marked_by(person.uid, form.question, copies)
+        return {"stored": True, "mark": left and {"why": left.why, "note": left.note}}

@@ -46,6 +46,7 @@ class PassageIndex:
 
         self._shown = [doc_id for doc_id in docs if first(doc_id) == doc_id]
         texts = [docs[doc_id].text or "" for doc_id in self._shown]
+        # By characters, so that a Korean word is found with whatever particle it has.
         self._index = Bm25Index(texts, tokenizer("char"), "the workshop's search")
 
     def best(self, words: str, k: int = 20) -> list[str]:
@@ -93,6 +94,7 @@ class Passages:
                 newest = context.state.newest((form.question or "", document), person.uid)
                 mine = None if newest is None else plain_judgement(newest)
                 passages.append({**context.document(document), "mine": mine})
+        # The words are looked for once the lock is free: Kiwi takes milliseconds for a text.
         for passage in passages:
             spans = context.meetings.of(form.q, passage["text"]).spans
             passage["words"] = [list(span) for span in spans]
@@ -100,6 +102,7 @@ class Passages:
 
     def index(self) -> PassageIndex:
         """What finds documents by words, made when it is first asked for."""
+        # A lock of its own: a search while it is built waits, and people who judge do not.
         with self._lock:
             if self._search is None:
                 self._search = PassageIndex(self._context.documents, self._context.copies.first)

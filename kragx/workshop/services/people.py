@@ -30,6 +30,21 @@ def _token(uid: str, secret: bytes) -> str:
     return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
+def _checked(name: str) -> str:
+    """The name of an annotator as it is stored; a `UsageError` for none, and for the owner's."""
+    option = "--annotator"
+    try:
+        name = PersonForm(name=name).name or ""
+    except ValidationError:
+        problem = f"{shorten(name)} is no name of 1 to {MOST_NAME} characters"
+        raise UsageError(problem, field=option) from None
+    if alike(name, OWNER):
+        problem = f"{OWNER!r} is whose workshop this is, and has a link already"
+        remedy = "give who judges another name"
+        raise UsageError(problem, field=option, remedy=remedy)
+    return name
+
+
 @dataclass(frozen=True)
 class People:
     """The people of a workshop."""
@@ -46,16 +61,8 @@ class People:
         Raises:
             UsageError: it is no name, or one that looks like another's.
         """
-        option, state = "--annotator", self.context.state
-        try:
-            name = PersonForm(name=name).name or ""
-        except ValidationError:
-            problem = f"{shorten(name)} is no name of 1 to {MOST_NAME} characters"
-            raise UsageError(problem, field=option) from None
-        if alike(name, OWNER):
-            problem = f"{OWNER!r} is whose workshop this is, and has a link already"
-            remedy = "give who judges another name"
-            raise UsageError(problem, field=option, remedy=remedy)
+        name, state = _checked(name), self.context.state
+        # Looked up and stored under one lock, so that no name is made twice.
         with state.lock:
             present = [person for person in state.people.values() if person.state == "here"]
             annotators = [person for person in present if person.role == "annotator"]
@@ -65,7 +72,7 @@ class People:
                 if other.role != "file" and alike(other.name, name):
                     problem = f"{name!r} looks like {other.name!r}, who is here already"
                     remedy = "write it the same, or give each a name of their own"
-                    raise UsageError(problem, field=option, remedy=remedy)
+                    raise UsageError(problem, field="--annotator", remedy=remedy)
             person = Person(name=name)
             state.add([person])
             return person
@@ -125,6 +132,7 @@ class People:
                     raise ClashError(problem, code="person", field="state")
                 name, status = form.name or before.name, form.state or before.state
                 person = replace(before, name=name, state=status, at=now())
+            # Who has left may have had the name: their judgements keep it, and their link is dead.
             for somebody in state.people.values():
                 is_other = somebody.uid != person.uid and somebody.state == person.state == "here"
                 is_owner = alike(person.name, OWNER) and person.role != "owner"

@@ -56,22 +56,28 @@ class Progress:
                 "by": shares(boards, settings.targets),
             }
             if person.role == "owner":
-                figures |= {
-                    "totals": counts
-                    | {
-                        "judged": context.queue.sums.counts["judged"],
-                        "questions_with_relevant": sum(board.has_relevant for board in boards),
-                    },
-                    "agreement": self.agreement(),
-                    "people": self._people(),
-                    "notices": self._notices(),
-                }
+                figures |= self._of_everybody(counts, boards)
             else:
+                # How much others have judged, and found, might tell somebody what to say.
                 for row in chain(*figures["by"].values()):
                     del row["judged"], row["answered"]
             questions = list(context.state.open_questions())
+        # Kiwi reads each text that is new: nobody's judgement waits for that behind the lock.
         leaks = list(map(context.leak, questions))
         return figures | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
+
+    def _of_everybody(self, counts: Plain, boards: Collection[Board]) -> Plain:
+        """What the owner alone may know."""
+        further = {
+            "judged": self.context.queue.sums.counts["judged"],
+            "questions_with_relevant": sum(board.has_relevant for board in boards),
+        }
+        return {
+            "totals": counts | further,
+            "agreement": self.agreement(),
+            "people": self._people(),
+            "notices": self._notices(),
+        }
 
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval.
@@ -111,6 +117,7 @@ class Progress:
     def _notices(self) -> list[Plain]:
         remarks = [
             {"about": about, "code": remark.code, "values": list(remark.values)}
+            # A copy, as the suggester's threads note what goes wrong meanwhile.
             for about, of_it in list(self.context.remarks.items())
             for remark in of_it
         ]
@@ -140,14 +147,21 @@ def shares(
         further = sorted(value for value in boards_of if value is not None and value not in target)
         values = [*target, *further, *([None] if None in boards_of else [])]
         shares_of[name] = [
-            {
-                "value": value,
-                "questions": len(boards_of[value]),
-                "share": len(boards_of[value]) / len(boards) if boards else 0.0,
-                "target": target.get(value) if value is not None else None,
-                "judged": sum(board.n_judged for board in boards_of[value]),
-                "answered": sum(board.has_relevant for board in boards_of[value]),
-            }
+            _share_row(value, boards_of[value], len(boards), target)
+            # Where no question has any value there is nothing to show a share of.
             for value in ([] if values == [None] else values)
         ]
     return shares_of
+
+
+def _share_row(
+    value: str | None, boards: Collection[Board], n_all: int, target: Mapping[str, float]
+) -> Plain:
+    return {
+        "value": value,
+        "questions": len(boards),
+        "share": len(boards) / n_all if n_all else 0.0,
+        "target": target.get(value) if value is not None else None,
+        "judged": sum(board.n_judged for board in boards),
+        "answered": sum(board.has_relevant for board in boards),
+    }

@@ -75,6 +75,7 @@ class Questions:
 
     def __init__(self, context: Context) -> None:
         self._context, self._state = context, context.state
+        # Of the last time alone: who takes some has seen these.
         self._drafts: dict[str, NewQuestion] = {}
 
     @get("questions")
@@ -90,6 +91,7 @@ class Questions:
                 and all(word in question.text.casefold() for word in words)
             ]
             rows = [self._row(question, person) for question in questions]
+        # Kiwi reads texts that are new, and nobody who judges waits for that behind the lock.
         for row, question in zip(rows, questions):
             row["leak"] = self._context.leak(question)
         leaks = [row["leak"] for row in rows if row["state"] == "open"]
@@ -131,7 +133,7 @@ class Questions:
         """
         with self._state.lock:
             for source in form.sources:
-                self._context.document(source)
+                self._context.document(source)  # refuses what the corpus lacks
             before = self._state.questions.get(form.uid) if form.uid is not None else None
             if before is not None:
                 _check_author(person, before)

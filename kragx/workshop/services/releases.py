@@ -91,6 +91,6 @@ def _clashes() -> Iterator[None]:
     except StoreFailedError:  # that is no file's fault
         raise
     except (UsageError, DataError) as error:
-        if hasattr(error, "code"):
+        if hasattr(error, "code"):  # of a service, which has the page's sentence already
             raise
         raise ClashError(str(error), code="files") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kragx.data import Doc
-from kragx.workshop.folder.folder import start
+from kragx.workshop.folder.starting import start
 from kragx.workshop.questions.words import content_words
 from kragx.workshop.services.passages import PassageIndex
 from tests.workshop.serving import Served, serving, written

@@ -22,7 +22,8 @@ from pathlib import Path
 import yaml
 
 from kragx.data import read_dataset
-from kragx.workshop.folder.folder import FILE, Workshop, start
+from kragx.workshop.folder.folder import FILE, Workshop
+from kragx.workshop.folder.starting import start
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import State
 

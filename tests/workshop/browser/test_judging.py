@@ -2,7 +2,7 @@
 
 import pytest
 
-from kragx.workshop.folder.folder import start
+from kragx.workshop.folder.starting import start
 from kragx.workshop.queue.suggestions import Remark
 from tests.browser import expect, until
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop

@@ -15,7 +15,8 @@ import pytest
 
 from kragx import DataError, UsageError, read_dataset
 from kragx.data.gold_diff import diff_files
-from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.starting import start
 from kragx.workshop.pairs.conflicts import agreement
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import release
