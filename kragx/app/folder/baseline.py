@@ -59,17 +59,7 @@ def write_baseline(report: RunReport, path: Path) -> None:
         "record": plain(report.record),
         "settings": shared,
         "better": better,
-        "evaluations": [
-            {
-                "retriever": row["retriever"],
-                "match": row["match"],
-                "settings": {k: v for k, v in row["settings"].items() if k not in shared},
-                "n_failed": row["counts"]["n_failed"],
-                "mean": row["mean"],
-                **{name: row[name] for name in _KEPT if row.get(name)},
-            }
-            for row in rows
-        ],
+        "evaluations": [_numbers(row, shared) for row in rows],
         "gold": {query.id: _hash_of(query) for query in report.dataset},
         **({} if weights is None else {"weights": weights}),
     }
@@ -78,6 +68,18 @@ def write_baseline(report: RunReport, path: Path) -> None:
         here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
         text = text.replace(here, "${here}/")
     write_text(path, text)
+
+
+def _numbers(row: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What a baseline has of an evaluation, but for the settings that all of them share."""
+    return {
+        "retriever": row["retriever"],
+        "match": row["match"],
+        "settings": {k: v for k, v in row["settings"].items() if k not in shared},
+        "n_failed": row["counts"]["n_failed"],
+        "mean": row["mean"],
+        **{name: row[name] for name in _KEPT if row.get(name)},
+    }
 
 
 def read_baseline(path: Path) -> tuple[Results, Record | None]:
@@ -101,24 +103,27 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
             remedy="kragx run CONFIG.yaml --save-baseline FILE writes one",
         )
     with as_written(path, "a baseline"):
-        rows = [
-            {
-                "queries": {},
-                **row,
-                "settings": {**value["settings"], **row["settings"]},
-                "counts": {"n_failed": row["n_failed"]},
-            }
-            for row in value["evaluations"]
-        ]
-        hashes = {
-            str(query_id): str(content_hash) for query_id, content_hash in value["gold"].items()
-        }
+        report = _as_report(value)
+        gold = {str(query_id): str(content) for query_id, content in value["gold"].items()}
         record = None if value["record"] is None else Record.read(value["record"])
-        report = {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}]}
-        report |= {"weights": value["weights"]} if "weights" in value else {}
-    if not rows:
+    if not report["evaluations"]:
         raise DataError("has no results", path=str(path), field="evaluations")
-    return replace(Results.read(str(path), report), gold_hashes=hashes), record
+    return replace(Results.read(str(path), report), gold_hashes=gold), record
+
+
+def _as_report(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A baseline as a folder's report.json has the same."""
+    rows = [
+        {
+            "queries": {},
+            **row,
+            "settings": {**value["settings"], **row["settings"]},
+            "counts": {"n_failed": row["n_failed"]},
+        }
+        for row in value["evaluations"]
+    ]
+    weights = {"weights": value["weights"]} if "weights" in value else {}
+    return {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}], **weights}
 
 
 def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = "") -> None:
@@ -136,21 +141,26 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
         return
     if earlier.scores[0].settings["dataset"]["hash"] == dataset.content_hash:
         return
-    now = {query.id: _hash_of(query) for query in dataset}
-    # Seen from the present set, in whose order questions are named.
-    words: dict[State, str] = {"changed": "changed", "dropped": "new", "added": "gone"}
-    groups: dict[str, list[str]] = {word: [] for word in words.values()}
-    for query_id, state in states(now, earlier.gold_hashes):
-        groups[words[state]].append(query_id)
-    texts = "; ".join(
-        f"{len(group)} {problem}: {listed(group)}" for problem, group in groups.items() if group
-    )
+    others = _others(earlier.gold_hashes, dataset)
     raise UsageError(
-        f"the gold set is not the one that the baseline was made with ({texts})",
+        f"the gold set is not the one that the baseline was made with ({others})",
         path=earlier.name,
         field=field,
         remedy="save the baseline anew; or name a result folder, which has the questions that are "
         "the same compared; or --anyway",
+    )
+
+
+def _others(hashes: Mapping[str, str], dataset: GoldDataset) -> str:
+    """Which questions are not those of a baseline, in a few words."""
+    now = {query.id: _hash_of(query) for query in dataset}
+    # Seen from the present set, in whose order questions are named.
+    words: dict[State, str] = {"changed": "changed", "dropped": "new", "added": "gone"}
+    groups: dict[str, list[str]] = {word: [] for word in words.values()}
+    for query_id, state in states(now, hashes):
+        groups[words[state]].append(query_id)
+    return "; ".join(
+        f"{len(group)} {problem}: {listed(group)}" for problem, group in groups.items() if group
     )
 
 

@@ -315,6 +315,9 @@ class RecordedScores:
                 str(text): _judgement(grade, *rest) for text, grade, *rest in record["judged"]
             }
             return
+        self._add_scores(member, query_id, record)
+
+    def _add_scores(self, member: _Member, query_id: str, record: Mapping[str, Any]) -> None:
         query = self._dataset[query_id]
         item = _item(with_facts(query) if record["facts"] else query)
         scores = np.array(record["scores"], np.float64)

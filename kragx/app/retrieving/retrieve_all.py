@@ -166,11 +166,21 @@ def _ask(
                 for path in (partial_path(keeping.folder, file) for file in files)
             ]
             kept = keeping.kept(name, answers, len(dataset))
-            options["known"] = [of_run.known for of_run in answers]
-            options["on_answer"] = [of_run.keep for of_run in answers]
-            asked = retrieve(retriever, dataset, **options)
-            pairs = zip(asked.every, answers, strict=True)
-            run = Run.repeated(
-                replace(one, results={**one.results, **of_run.as_read}) for one, of_run in pairs
-            )
+            run = _ask_the_rest(retriever, dataset, answers, options)
     return replace(run, settings=config.settings), kept
+
+
+def _ask_the_rest(
+    retriever: Any,
+    dataset: GoldDataset,
+    answers: Sequence[PartialAnswers],
+    options: Mapping[str, Any],
+) -> Run:
+    """What it answers to the questions of each run that no answer is kept for; with those kept."""
+    known = [of_run.known for of_run in answers]
+    keep = [of_run.keep for of_run in answers]
+    run = retrieve(retriever, dataset, **options, known=known, on_answer=keep)
+    pairs = zip(run.every, answers, strict=True)
+    return Run.repeated(
+        replace(single, results={**single.results, **of_run.as_read}) for single, of_run in pairs
+    )
