@@ -53,6 +53,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     statistics = config.comparing
     compared = len(config.asked) > 1 and any(spec.metric.is_mean for spec in specs)
     judged = any(spec.metric.from_relevance is not None for spec in specs)
+    # Judged metrics have values without gold, too; the larger sample is the one that decides.
     n_valued = max(len(scored), int((~unanswerable).sum()) if judged else 0)
     if compared and (problem := undecidable_differences(n_valued, statistics)):
         yield problem.text
@@ -65,6 +66,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
             queries = scored if of_matches else [*concerned]
             if spec.metric.reads_forbidden:
                 queries = [query for query in queries if may_leak(query, rules, spec)]
+        # After the metric's own choice: a slice of what has no value would look large enough.
         queries = _of_slice(gate, queries)
         limit = gate.limit(direction(gate.metric))
         why = undecidable(gate, limit, len(queries), statistics.confidence, _effective(queries))
@@ -107,6 +109,7 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
     labels: dict[str, list[str]] = {}
     for name in config.slices or ():
         try:
+            # One by one, so that each mistake is named and not the first alone.
             slices = sliced(list(dataset), [name])
             labels[name] = [NO_VALUE if value is None else value for _, value, _ in slices]
         except UsageError as error:
@@ -202,6 +205,7 @@ def _check_comparable(
     if anyway:
         return
     check_same_gold(earlier, dataset, "earlier")
+    # One matcher that can be compared is enough: the others say so where they stand.
     gold = earlier.scores[0].settings["dataset"], dataset.settings
     datasets = earlier.dataset, dataset
     diffs: dict[tuple[str, str], GoldDiff] = {}

@@ -168,6 +168,7 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
 
     But for what asks for nothing: that stands in the report.
     """
+    # A mapping as an ordered set: under several matchers a retriever has a remark again.
     names: dict[str, dict[str, None]] = {}
     for evaluation in evaluations:
         routine = {*routine_remarks(evaluation.counts, evaluation.profile)}
@@ -182,8 +183,10 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
 
 def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     """The first metrics: of a few retrievers with intervals, of many a row for each retriever."""
+    # Side by side the eye compares; more than four do not fit eighty columns with intervals.
     are_few = len(comparison.every_retriever) <= SIDE_BY_SIDE
     names, profile = comparison.metrics, evaluations[0].profile
+    # Times differ from run to run, and stand in the report.
     untimed = [
         name
         for name in names

@@ -145,11 +145,13 @@ def parse_config(
     must_be_set = needs_env and trust
     # What is not set is said, and stays as it is written: empty texts would break other rules.
     raw = fill(raw, folder, "", unset, late=not trust, keep=must_be_set)
+    # Before `semantic`, which makes matchers and judges of these specs to check them.
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
     for judge in named_in([{"judge": raw.get("judge")}, *specs], "judge", dict):
         judge.update(_judge_paths(judge, raw.get("dataset"), folder))
     found_problems = unset if must_be_set else []
     unknown = [problem.field for problem in found_problems]
+    # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
     problems = [*map(str, found_problems), *semantic(raw, unknown, trust=trust)]
     try:
         context = {"here": folder, "file": file, "secrets": secrets}
@@ -195,6 +197,7 @@ def _examples(options: Any, dataset: Any, folder: Path) -> Any:
     if not isinstance(options, dict):
         return options
     dataset_config = dataset if isinstance(dataset, dict) else {"path": dataset}
+    # The reader of examples takes no format and no columns.
     if not dataset_config.keys() & {"format", "columns", "encoding"}:
         texts = {"dataset": dataset_config.get("path"), "corpus": dataset_config.get("corpus")}
         options = {name: path for name, path in texts.items() if path is not None} | options

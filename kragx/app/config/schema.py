@@ -36,6 +36,7 @@ def config_schema() -> dict[str, Any]:
     properties = schema["properties"]
     _of_dataset(properties["dataset"]["anyOf"][0]["properties"])
     properties["engine"]["anyOf"][0]["propertyNames"] = {"enum": [*plugins("engines")]}
+    # Any value for pydantic, which leaves the check to kragx; editors are told a little more.
     tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
     properties["budget_tokenizer"]["anyOf"] = tokens
     definitions |= _matchers()
@@ -117,6 +118,7 @@ def _methods(beside: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
     others = _method(_IMPORT_PATH, {"args": {"type": "object"}})
     forms = [*own, others]
+    # Made anew at each call, so that what stands beside one kind is not in the others.
     for form in forms:
         form["properties"] |= beside
     return [{"enum": method_names()}, _IMPORT_PATH, *forms]

@@ -48,6 +48,7 @@ def write_baseline(report: RunReport, path: Path) -> None:
     """
     contents = report.to_dict()
     rows, weights = contents["evaluations"], contents.get("weights")
+    # What all have alike stands once, so that a change of it is one line of a diff.
     shared = _shared([row["settings"] for row in rows])
     better = {
         name: direction
@@ -63,6 +64,7 @@ def write_baseline(report: RunReport, path: Path) -> None:
         "gold": {query.id: _hash_of(query) for query in report.dataset},
         **({} if weights is None else {"weights": weights}),
     }
+    # Else the file would differ with the folder that each colleague has the repository in.
     text, file = "".join(_laid_out(baseline)), report.config.file
     if file is not None:
         here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
@@ -137,6 +139,7 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
     Raises:
         UsageError: it is another one.
     """
+    # Folders have the questions themselves, and are compared on those that are the same.
     if earlier.gold_hashes is None or dataset is None:
         return
     if earlier.scores[0].settings["dataset"]["hash"] == dataset.content_hash:

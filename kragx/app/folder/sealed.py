@@ -219,6 +219,7 @@ def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest) -> N
     Raises:
         UsageError: it cannot be written, or a file of a user's stands in the way.
     """
+    # Within the folder, as a rename is one step on one file system alone.
     new = folder / UNFINISHED / "new"
     shutil.rmtree(new, ignore_errors=True)
     try:

@@ -81,6 +81,7 @@ def retrieve_all(
         UsageError: a retriever cannot be loaded or does not take its arguments.
         DataError: a file is bad, or a failure is to end the run.
     """
+    # All are made known first: a typing error in the last one is not found after hours.
     makers = all_makers(retrievers)
     for name in makers if keeping is not None else ():
         # As it was imported, before hours of asking in which it may be edited.
@@ -101,6 +102,7 @@ def retrieve_all(
             problem = error if isinstance(error, KragxError) else UsageError(str(error))
             raise problem.within(f"retrievers.{name}") from error
         kept_of |= {} if kept is None else {name: kept}
+    # In the order of the config, whichever were read from files and whichever asked.
     return {name: runs[name] for name in retrievers}, kept_of
 
 
@@ -132,6 +134,7 @@ def asker(
         if not config.is_asked:
             read[:] = read or [_read(name, config, dataset)]
             return read[0]
+        # Not before: loading an index takes long, and perhaps nobody ever asks.
         if not of_config:
             of_config.append(made(name, config, all_makers({name: config})[name]))
         retriever, options = of_config[0]
