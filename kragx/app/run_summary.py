@@ -52,13 +52,11 @@ def screen(findings: Findings, notices: Sequence[str] = ()) -> Iterator[Part]:
     yield from _items(_first([result.text for result in failed(findings.gates)]))
     yield from gold_lines(findings.changes)
     yield from unchanged(findings.changes)
-    changed = [change for change in findings.changes if not change.is_none]
-    yield from map(Line, _first([*map(_change, changed)]))
+    changed = [_change(change) for change in findings.changes if not change.is_none]
+    yield from map(Line, _first(changed))
     _, *advice = comparison.recommendations
     yield from _items(_first([line.text for line in advice if line.supported], ADVICE))
-    of_first = findings.losses_under(group[0].match_name)
-    lost = [joined(": ", [visible(losses.retriever), losses.summary]) for losses in of_first]
-    yield from map(Line, _first(lost))
+    yield from map(Line, _first(_lost(findings)))
     yield from map(warning, _first(_to_look_at(findings, notices)))
 
 
@@ -106,6 +104,12 @@ def _other_cautions(comparisons: Sequence[Comparison]) -> Iterator[Line]:
                 yield replace(
                     line, text=phrase("under {match}: {said}", match=match, said=line.text)
                 )
+
+
+def _lost(findings: Findings) -> list[str]:
+    """Which stage of each retriever loses the gold, under the first matcher."""
+    losses = findings.losses_under(findings.groups[0][0].match_name)
+    return [joined(": ", [visible(of.retriever), of.summary]) for of in losses]
 
 
 def _to_look_at(findings: Findings, notices: Sequence[str]) -> list[str]:

@@ -222,6 +222,10 @@ class RunConfig(Model):
                 f"the grids make {count} settings, more than max_settings ({limit}): {listed}; "
                 "leave values out, or raise tuning.max_settings"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _named_apart(self) -> RunConfig:
         # Of runs and not of retrievers: a grid or `runs` may make a name that another one has.
         names = [
             run
@@ -234,7 +238,7 @@ class RunConfig(Model):
             raise ValueError(
                 f"retrievers: {repeated!r} would be there twice; give one another name"
             )
-        if axes and self.baseline is not None and self.baseline not in self.asked:
+        if self.has_grid and self.baseline is not None and self.baseline not in self.asked:
             raise ValueError(
                 f"baseline: {self.baseline!r} is no setting; {nearest(self.baseline, self.asked)}"
             )

@@ -64,12 +64,15 @@ def write_baseline(report: RunReport, path: Path) -> None:
         "gold": {query.id: _hash_of(query) for query in report.dataset},
         **({} if weights is None else {"weights": weights}),
     }
-    # Else the file would differ with the folder that each colleague has the repository in.
-    text, file = "".join(_laid_out(baseline)), report.config.file
-    if file is not None:
-        here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
-        text = text.replace(here, "${here}/")
-    write_text(path, text)
+    write_text(path, _without_place("".join(_laid_out(baseline)), report.config.file))
+
+
+def _without_place(text: str, file: Path | None) -> str:
+    """A baseline without the folder of its config, which each colleague has elsewhere."""
+    if file is None:
+        return text
+    here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
+    return text.replace(here, "${here}/")
 
 
 def _numbers(row: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
