@@ -58,6 +58,7 @@ def gates_xml(
             else:
                 ElementTree.SubElement(case, "system-out").text = _text(gate.said)
     if failures:
+        # A suite of their own, as who failed has failed under each matcher.
         suite = ElementTree.SubElement(root, "testsuite", name="kragx retrievers")
         for name, failed in failures.items():
             case = ElementTree.SubElement(

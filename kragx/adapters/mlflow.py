@@ -17,6 +17,7 @@ from kragx.data.formats.jsonl import to_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.printing import as_markdown
+from kragx.report.csv_files import write_text
 from kragx.report.figures.comparison import write_figures
 from kragx.report.findings import Findings
 
@@ -162,9 +163,8 @@ def _write(
         ],
         "comparison": comparison.to_dict(),
     }
-    (place / "result.json").write_text(to_json(value, indent=1), encoding="utf-8")
-    markdown = as_markdown(Findings(evaluations, [comparison]).parts())
-    (place / "report.md").write_text(markdown, encoding="utf-8")
+    write_text(place / "result.json", to_json(value, indent=1))
+    write_text(place / "report.md", as_markdown(Findings(evaluations, [comparison]).parts()))
     # Looked for and not imported, as importing takes long and figures may not be wanted.
     if find_spec("matplotlib") is not None if figures is None else figures:
         write_figures([comparison], evaluations, place / "figures")

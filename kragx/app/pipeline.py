@@ -85,6 +85,7 @@ def run(
         RetrieverError: the same, and a retriever failed besides; or one was to stop at a failure.
     """
     with config.secrets.guarding():
+        # First: what reading and checking take is part of the run.
         clock = Clock()
         config = judged_as(config, judging or {})
         corpus = corpus_of(config)
@@ -110,6 +111,7 @@ def run(
         git = None if path is None else checkout(path.parent, *written, config=path.name)
         # Of the config a retriever's own part counts alone, wherever the file lies.
         files = [*written, *([] if path is None else [path])]
+        # Stores and the folder grow while the run goes on: they are no change of code.
         fingerprints = Fingerprints(None if path is None else path.parent, files)
         keeping = None if folder is None else Keeping(folder, fingerprints, fresh, say)
         engine = engine_of(config.sharing)
@@ -333,6 +335,7 @@ def explain_folder(
         deciding = next(iter(named.values())) if match is None else read(match, None)
         panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
         documents = content.corpus if corpus is None else as_corpus(corpus)
+        # Of all runs, as in the evaluation: a pair must score here what it scored there.
         if any(named.needs_vocabulary for named in (deciding, *panel.values())):
             vocabulary = vocabulary_of_runs(content.dataset, every_run(runs.values()), documents)
             deciding = deciding.knowing(vocabulary)

@@ -14,6 +14,8 @@ from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,
     REMEDY,
+    Gate,
+    Results,
     direction,
     gold_differs,
     gold_versions,
@@ -36,8 +38,8 @@ from kragx.metrics.weights import effective_n, question_weights
 
 def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     """What so few questions cannot decide, whatever retrievers answer; a line for each."""
-    specs = parse_all(config.metrics, config.resolved_profile)
     profile = config.resolved_profile
+    specs = parse_all(config.metrics, profile)
     skips = replace(profile, no_gold=config.no_gold or profile.no_gold).leaves_out_no_gold
     rules = _rules(config, dataset)
     scored = [
@@ -51,27 +53,36 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     statistics = config.comparing
     compared = len(config.asked) > 1 and any(spec.metric.is_mean for spec in specs)
     judged = any(spec.metric.from_relevance is not None for spec in specs)
+    # Judged metrics have values without gold, too; the larger sample is the one that decides.
     n_valued = max(len(scored), int((~unanswerable).sum()) if judged else 0)
     if compared and (problem := undecidable_differences(n_valued, statistics)):
         yield problem.text
     for gate in config.parsed_gates:
+        spec = of_specs.get(gate.metric)
         queries = list(dataset)
-        if (spec := of_specs.get(gate.metric)) is not None:
-            metric = spec.metric
-            of_matches = metric.from_matches is not None
-            queries = scored if of_matches else [*compress(queries, metric.concerns(unanswerable))]
-            if metric.reads_forbidden:
+        if spec is not None:
+            of_matches = spec.metric.from_matches is not None
+            concerned = compress(queries, spec.metric.concerns(unanswerable))
+            queries = scored if of_matches else [*concerned]
+            if spec.metric.reads_forbidden:
                 queries = [query for query in queries if may_leak(query, rules, spec)]
-        if gate.field is not None:
-            rows = {
-                NO_VALUE if value is None else value: rows
-                for _, value, rows in sliced(queries, [gate.field])
-            }
-            queries = [queries[row] for row in rows.get(gate.value or "", [])]
+        # After the metric's own choice: a slice of what has no value would look large enough.
+        queries = _of_slice(gate, queries)
         limit = gate.limit(direction(gate.metric))
         why = undecidable(gate, limit, len(queries), statistics.confidence, _effective(queries))
         if why is not None:
             yield f"{gate.path}: {gate.condition!r} {why}"
+
+
+def _of_slice(gate: Gate, queries: Sequence[Query]) -> list[Query]:
+    """The questions that a gate is about: all, or those with its field's value."""
+    if gate.field is None:
+        return [*queries]
+    rows = {
+        NO_VALUE if value is None else value: rows
+        for _, value, rows in sliced(queries, [gate.field])
+    }
+    return [queries[row] for row in rows.get(gate.value or "", [])]
 
 
 def _effective(queries: Sequence[Query]) -> float | None:
@@ -98,6 +109,7 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
     labels: dict[str, list[str]] = {}
     for name in config.slices or ():
         try:
+            # One by one, so that each mistake is named and not the first alone.
             slices = sliced(list(dataset), [name])
             labels[name] = [NO_VALUE if value is None else value for _, value, _ in slices]
         except UsageError as error:
@@ -173,7 +185,14 @@ def earlier_results(
             "another one first, or give another output"
         )
     source = known or read_earlier(config.earlier)
-    earlier = source.results
+    _check_comparable(source.results, config, dataset, anyway=anyway)
+    return source
+
+
+def _check_comparable(
+    earlier: Results, config: RunConfig, dataset: GoldDataset, *, anyway: bool
+) -> None:
+    """Refuse earlier results of other retrievers, or of a gold set that has become another one."""
     if not set(earlier.retrievers) & set(config.asked):
         raise UsageError(
             phrase(
@@ -183,16 +202,19 @@ def earlier_results(
             ),
             field="earlier",
         )
-    if not anyway:
-        check_same_gold(earlier, dataset, "earlier")
+    if anyway:
+        return
+    check_same_gold(earlier, dataset, "earlier")
+    # One matcher that can be compared is enough: the others say so where they stand.
     gold = earlier.scores[0].settings["dataset"], dataset.settings
-    reasons: dict[str | None, None] = {}
+    datasets = earlier.dataset, dataset
     diffs: dict[tuple[str, str], GoldDiff] = {}
-    for match in {score.match: score.settings["match"] for score in earlier.scores}.values():
-        datasets = (earlier.dataset, dataset)
-        versions = gold_versions(*gold, datasets, match, anyway=anyway, diffs=diffs)
-        reasons[gold_differs(*gold, versions)] = None
-    if None not in reasons and not anyway:
+    matches = {score.match: score.settings["match"] for score in earlier.scores}.values()
+    reasons = dict.fromkeys(
+        gold_differs(*gold, gold_versions(*gold, datasets, match, anyway=False, diffs=diffs))
+        for match in matches
+    )
+    if None not in reasons:
         raise UsageError(
             phrase(
                 "{earlier} cannot be compared with this config: {why} ({remedy})",
@@ -202,4 +224,3 @@ def earlier_results(
             ),
             field="earlier",
         )
-    return source

@@ -107,6 +107,7 @@ class RunReport(Result):
             return tuple(map(beside_earlier, self._compared))
         return self._compared
 
+    # Once: verdicts, gates, tunings and figures read the same, and its bootstrap takes long.
     @cached_property
     def _compared(self) -> tuple[Comparison, ...]:
         """The retrievers compared, whatever else stands beside that."""
@@ -204,8 +205,10 @@ class RunReport(Result):
                 }
                 for evaluation in self.evaluations
             ],
+            # All but the evaluations, which stand above with what their folder needs.
             **{own.name: getattr(found, own.name) for own in fields(found)[1:]},
         }
+        # Only where questions weigh differently: a report of equal ones stays as it was.
         if (weights := self.dataset.weights) is not None:
             ids = (query.id for query in self.dataset)
             report["weights"] = dict(zip(ids, weights.tolist()))
@@ -292,6 +295,7 @@ class RunReport(Result):
             name: judged(judge, self.dataset, self.runs.values(), profile)
             for name, judge in judges.items()
         }
+        # A judge of relevance decides under no matcher of its own: its words stand with each.
         relevance = reasons.pop(RELEVANCE, {})
         names = [name for name in self.matchers if relevance and name != RELEVANCE]
         return reasons | {name: {**relevance, **reasons.get(name, {})} for name in names}

@@ -42,67 +42,89 @@ def screen(findings: Findings, notices: Sequence[str] = ()) -> Iterator[Part]:
         findings: what a run found out.
         notices: what was said already.
     """
-    comparisons, changes, tunings = findings.comparisons, findings.changes, findings.tunings
-    evaluations, matcher_grids = findings.evaluations, findings.matcher_grids
-    comparison, group = comparisons[0], findings.groups[0]
-    verdict, *advice = comparison.recommendations
-    yield dataset_line(group[0])
-    match, profile = group[0].match_label, profile_label(group[0])
-    yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
-    if (basis := basis_label(group[0].settings)) is not None:
-        yield Line(phrase("list: {basis}", basis=basis), "dim")
-    if (asks := asks_label(group[0].counts)) is not None:
-        yield Line(asks, "dim")
+    comparison, group = findings.comparisons[0], findings.groups[0]
+    yield from _of_what(group[0])
     # Which questions fail is the same under each matcher.
     yield from (line for failure in comparison.failures for line in failure.describe())
     yield from leak_parts(group)
-    for tuning in tunings[:1]:
+    yield from _who_is_best(findings)
+    yield from (part for part in gates_parts(findings.gates) if isinstance(part, Line))
+    yield from _items(_first([result.text for result in failed(findings.gates)]))
+    yield from gold_lines(findings.changes)
+    yield from unchanged(findings.changes)
+    changed = [_change(change) for change in findings.changes if not change.is_none]
+    yield from map(Line, _first(changed))
+    _, *advice = comparison.recommendations
+    yield from _items(_first([line.text for line in advice if line.supported], ADVICE))
+    yield from map(Line, _first(_lost(findings)))
+    yield from map(warning, _first(_to_look_at(findings, notices)))
+
+
+def _of_what(evaluation: Evaluation) -> Iterator[Line]:
+    """The gold set, and by what it was matched and counted."""
+    yield dataset_line(evaluation)
+    match, profile = evaluation.match_label, profile_label(evaluation)
+    yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
+    if (basis := basis_label(evaluation.settings)) is not None:
+        yield Line(phrase("list: {basis}", basis=basis), "dim")
+    if (asks := asks_label(evaluation.counts)) is not None:
+        yield Line(asks, "dim")
+
+
+def _who_is_best(findings: Findings) -> Iterator[Part]:
+    """The verdict with the means, or which setting of a grid to take; and other matchers'."""
+    comparison, verdict = findings.comparisons[0], findings.comparisons[0].recommendations[0]
+    for tuning in findings.tunings[:1]:
         yield from tuning.describe(SHOWN)
-    for tuning in tunings[1:]:
+    for tuning in findings.tunings[1:]:
         yield from _other_matchers(tuning)
-    if tunings:
+    if findings.tunings:
         yield from verdict.leak_lines()
         yield from verdict.caution_lines()
     else:
         line, *cautions = verdict.describe()
         yield replace(line, style="bold")
         yield from cautions
-        yield _means(comparison, group)
-    for of_grid in matcher_grids:
+        yield _means(comparison, findings.groups[0])
+    for of_grid in findings.matcher_grids:
         yield from of_grid.describe()
-    if len(comparisons) > 1 and not matcher_grids:
-        yield _first_metric(comparisons)
-        texts = {line.text for line in verdict.caution_lines()}
-        for further_comparison in comparisons[1:]:
-            for line in further_comparison.recommendations[0].caution_lines():
-                if line.text not in texts:
-                    text = phrase(
-                        "under {match}: {said}",
-                        match=visible(further_comparison.match),
-                        said=line.text,
-                    )
-                    yield replace(line, text=text)
-    yield from (part for part in gates_parts(findings.gates) if isinstance(part, Line))
-    broken = [result.text for result in failed(findings.gates)]
-    supported = [line.text for line in advice if line.supported]
-    yield from _items(_first(broken))
-    yield from gold_lines(changes)
-    yield from unchanged(changes)
-    changed = [change for change in changes if not change.is_none]
-    yield from map(Line, _first([*map(_change, changed)]))
-    yield from _items(_first(supported, ADVICE))
-    of_first = findings.losses_under(group[0].match_name)
-    lost = [joined(": ", [visible(losses.retriever), losses.summary]) for losses in of_first]
-    yield from map(Line, _first(lost))
-    beside = {*notices, *(caution.text for caution in verdict.cautions)}
+    if len(findings.comparisons) > 1 and not findings.matcher_grids:
+        yield _first_metric(findings.comparisons)
+        yield from _other_cautions(findings.comparisons)
+
+
+def _other_cautions(comparisons: Sequence[Comparison]) -> Iterator[Line]:
+    """What other matchers than the first have to say, and that one has not."""
+    first, *others = comparisons
+    texts = {line.text for line in first.recommendations[0].caution_lines()}
+    for comparison in others:
+        for line in comparison.recommendations[0].caution_lines():
+            if line.text not in texts:
+                match = visible(comparison.match)
+                yield replace(
+                    line, text=phrase("under {match}: {said}", match=match, said=line.text)
+                )
+
+
+def _lost(findings: Findings) -> list[str]:
+    """Which stage of each retriever loses the gold, under the first matcher."""
+    losses = findings.losses_under(findings.groups[0][0].match_name)
+    return [joined(": ", [visible(of.retriever), of.summary]) for of in losses]
+
+
+def _to_look_at(findings: Findings, notices: Sequence[str]) -> list[str]:
+    """Cautions and remarks that stand neither in the verdict nor among what was said already."""
+    comparison = findings.comparisons[0]
     further = [*comparison.further_cautions]
-    for change in changes:
+    for change in findings.changes:
         # How often the earlier ones leaked stands in the difference of that metric.
         turning = change.comparison.recommendations[0].cautions
         further += [caution.text for caution in turning if caution.code != "leaks"]
         further += change.comparison.further_cautions
+    cautions = comparison.recommendations[0].cautions
+    beside = {*notices, *(caution.text for caution in cautions)}
     remarks = [text for text in dict.fromkeys(further) if text not in beside]
-    yield from map(warning, _first([*remarks, *_remarks(evaluations)]))
+    return [*remarks, *_remarks(findings.evaluations)]
 
 
 def _other_matchers(tuning: Tuning) -> Iterator[Line]:
@@ -150,6 +172,7 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
 
     But for what asks for nothing: that stands in the report.
     """
+    # A mapping as an ordered set: under several matchers a retriever has a remark again.
     names: dict[str, dict[str, None]] = {}
     for evaluation in evaluations:
         routine = {*routine_remarks(evaluation.counts, evaluation.profile)}
@@ -164,8 +187,10 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
 
 def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     """The first metrics: of a few retrievers with intervals, of many a row for each retriever."""
+    # Side by side the eye compares; more than four do not fit eighty columns with intervals.
     are_few = len(comparison.every_retriever) <= SIDE_BY_SIDE
     names, profile = comparison.metrics, evaluations[0].profile
+    # Times differ from run to run, and stand in the report.
     untimed = [
         name
         for name in names
@@ -256,50 +281,50 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> It
     names: dict[tuple[str, str], list[str]] = {}
     for place, evaluation in enumerate(evaluations):
         for judging, label, shared in _plans(evaluation):
-            plan = judging["plan"]
-            at_most = judging.get("panel", {}).get("ask") == "needed"
-            text = phrase(
-                "at most {n} calls to make, {n_stored} judgements stored; about {sent} tokens to "
-                "send and {got} to get"
-                if at_most
-                else "{n} calls to make, {n_stored} judgements stored; about {sent} tokens to send "
-                "and {got} to get",
-                n=plan["n_calls"],
-                n_stored=judging["n_stored"],
-                sent=plan["prompt_tokens"],
-                got=plan["completion_tokens"],
-            )
-            names.setdefault((text, "" if shared else str(place)), []).append(label)
+            names.setdefault((_calls(judging), "" if shared else str(place)), []).append(label)
     for (plan_text, _), labels in names.items():
         yield Line(joined(": ", [joined("; ", labels), plan_text]))
-    for plan in plans:
-        about, upper = plan.about, plan.most
-        cost = (
-            phrase(
-                "{low:.4f} to {high:.4f} {currency}",
-                low=plan.price.of(about),
-                high=plan.price.of(upper),
-                currency=plan.currency,
-            )
-            if plan.price
-            else phrase(
-                "what it costs is unknown, as no price of {model!r} is given", model=plan.model
-            )
-        )
-        yield Line(
-            phrase(
-                "in all at most {n} calls to {model}: about {sent} tokens to send and {got} to "
-                "get, at most {most_sent} and {most_got}; {cost}; without retries"
-                if plan.at_most
-                else "in all {n} calls to {model}: about {sent} tokens to send and {got} to get, "
-                "at most {most_sent} and {most_got}; {cost}; without retries",
-                n=about.n_calls,
-                model=visible(plan.model),
-                sent=about.prompt_tokens,
-                got=about.completion_tokens,
-                most_sent=upper.prompt_tokens,
-                most_got=upper.completion_tokens,
-                cost=cost,
-            )
-        )
+    yield from map(_in_all, plans)
     yield Line(phrase("a dry run: nothing was asked; what several retrievers need is counted once"))
+
+
+def _calls(judging: Mapping[str, Any]) -> str:
+    """What an evaluation's judge has to do."""
+    plan, at_most = judging["plan"], judging.get("panel", {}).get("ask") == "needed"
+    return phrase(
+        "at most {n} calls to make, {n_stored} judgements stored; about {sent} tokens to "
+        "send and {got} to get"
+        if at_most
+        else "{n} calls to make, {n_stored} judgements stored; about {sent} tokens to send "
+        "and {got} to get",
+        n=plan["n_calls"],
+        n_stored=judging["n_stored"],
+        sent=plan["prompt_tokens"],
+        got=plan["completion_tokens"],
+    )
+
+
+def _in_all(plan: Plan) -> Line:
+    """What a judge would be asked in all, and what that costs."""
+    about, upper = plan.about, plan.most
+    cost = phrase("what it costs is unknown, as no price of {model!r} is given", model=plan.model)
+    if plan.price:
+        low, high = plan.price.of(about), plan.price.of(upper)
+        bounds = {"low": low, "high": high, "currency": plan.currency}
+        cost = phrase("{low:.4f} to {high:.4f} {currency}", **bounds)
+    return Line(
+        phrase(
+            "in all at most {n} calls to {model}: about {sent} tokens to send and {got} to "
+            "get, at most {most_sent} and {most_got}; {cost}; without retries"
+            if plan.at_most
+            else "in all {n} calls to {model}: about {sent} tokens to send and {got} to get, "
+            "at most {most_sent} and {most_got}; {cost}; without retries",
+            n=about.n_calls,
+            model=visible(plan.model),
+            sent=about.prompt_tokens,
+            got=about.completion_tokens,
+            most_sent=upper.prompt_tokens,
+            most_got=upper.completion_tokens,
+            cost=cost,
+        )
+    )

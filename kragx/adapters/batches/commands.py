@@ -89,6 +89,7 @@ def submit(
     loaded = load(config, settings or ())
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
     judging = opt.given_options(budget=limits or None, ask_pending=ask_pending or None)
+    # In the config's folder, so that kragx run takes the answers over and asks nobody twice.
     outbox, folder = Submission(), None if dry_run else loaded.output
     judges = _judges(loaded)
     for judge in judges:  # before retrievers are asked, which takes time and may cost

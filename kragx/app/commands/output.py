@@ -23,6 +23,7 @@ def show(
         make_plain: gives its plain values for JSON.
         texts: give it as CSV, Markdown and the like.
     """
+    # Functions and not values: a table of ten thousand rows is not made to print JSON.
     if format == "table":
         printing.show(describe())
     elif format == "json":

@@ -23,6 +23,7 @@ from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
 from kragx.report.csv_files import means_csv, queries_csv
 
 if TYPE_CHECKING:
+    from kragx.api.evaluations import Evaluations
     from kragx.comparison import Failures
 
 
@@ -86,22 +87,8 @@ def score(
     is_submission = profile == "science-qa" and qrels is None
     several = not is_submission and not is_located(files) and len(run or files) > 1
     if out is not None and (qrels or gold or several or is_submission):
-        folders = (
-            [str(out / name) for name in names_apart(files)]
-            if several and not (qrels or gold)
-            else []
-        )
-        raise UsageError(
-            "--out: belongs to results files, which hold gold and retrieved; to one set of them",
-            remedy=phrase(
-                "score each file by itself, kragx score FILE --out {folder}, and then: kragx "
-                "compare {folders}",
-                folder=folders[0],
-                folders=" ".join(folders),
-            )
-            if folders
-            else "",
-        )
+        by_themselves = names_apart(files) if several and not (qrels or gold) else []
+        raise _no_tables([str(out / name) for name in by_themselves])
     named = opt.columns(column or [])
     dataset = None
     if qrels is not None:
@@ -231,6 +218,20 @@ def _check_sources(
         raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
 
 
+def _no_tables(folders: Sequence[str]) -> UsageError:
+    """The error that no tables of values are written; `folders` could hold them, one a file."""
+    remedy = ""
+    if folders:
+        remedy = phrase(
+            "score each file by itself, kragx score FILE --out {folder}, and then: kragx "
+            "compare {folders}",
+            folder=folders[0],
+            folders=" ".join(folders),
+        )
+    problem = "--out: belongs to results files, which hold gold and retrieved; to one set of them"
+    return UsageError(problem, remedy=remedy)
+
+
 def _is_by_id(gold: GoldDataset, corpus: object) -> bool:
     """Whether a gold set is one of ids alone, as qrels are."""
     golds = [item for query in gold for item in query.gold]
@@ -262,19 +263,13 @@ def _several(
     else:
         runs = {run.name: run for run in read_runs(paths, gold, **reading)}
         result = evaluate(gold, runs, **measures, **shared).compared(**comparing)
-    evaluations = list(result.evaluations.values())
+    _show_several(result, format, per_query=per_query)
+    _end(result.comparison.failures)
 
-    def parts() -> Iterator[Part]:
-        for evaluation in evaluations if per_query else ():
-            yield Heading(evaluation.name)
-            yield queries_table(evaluation)
-        leader = result.comparison.leader
-        for part in result.describe():
-            yield part
-            # Whoever picked the two of more had looked at many, of which no file tells.
-            if isinstance(part, Table) and len(evaluations) == 2 and leader and leader.decided:
-                text = phrase("p holds for two that were chosen before anybody saw their results")
-                yield Line(text, "dim")
+
+def _show_several(result: "Evaluations", format: str, *, per_query: bool) -> None:  # noqa: A002
+    """Print a comparison of files."""
+    evaluations = list(result.evaluations.values())
 
     def plain() -> dict[str, Any]:
         runs = [
@@ -286,11 +281,23 @@ def _several(
     comparisons = [result.comparison] if result.of_all else []
     show(
         format,
-        parts,
+        lambda: _parts_of_several(result, per_query=per_query),
         plain,
         csv=lambda: queries_csv(evaluations) if per_query else means_csv(evaluations, comparisons),
     )
-    _end(result.comparison.failures)
+
+
+def _parts_of_several(result: "Evaluations", *, per_query: bool) -> Iterator[Part]:
+    for evaluation in result.evaluations.values() if per_query else ():
+        yield Heading(evaluation.name)
+        yield queries_table(evaluation)
+    leader, n_files = result.comparison.leader, len(result.evaluations)
+    for part in result.describe():
+        yield part
+        # Whoever picked the two of more had looked at many, of which no file tells.
+        if isinstance(part, Table) and n_files == 2 and leader and leader.decided:
+            text = phrase("p holds for two that were chosen before anybody saw their results")
+            yield Line(text, "dim")
 
 
 def _end(failures: "Iterable[Failures]") -> None:

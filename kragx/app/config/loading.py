@@ -145,16 +145,13 @@ def parse_config(
     must_be_set = needs_env and trust
     # What is not set is said, and stays as it is written: empty texts would break other rules.
     raw = fill(raw, folder, "", unset, late=not trust, keep=must_be_set)
+    # Before `semantic`, which makes matchers and judges of these specs to check them.
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
     for judge in named_in([{"judge": raw.get("judge")}, *specs], "judge", dict):
-        for key in ("store", "rubric", "prompt"):
-            value = judge.get(key)
-            if isinstance(value, str) and "{{" not in value and not is_url(value):
-                judge[key] = str(anchored(value, folder))
-        if judge.get("examples"):
-            judge["examples"] = _examples(judge["examples"], raw.get("dataset"), folder)
+        judge.update(_judge_paths(judge, raw.get("dataset"), folder))
     found_problems = unset if must_be_set else []
     unknown = [problem.field for problem in found_problems]
+    # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
     problems = [*map(str, found_problems), *semantic(raw, unknown, trust=trust)]
     try:
         context = {"here": folder, "file": file, "secrets": secrets}
@@ -166,14 +163,31 @@ def parse_config(
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
     if must_be_set and secrets.literal:
-        text = phrase(
-            "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
-            "variable, in the environment or in a .env file beside the config",
-            config=name,
-            fields=", ".join(secrets.literal),
-        )
-        warn(text, ConfigWarning)
+        _warn_of_literals(name, secrets)
     return config
+
+
+def _warn_of_literals(name: str, secrets: Secrets) -> None:
+    text = phrase(
+        "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
+        "variable, in the environment or in a .env file beside the config",
+        config=name,
+        fields=", ".join(secrets.literal),
+    )
+    warn(text, ConfigWarning)
+
+
+def _judge_paths(judge: Mapping[str, Any], dataset: Any, folder: Path) -> dict[str, Any]:
+    """The paths that a judge names, from the config's folder on."""
+    texts = {name: judge.get(name) for name in ("store", "rubric", "prompt")}
+    paths: dict[str, Any] = {
+        name: str(anchored(text, folder))
+        for name, text in texts.items()
+        if isinstance(text, str) and "{{" not in text and not is_url(text)
+    }
+    if judge.get("examples"):
+        paths["examples"] = _examples(judge["examples"], dataset, folder)
+    return paths
 
 
 def _examples(options: Any, dataset: Any, folder: Path) -> Any:
@@ -183,6 +197,7 @@ def _examples(options: Any, dataset: Any, folder: Path) -> Any:
     if not isinstance(options, dict):
         return options
     dataset_config = dataset if isinstance(dataset, dict) else {"path": dataset}
+    # The reader of examples takes no format and no columns.
     if not dataset_config.keys() & {"format", "columns", "encoding"}:
         texts = {"dataset": dataset_config.get("path"), "corpus": dataset_config.get("corpus")}
         options = {name: path for name, path in texts.items() if path is not None} | options
@@ -215,6 +230,16 @@ def match_spec(text: str | None, option: str = "--match") -> object:
     is_file = text.endswith((".yaml", ".yml"))
     if not is_file and not text.startswith("{"):
         return text
+    spec = _yaml_of(text, option, is_file=is_file)
+    unset: list[UsageError] = []
+    fill(spec, Path(), option, unset)
+    if unset:
+        raise unset[0]
+    return filled(spec)
+
+
+def _yaml_of(text: str, option: str, *, is_file: bool) -> Any:
+    """A mapping as it is written, or what a file has under ``match:``."""
     try:
         spec = yaml.load(read_text(text) if is_file else text, Loader=Loader)
     except DataError as error:
@@ -222,15 +247,11 @@ def match_spec(text: str | None, option: str = "--match") -> object:
     except yaml.YAMLError as error:
         expected = "YAML" if is_file else "a mapping as in YAML"
         raise UsageError(f"{option} {text}: not {expected}: {error}") from None
-    if is_file:
-        if not isinstance(spec, dict) or "match" not in spec:
-            raise UsageError(f"{option} {text}: the file has no 'match:'")
-        spec = spec["match"]
-    unset: list[UsageError] = []
-    fill(spec, Path(), option, unset)
-    if unset:
-        raise unset[0]
-    return filled(spec)
+    if not is_file:
+        return spec
+    if not isinstance(spec, dict) or "match" not in spec:
+        raise UsageError(f"{option} {text}: the file has no 'match:'")
+    return spec["match"]
 
 
 def check_whole(config: RunConfig) -> None:

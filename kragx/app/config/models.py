@@ -191,22 +191,26 @@ class RunConfig(Model):
                 "give either 'workers' or 'engine' (of ray, 'n' says how many at once)"
             )
         for name, retriever in self.retrievers.items():
+            # Only where the retriever says nothing itself: the narrower place wins.
             changes: dict[str, Any] = {}
             options = retriever.options
             if self.stages and retriever.factory is not None and "stages" not in options:
                 changes["stages"] = True
             if self.runs and retriever.is_asked and retriever.runs is None:
+                # Both would ask a question again and again, and mean over other things.
                 if self.runs != 1 and options["repeat"] > 1:
                     raise ValueError(
                         f"retrievers.{name}.repeat: {RUNS_OR_REPEAT}; leave it out, or give this "
                         "retriever runs: 1"
                     )
                 changes["runs"] = self.runs
+            # The model is frozen and its mapping is not, so the entry is replaced where it stands.
             self.retrievers[name] = retriever.model_copy(update=changes) if changes else retriever
         return self
 
     @model_validator(mode="after")
     def _not_too_many(self) -> RunConfig:
+        # Before any setting is made: a grid of a million would fill the memory by its names.
         axes = {
             name: retriever.axes for name, retriever in self.retrievers.items() if retriever.axes
         }
@@ -218,6 +222,11 @@ class RunConfig(Model):
                 f"the grids make {count} settings, more than max_settings ({limit}): {listed}; "
                 "leave values out, or raise tuning.max_settings"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _named_apart(self) -> RunConfig:
+        # Of runs and not of retrievers: a grid or `runs` may make a name that another one has.
         names = [
             run
             for label, retriever in self.retrievers.items()
@@ -229,7 +238,7 @@ class RunConfig(Model):
             raise ValueError(
                 f"retrievers: {repeated!r} would be there twice; give one another name"
             )
-        if axes and self.baseline is not None and self.baseline not in self.asked:
+        if self.has_grid and self.baseline is not None and self.baseline not in self.asked:
             raise ValueError(
                 f"baseline: {self.baseline!r} is no setting; {nearest(self.baseline, self.asked)}"
             )
@@ -311,6 +320,7 @@ class RunConfig(Model):
     @property
     def parsed_gates(self) -> tuple[Gate, ...]:
         """The gates; the config was checked, so they hold no mistake."""
+        # Anew each time: a config is copied with other gates, and a cache would be copied with it.
         gates = self.gates or {}
         return parse_gates(gates, [], self.resolved_profile, metrics=self.metric_names)
 
@@ -324,8 +334,10 @@ class RunConfig(Model):
         data: dict[str, Any] = self.model_dump(
             mode="json", by_alias=True, exclude_none=True, exclude=_WHO
         )
+        # What another version would resolve otherwise is written out, lest old folders change.
         data["profile"] = self.resolved_profile.name
         data["metrics"] = self.metric_names
+        # The profile's own where none is named, so that the folder says what decided.
         if self.matchers is None:
             data["match"] = self._match
         if self.tuning == GridSettings() and not self.has_grid:

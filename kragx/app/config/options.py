@@ -40,9 +40,11 @@ def checked(
     Raises:
         MistakesError: one is unknown, missing or refused.
     """
+    # An empty key means the default, as everywhere in a config.
     given = {str(key): value for key, value in options.items() if value is not None}
     errors = mistakes_in(kind, given, without, also)
     if make:
+        # Without what is wrong by itself: else the same mistake would be said twice.
         wrong = {*also, *(error.field.partition(".")[0] for error in errors)}
         try:
             kind(**{name: value for name, value in given.items() if name not in wrong})

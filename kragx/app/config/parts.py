@@ -71,6 +71,7 @@ class Model(BaseModel):
         if not isinstance(value, Mapping):
             return value
         valid = cls.keys()
+        # `key:` with nothing behind it is what people write for the default.
         entries = {key: item for key, item in value.items() if key in valid and item is not None}
         return entries | {str(key): nearest(str(key), valid) for key in value if key not in valid}
 
@@ -124,6 +125,7 @@ class PartOf:
             value = {self.short: value}
         if not isinstance(value, Mapping):
             raise ValueError(phrase("a mapping is expected"))
+        # Checked as they are written, so that messages name no folder that nobody wrote.
         options = checked(self.kind, value, self.without)
         return self.kind(
             **{

@@ -80,22 +80,25 @@ def _service(key: str) -> Callable[[Any, ValidationInfo], Any]:
             return value
         options = checked(SERVICES[key], value, also=[GRID], make=False)
         for axis in read_grid(options[GRID]) if GRID in options else ():
-            fields = [options.get(name) for name in _VARIED[key]]
-            if axis in _RESERVED:
-                raise ValueError(
-                    f"{GRID}.{axis}: {{{axis}}} is what the question gets; take another name"
-                )
-            if fields == [_placed(field, {axis: None}) for field in fields]:
-                raise ValueError(
-                    f"{GRID}.{axis}: {{{axis}}} stands nowhere in {', '.join(_VARIED[key])}; write "
-                    "it where its value belongs"
-                )
+            _check_axis(axis, key, options)
         if key == "command":
             folder = info.context["here"]  # type: ignore[index]  # `parse_config` gives it
             options["cwd"] = str(anchored(options.get("cwd", ""), folder))
         return {**plain_defaults(SERVICES[key]), **options}
 
     return read
+
+
+def _check_axis(axis: str, key: str, options: Mapping[str, Any]) -> None:
+    """Refuse an axis of a grid that varies nothing, or what a question is put in place of."""
+    fields = [options.get(name) for name in _VARIED[key]]
+    if axis in _RESERVED:
+        raise ValueError(f"{GRID}.{axis}: {{{axis}}} is what the question gets; take another name")
+    if fields == [_placed(field, {axis: None}) for field in fields]:
+        raise ValueError(
+            f"{GRID}.{axis}: {{{axis}}} stands nowhere in {', '.join(_VARIED[key])}; write "
+            "it where its value belongs"
+        )
 
 
 def _placed(value: Any, values: Mapping[str, Any]) -> Any:

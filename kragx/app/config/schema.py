@@ -1,5 +1,6 @@
 """The config file as JSON Schema, for editors."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from kragx.app.config import RunConfig
@@ -33,11 +34,9 @@ def config_schema() -> dict[str, Any]:
     schema = RunConfig.model_json_schema(by_alias=True)
     definitions = schema["$defs"]
     properties = schema["properties"]
-    of_dataset = properties["dataset"]["anyOf"][0]["properties"]
-    of_dataset["targets"]["propertyNames"] = {"enum": list(SLICES)}
-    of_dataset["version"]["anyOf"].append({"type": "number"})
-    of_dataset["format"]["anyOf"][0]["enum"] = format_names()
+    _of_dataset(properties["dataset"]["anyOf"][0]["properties"])
     properties["engine"]["anyOf"][0]["propertyNames"] = {"enum": [*plugins("engines")]}
+    # Any value for pydantic, which leaves the check to kragx; editors are told a little more.
     tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
     properties["budget_tokenizer"]["anyOf"] = tokens
     definitions |= _matchers()
@@ -59,6 +58,13 @@ def config_schema() -> dict[str, Any]:
     }
 
 
+def _of_dataset(properties: dict[str, Any]) -> None:
+    """Add what the types of a gold set's fields do not say."""
+    properties["targets"]["propertyNames"] = {"enum": list(SLICES)}
+    properties["version"]["anyOf"].append({"type": "number"})
+    properties["format"]["anyOf"][0]["enum"] = format_names()
+
+
 def _of_retriever(schema: dict[str, Any], definitions: dict[str, Any]) -> None:
     """Add how a retriever is asked, and the fields of servers and programs, with their grids."""
     properties = schema["properties"]
@@ -77,63 +83,61 @@ _GRID = (
 )
 
 
+_IMPORT_PATH = {
+    "type": "string",
+    "pattern": ".:.",
+    "description": "import path 'package.module:name'",
+}
+
+
 def _matchers() -> dict[str, Any]:
     """What a matcher may be: a method with its options, an import path, or a combination."""
-    import_path = {
-        "type": "string",
-        "pattern": ".:.",
-        "description": "import path 'package.module:name'",
-    }
-
-    def of(properties: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": ["method"],
-            "additionalProperties": False,
-        }
-
-    def methods(properties: dict[str, Any]) -> list[dict[str, Any]]:
-        return [
-            {"enum": method_names()},
-            import_path,
-            *(
-                of(
-                    {
-                        "method": {"const": name},
-                        **{option: known.get(option, {}) for option in option_names(name)},
-                        **properties,
-                    }
-                )
-                for name in METHODS
-                for known in [said_of(method_class(name))]
-            ),
-            of({"method": import_path, "args": {"type": "object"}, **properties}),
-        ]
-
     lists = {"type": "array", "minItems": 1}
     grid = {GRID: {"type": "object", "minProperties": 1, "additionalProperties": lists}}
     limits = {name: {"type": "number"} for name in ("accept", "reject")}
-    steps = {kind: "step" if kind == "cascade" else "match" for kind in KINDS}
-    combinations = [
-        {
-            "type": "object",
-            "properties": {
-                kind: {"type": "array", "minItems": 2, "items": {"$ref": f"#/$defs/{step}"}}
-            },
-            "required": [kind],
-            "additionalProperties": False,
-        }
-        for kind, step in steps.items()
-    ]
+    combinations = [_combination(kind, "step" if kind == "cascade" else "match") for kind in KINDS]
     return {
-        "match": {"anyOf": [*methods({}), *combinations]},
+        "match": {"anyOf": [*_methods({}), *combinations]},
         "match_with_grid": {
             "description": "a matcher; a grid of its options makes a setting of each combination",
-            "anyOf": [*methods(grid), *combinations],
+            "anyOf": [*_methods(grid), *combinations],
         },
         "step": {
             "description": "a matcher of a cascade, with the scores that decide at once",
-            "anyOf": [*methods(limits), *combinations],
+            "anyOf": [*_methods(limits), *combinations],
         },
+    }
+
+
+def _methods(beside: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The forms of a matcher that is no combination; `beside` stands among the options of each."""
+    own = [
+        _method({"const": name}, {option: known.get(option, {}) for option in option_names(name)})
+        for name in METHODS
+        for known in [said_of(method_class(name))]
+    ]
+    others = _method(_IMPORT_PATH, {"args": {"type": "object"}})
+    forms = [*own, others]
+    # Made anew at each call, so that what stands beside one kind is not in the others.
+    for form in forms:
+        form["properties"] |= beside
+    return [{"enum": method_names()}, _IMPORT_PATH, *forms]
+
+
+def _method(name: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"method": name, **options},
+        "required": ["method"],
+        "additionalProperties": False,
+    }
+
+
+def _combination(kind: str, of: str) -> dict[str, Any]:
+    members = {"type": "array", "minItems": 2, "items": {"$ref": f"#/$defs/{of}"}}
+    return {
+        "type": "object",
+        "properties": {kind: members},
+        "required": [kind],
+        "additionalProperties": False,
     }

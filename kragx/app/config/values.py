@@ -27,6 +27,7 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
         if not equals or not all(keys):
             raise UsageError(f"--set {setting}: write path=value, for example match.threshold=0.4")
         try:
+            # As YAML, so that 5 is a number, and [1, 2] a list, as they are in the file.
             changed = _with(changed, keys, yaml.load(text, Loader=Loader))
         except yaml.YAMLError as error:
             raise UsageError(f"--set {setting}: {yaml_problem(error)}") from None
@@ -136,6 +137,7 @@ def filled(value: Any, *, keep: bool = False) -> Any:
     """
     match value:
         case str():
+            # Such a text is masked wherever it turns up, and hashed where it is a key.
             text = fill(value, Path(), "args", [], keep=keep)
             return FromVariable(text, value) if variables_in(value) else text
         case list():

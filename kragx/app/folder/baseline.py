@@ -48,6 +48,7 @@ def write_baseline(report: RunReport, path: Path) -> None:
     """
     contents = report.to_dict()
     rows, weights = contents["evaluations"], contents.get("weights")
+    # What all have alike stands once, so that a change of it is one line of a diff.
     shared = _shared([row["settings"] for row in rows])
     better = {
         name: direction
@@ -59,25 +60,31 @@ def write_baseline(report: RunReport, path: Path) -> None:
         "record": plain(report.record),
         "settings": shared,
         "better": better,
-        "evaluations": [
-            {
-                "retriever": row["retriever"],
-                "match": row["match"],
-                "settings": {k: v for k, v in row["settings"].items() if k not in shared},
-                "n_failed": row["counts"]["n_failed"],
-                "mean": row["mean"],
-                **{name: row[name] for name in _KEPT if row.get(name)},
-            }
-            for row in rows
-        ],
+        "evaluations": [_numbers(row, shared) for row in rows],
         "gold": {query.id: _hash_of(query) for query in report.dataset},
         **({} if weights is None else {"weights": weights}),
     }
-    text, file = "".join(_laid_out(baseline)), report.config.file
-    if file is not None:
-        here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
-        text = text.replace(here, "${here}/")
-    write_text(path, text)
+    write_text(path, _without_place("".join(_laid_out(baseline)), report.config.file))
+
+
+def _without_place(text: str, file: Path | None) -> str:
+    """A baseline without the folder of its config, which each colleague has elsewhere."""
+    if file is None:
+        return text
+    here = json.dumps(f"{file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
+    return text.replace(here, "${here}/")
+
+
+def _numbers(row: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What a baseline has of an evaluation, but for the settings that all of them share."""
+    return {
+        "retriever": row["retriever"],
+        "match": row["match"],
+        "settings": {k: v for k, v in row["settings"].items() if k not in shared},
+        "n_failed": row["counts"]["n_failed"],
+        "mean": row["mean"],
+        **{name: row[name] for name in _KEPT if row.get(name)},
+    }
 
 
 def read_baseline(path: Path) -> tuple[Results, Record | None]:
@@ -101,24 +108,27 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
             remedy="kragx run CONFIG.yaml --save-baseline FILE writes one",
         )
     with as_written(path, "a baseline"):
-        rows = [
-            {
-                "queries": {},
-                **row,
-                "settings": {**value["settings"], **row["settings"]},
-                "counts": {"n_failed": row["n_failed"]},
-            }
-            for row in value["evaluations"]
-        ]
-        hashes = {
-            str(query_id): str(content_hash) for query_id, content_hash in value["gold"].items()
-        }
+        report = _as_report(value)
+        gold = {str(query_id): str(content) for query_id, content in value["gold"].items()}
         record = None if value["record"] is None else Record.read(value["record"])
-        report = {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}]}
-        report |= {"weights": value["weights"]} if "weights" in value else {}
-    if not rows:
+    if not report["evaluations"]:
         raise DataError("has no results", path=str(path), field="evaluations")
-    return replace(Results.read(str(path), report), gold_hashes=hashes), record
+    return replace(Results.read(str(path), report), gold_hashes=gold), record
+
+
+def _as_report(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A baseline as a folder's report.json has the same."""
+    rows = [
+        {
+            "queries": {},
+            **row,
+            "settings": {**value["settings"], **row["settings"]},
+            "counts": {"n_failed": row["n_failed"]},
+        }
+        for row in value["evaluations"]
+    ]
+    weights = {"weights": value["weights"]} if "weights" in value else {}
+    return {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}], **weights}
 
 
 def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = "") -> None:
@@ -132,25 +142,31 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
     Raises:
         UsageError: it is another one.
     """
+    # Folders have the questions themselves, and are compared on those that are the same.
     if earlier.gold_hashes is None or dataset is None:
         return
     if earlier.scores[0].settings["dataset"]["hash"] == dataset.content_hash:
         return
-    now = {query.id: _hash_of(query) for query in dataset}
-    # Seen from the present set, in whose order questions are named.
-    words: dict[State, str] = {"changed": "changed", "dropped": "new", "added": "gone"}
-    groups: dict[str, list[str]] = {word: [] for word in words.values()}
-    for query_id, state in states(now, earlier.gold_hashes):
-        groups[words[state]].append(query_id)
-    texts = "; ".join(
-        f"{len(group)} {problem}: {listed(group)}" for problem, group in groups.items() if group
-    )
+    others = _others(earlier.gold_hashes, dataset)
     raise UsageError(
-        f"the gold set is not the one that the baseline was made with ({texts})",
+        f"the gold set is not the one that the baseline was made with ({others})",
         path=earlier.name,
         field=field,
         remedy="save the baseline anew; or name a result folder, which has the questions that are "
         "the same compared; or --anyway",
+    )
+
+
+def _others(hashes: Mapping[str, str], dataset: GoldDataset) -> str:
+    """Which questions are not those of a baseline, in a few words."""
+    now = {query.id: _hash_of(query) for query in dataset}
+    # Seen from the present set, in whose order questions are named.
+    words: dict[State, str] = {"changed": "changed", "dropped": "new", "added": "gone"}
+    groups: dict[str, list[str]] = {word: [] for word in words.values()}
+    for query_id, state in states(now, hashes):
+        groups[words[state]].append(query_id)
+    return "; ".join(
+        f"{len(group)} {problem}: {listed(group)}" for problem, group in groups.items() if group
     )
 
 

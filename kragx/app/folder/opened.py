@@ -106,6 +106,7 @@ class Opened:
 
     def contents(self, settings: Iterable[str] = ()) -> Content:
         """Its config, its gold set, what each retriever returned, and what belongs to that."""
+        # The copy in the folder, not the file that the config names: that may be another by now.
         config = self.config(settings)
         name = config.dataset.name or name_of(config.dataset.path)
         gold = read_gold(self.sealed.path("gold.jsonl"))
@@ -120,11 +121,13 @@ class Opened:
 
     def _corpus(self, config: RunConfig) -> Corpus:
         elsewhere = config.dataset.corpus
+        # The folder's copy has the documents alone that the run named.
         if self.trust and elsewhere is not None and elsewhere.exists():
             return as_corpus(elsewhere)
         return as_corpus(self.sealed.path(CORPUS)) if self.sealed.has(CORPUS) else NO_CORPUS
 
     def _scores(self, dataset: GoldDataset) -> RecordedScores | None:
+        # Who trusts the folder has its code and models asked anew, and needs no records.
         if self.trust:
             return None
         if not self.sealed.has(SCORES):
@@ -144,6 +147,7 @@ class Opened:
         if self.sealed.has(BASELINE):
             kept_results, record = read_baseline(self.sealed.path(BASELINE))
             return Earlier(replace(kept_results, name=str(config.earlier)), record)
+        # A path of a stranger's folder is not followed: it might lead to anything of the reader's.
         if not all(map(self.sealed.has, EARLIER)):
             raise UntrustedError(f"earlier: {config.earlier} is not kept in the folder")
         report, gold = map(self.sealed.path, EARLIER)
@@ -160,6 +164,7 @@ class Opened:
         Where scores were recorded, with all that was counted while they were given, too. A mean
         that is another than the report says is warned about.
         """
+        # Judges that were asked then are not asked now, so that their counts exist nowhere else.
         score_matchers = set() if scores is None else scores.matchers
         with self._as_written():
             rows = {(row["retriever"], row["match"]): row for row in self.report["evaluations"]}
@@ -181,6 +186,7 @@ class Opened:
             replace(evaluation, counts={**evaluation.counts, **counts(evaluation)})
             for evaluation in evaluations
         )
+        # Now and within, so that a forged count is the folder's fault and no failure of kragx.
         with self._as_written():
             for evaluation in read:
                 evaluation.remarks  # noqa: B018  # counts that cannot be told are a mistake of it
@@ -212,6 +218,8 @@ class Opened:
 
 def _is_same(before: object, now: float | None) -> bool:
     """Whether two means are the same, but for the last digits."""
+    # Sums differ in the last bits between processors. A whole number that somebody put into the
+    # file may be too large for a float, at which `isclose` would raise.
     if isinstance(before, int | float) and now is not None and abs(before) < 1e300:
         return isclose(before, now, rel_tol=1e-9, abs_tol=1e-9)
     return before == now

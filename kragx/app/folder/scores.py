@@ -91,6 +91,7 @@ class Recording:
             if recorded_name in self.specs
         }
 
+        # As matching goes on, not afterwards: a model may answer otherwise when asked again.
         def note(item: MatchItem, trace: Trace) -> None:
             of_facts = item.query.gold != self.dataset[item.query.id].gold
             for place, leaf in trace.leaves():
@@ -100,6 +101,7 @@ class Recording:
                 if place not in places[matcher]:
                     continue
                 self._members.setdefault((matcher, place, facts), leaf.matcher)
+                # A pool has its judgements by document, once for all runs; rows would repeat them.
                 if pool is None and 0 not in item.shape:
                     scores, *votes = (
                         np.where(leaf.open, values, 0.0)
@@ -129,6 +131,7 @@ class Recording:
         evaluations = [*evaluations]
         has_searches = any(evaluation.basis is not None for evaluation in evaluations)
         item_of = partial(self._item, whole=has_searches)
+        # Reasons are read from the stores at last: while judging goes on they are not all there.
         texts_of = {}
         for (name, place, of_facts), matcher in self._members.items():
             key = {"matcher": name, "member": place, "facts": of_facts}
@@ -315,8 +318,12 @@ class RecordedScores:
                 str(text): _judgement(grade, *rest) for text, grade, *rest in record["judged"]
             }
             return
+        self._add_scores(member, query_id, record)
+
+    def _add_scores(self, member: _Member, query_id: str, record: Mapping[str, Any]) -> None:
         query = self._dataset[query_id]
         item = _item(with_facts(query) if record["facts"] else query)
+        # The file may be a stranger's: shapes and places are checked before they are used.
         scores = np.array(record["scores"], np.float64)
         if scores.ndim != 2 or scores.shape[1] != len(item.targets):
             raise DataError(f"scores of shape {scores.shape} for {len(item.targets)} targets")
@@ -343,6 +350,7 @@ def _votes(judgement: Judgement) -> list[int | None]:
 
 
 def _judgement(grade: Any, *rest: Any) -> Judgement:
+    # With votes it is longer by two; any other length is no judgement of this version.
     values = dict(zip(_JUDGED[1:], rest))
     if len(rest) not in (len(values), len(values) + len(_VOTES)) or len(values) < len(_JUDGED) - 1:
         raise ValueError(f"{len(rest)} values about a judgement")

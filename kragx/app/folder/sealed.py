@@ -219,25 +219,32 @@ def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest) -> N
     Raises:
         UsageError: it cannot be written, or a file of a user's stands in the way.
     """
+    # Within the folder, as a rename is one step on one file system alone.
     new = folder / UNFINISHED / "new"
     shutil.rmtree(new, ignore_errors=True)
     try:
         with refused(folder, "written"):
             new.mkdir(parents=True)
             write(new)
-            paths = sorted(path for path in new.rglob("*") if path.is_file())
-            files = {path.relative_to(new).as_posix(): path for path in paths}
-            entries = {name: _entry(path)._asdict() for name, path in files.items()}
-            check_free(folder, files, allowed)
-            for path in paths:
-                flush(path)
-            manifest = {"written_by": "kragx", "files": entries}
-            text = json.dumps(manifest, ensure_ascii=False, indent=2)
-            write_bytes(new / MANIFEST, text.encode())
+            _seal(new, lambda names: check_free(folder, names, allowed))
+            # In one step: whoever comes after a crash finds all of it, or none.
             new.rename(new.with_name("complete"))
     finally:
         shutil.rmtree(new, ignore_errors=True)
     finish(folder)
+
+
+def _seal(new: Path, check: Callable[[Iterable[str]], None]) -> None:
+    """Write the manifest of what a folder holds, once its names are checked and all is on disk."""
+    paths = sorted(path for path in new.rglob("*") if path.is_file())
+    files = {path.relative_to(new).as_posix(): path for path in paths}
+    entries = {name: _entry(path)._asdict() for name, path in files.items()}
+    check(files)
+    for path in paths:
+        flush(path)
+    manifest = {"written_by": "kragx", "files": entries}
+    text = json.dumps(manifest, ensure_ascii=False, indent=2)
+    write_bytes(new / MANIFEST, text.encode())
 
 
 def check_free(folder: Path, names: Iterable[str], allowed: Manifest) -> None:
@@ -267,24 +274,28 @@ def finish(folder: Path) -> None:
         return
     with refused(work / "answers", "removed"), suppress(FileNotFoundError):
         shutil.rmtree(work / "answers")  # they are in the results now
-    new = manifest_of(complete)
-    if new is not None:
-        before: Manifest = {}
-        with suppress(DataError):
-            before = manifest_of(folder) or {}
-        for name in (*before, *new):
-            _check_inside(folder, name)
-        # Names that a file system may hold for one: what is moved must not be removed.
-        names = set(map(folded, new))
-        for name in before:
-            if folded(name) not in names:
-                with refused(folder / name, "removed"):
-                    (folder / name).unlink(missing_ok=True)
-        for name in (*new, MANIFEST):  # this last: as long as it stands there, this begins anew
-            # After a crash what was moved before is not there any more.
-            if (complete / name).exists():
-                _move(complete / name, folder / name, folder)
+    if (new := manifest_of(complete)) is not None:
+        _into_place(complete, new, folder)
     shutil.rmtree(complete, ignore_errors=True)
+
+
+def _into_place(complete: Path, new: Manifest, folder: Path) -> None:
+    """Move files into a folder in place of those that stand there."""
+    before: Manifest = {}
+    with suppress(DataError):
+        before = manifest_of(folder) or {}
+    for name in (*before, *new):
+        _check_inside(folder, name)
+    # Names that a file system may hold for one: what is moved must not be removed.
+    names = set(map(folded, new))
+    for name in before:
+        if folded(name) not in names:
+            with refused(folder / name, "removed"):
+                (folder / name).unlink(missing_ok=True)
+    for name in (*new, MANIFEST):  # this last: as long as it stands there, this begins anew
+        # After a crash what was moved before is not there any more.
+        if (complete / name).exists():
+            _move(complete / name, folder / name, folder)
 
 
 def tidy(folder: Path) -> None:

@@ -76,9 +76,7 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
         with locked(work / "lock"):
             finish(folder)
             allowed = _replaceable(folder, config)
-            names = [file for files in files_of(config.asked).values() for file in files]
-            results = [f"results/{name}.jsonl" for name in names]
-            check_free(folder, (*_FILES, *INPUTS, *_REPORTS, *results), allowed)
+            check_free(folder, _names_of(config), allowed)
             with refused(work, "written"):
                 (work / ".gitignore").write_text("*\n", encoding="utf-8")
             yield lambda report: publish(folder, lambda new: _write(report, new), allowed)
@@ -87,6 +85,12 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
         if is_new:
             with suppress(OSError):  # it is not empty
                 folder.rmdir()
+
+
+def _names_of(config: RunConfig) -> list[str]:
+    """The files that a run of a config writes, as far as it is known before."""
+    names = [file for files in files_of(config.asked).values() for file in files]
+    return [*_FILES, *INPUTS, *_REPORTS, *(f"results/{name}.jsonl" for name in names)]
 
 
 def _replaceable(folder: Path, config: RunConfig) -> Manifest:
@@ -99,16 +103,7 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest:
         manifest = manifest_of(folder)
         if manifest is not None:
             return manifest
-    with refused(folder, "read"):
-        names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    if (folder / UNFINISHED / "answers").is_dir() and MANIFEST not in names:
-        return {}  # a run began here
-    if "results" in names and not any((folder / "results").iterdir()):
-        names.remove("results")
-    stores = [path for store in config.stores for path in (*store_files(store), *store.parents)]
-    store_names = {path.name for path in stores if path.parent == folder.resolve()}
-    strangers = [name for name in names if name not in {*_NOBODYS, *store_names, UNFINISHED}]
-    if strangers:
+    if strangers := _strangers(folder, config):
         raise UsageError(
             phrase(
                 "output: {folder} holds what kragx run has not written ({names}), and nothing is "
@@ -119,6 +114,19 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest:
             remedy=phrase("name another folder, or an empty one"),
         )
     return {}
+
+
+def _strangers(folder: Path, config: RunConfig) -> list[str]:
+    """What stands in a folder without a manifest and is not of kragx or the system."""
+    with refused(folder, "read"):
+        names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if (folder / UNFINISHED / "answers").is_dir() and MANIFEST not in names:
+        return []  # a run began here
+    if "results" in names and not any((folder / "results").iterdir()):
+        names.remove("results")
+    stores = [path for store in config.stores for path in (*store_files(store), *store.parents)]
+    store_names = {path.name for path in stores if path.parent == folder.resolve()}
+    return [name for name in names if name not in {*_NOBODYS, *store_names, UNFINISHED}]
 
 
 def _write(report: RunReport, folder: Path) -> None:

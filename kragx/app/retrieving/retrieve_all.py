@@ -81,6 +81,7 @@ def retrieve_all(
         UsageError: a retriever cannot be loaded or does not take its arguments.
         DataError: a file is bad, or a failure is to end the run.
     """
+    # All are made known first: a typing error in the last one is not found after hours.
     makers = all_makers(retrievers)
     for name in makers if keeping is not None else ():
         # As it was imported, before hours of asking in which it may be edited.
@@ -101,6 +102,7 @@ def retrieve_all(
             problem = error if isinstance(error, KragxError) else UsageError(str(error))
             raise problem.within(f"retrievers.{name}") from error
         kept_of |= {} if kept is None else {name: kept}
+    # In the order of the config, whichever were read from files and whichever asked.
     return {name: runs[name] for name in retrievers}, kept_of
 
 
@@ -132,6 +134,7 @@ def asker(
         if not config.is_asked:
             read[:] = read or [_read(name, config, dataset)]
             return read[0]
+        # Not before: loading an index takes long, and perhaps nobody ever asks.
         if not of_config:
             of_config.append(made(name, config, all_makers({name: config})[name]))
         retriever, options = of_config[0]
@@ -166,11 +169,21 @@ def _ask(
                 for path in (partial_path(keeping.folder, file) for file in files)
             ]
             kept = keeping.kept(name, answers, len(dataset))
-            options["known"] = [of_run.known for of_run in answers]
-            options["on_answer"] = [of_run.keep for of_run in answers]
-            asked = retrieve(retriever, dataset, **options)
-            pairs = zip(asked.every, answers, strict=True)
-            run = Run.repeated(
-                replace(one, results={**one.results, **of_run.as_read}) for one, of_run in pairs
-            )
+            run = _ask_the_rest(retriever, dataset, answers, options)
     return replace(run, settings=config.settings), kept
+
+
+def _ask_the_rest(
+    retriever: Any,
+    dataset: GoldDataset,
+    answers: Sequence[PartialAnswers],
+    options: Mapping[str, Any],
+) -> Run:
+    """What it answers to the questions of each run that no answer is kept for; with those kept."""
+    known = [of_run.known for of_run in answers]
+    keep = [of_run.keep for of_run in answers]
+    run = retrieve(retriever, dataset, **options, known=known, on_answer=keep)
+    pairs = zip(run.every, answers, strict=True)
+    return Run.repeated(
+        replace(single, results={**single.results, **of_run.as_read}) for single, of_run in pairs
+    )
