@@ -12,6 +12,7 @@ from kragx.comparison.scores import direction
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
     Line,
+    Name,
     Part,
     Result,
     Table,
@@ -87,7 +88,7 @@ def gates_table(results: Sequence[GateResult]) -> Table:
     rows = [
         [
             "✅" if result.passed else "❌",
-            f"{result.metric} {result.condition}",
+            Name(f"{result.metric} {result.condition}", "code"),
             result.retriever,
             *[result.match] * match,
             *[visible(result.where)] * has_slices,
@@ -115,7 +116,9 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
             if len(points) > 1
             else "{conditions} looks at a point estimate, which chance moves; 'surely' before it "
             "asks for evidence",
-            conditions=listed([*map(repr, sorted(points))], limit=len(points)),
+            conditions=listed(
+                [Name(repr(point), "code") for point in sorted(points)], limit=len(points)
+            ),
         )
         yield Line(text, "dim")
 

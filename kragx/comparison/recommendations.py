@@ -23,7 +23,7 @@ from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, verdict
 from kragx.comparison.view import FEW
-from kragx.ground.printing import joined, listed, number, phrase
+from kragx.ground.printing import Name, joined, listed, number, phrase
 from kragx.metrics import Bools, known_metric
 
 _NAMED = 10_000
@@ -79,7 +79,8 @@ class _Case:
 
     def ids(self, rows: Bools) -> list[str]:
         """The first queries of some."""
-        return list(ids_at(self.comparison.query_ids, np.flatnonzero(rows)[:_NAMED]))
+        ids = ids_at(self.comparison.query_ids, np.flatnonzero(rows)[:_NAMED])
+        return [Name(query_id, "question") for query_id in ids]
 
 
 def recommend(

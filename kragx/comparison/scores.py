@@ -20,6 +20,7 @@ from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import DataError, UsageError, nearest
+from kragx.ground.printing import Name
 from kragx.metrics import Bools, Floats, is_mean, known_metric
 from kragx.metrics.intervals import Interval, Kind, Ratio
 from kragx.metrics.scores import doubt
@@ -82,7 +83,7 @@ class RetrieverScores:
     def of(cls, evaluation: Evaluation) -> RetrieverScores:
         """Of an evaluation."""
         return cls(
-            name=evaluation.name,
+            name=Name(evaluation.name, "retriever"),
             match=evaluation.match_name,
             settings=evaluation.settings,
             query_ids=evaluation.query_ids,

@@ -16,6 +16,7 @@ from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.ground.json_values import IF_KNOWN
 from kragx.ground.printing import (
     Cell,
+    Name,
     Part,
     Result,
     Table,
@@ -116,7 +117,7 @@ class View(Result):
         columns = [phrase("metric"), *self.means, *([phrase("micro")] if micro else [])]
         rows = [
             [
-                Cell(metric, code=True),
+                Cell(Name(metric, "metric"), code=True),
                 *(
                     self._mean_cell(metric, name, evaluated.get(name), runs.get(name))
                     for name in self.means

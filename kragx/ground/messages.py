@@ -28,6 +28,27 @@ class Phrase(str):
     pieces: tuple[str, ...] = ()
 
 
+class Name(str):
+    """A name that stands in a text or a table, and says what it names.
+
+    A plain text wherever nobody asks; the page links and marks it.
+
+    Attributes:
+        kind: ``retriever``, ``metric``, ``question``, or ``code``, as configs have it.
+    """
+
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> Name:
+        """As a text, which cannot be given anything later."""
+        name = super().__new__(cls, text)
+        name.kind = kind
+        return name
+
+    def __reduce__(self) -> tuple[type[Name], tuple[str, str]]:
+        return type(self), (str(self), self.kind)
+
+
 def phrase(template: str, /, **values: object) -> Phrase:
     """A text to be said in any language.
 

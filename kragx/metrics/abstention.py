@@ -7,6 +7,7 @@ import numpy as np
 from kragx.data import Query
 from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, RankedList
 from kragx.metrics.spec import Metric, MetricSpec, Option, defined
 
@@ -85,10 +86,7 @@ ABSTENTION = Metric(
     question="Is nothing retrieved where nothing answers?",
     formula="of questions with answerable: false: 1 if the answer is an empty list (score=x: no "
     "document has a score of x or more), else 0; undefined for others",
-    meaning={
-        "en": "The share of the unanswerable questions for which nothing is retrieved.",
-        "ko": "답이 없는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
-    },
+    meaning=phrase("The share of the unanswerable questions for which nothing is retrieved."),
     from_evidence=_abstention,
     apart=_is_per_query,
     options={"score": SCORE},
@@ -100,10 +98,7 @@ FALSE_ABSTENTION = Metric(
     question="Is nothing retrieved where something would answer?",
     formula="of questions with gold or answerable: true: 1 if nothing is retrieved (score=x: no "
     "document has a score of x or more), else 0; undefined for others",
-    meaning={
-        "en": "The share of the answerable questions for which nothing is retrieved.",
-        "ko": "답이 있는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
-    },
+    meaning=phrase("The share of the answerable questions for which nothing is retrieved."),
     from_evidence=_false_abstention,
     apart=_is_per_query,
     options={"score": SCORE},

@@ -11,11 +11,12 @@ import numpy as np
 from kragx.data import tokenizer, value_at
 from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, HeldFacts
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
-from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
 from kragx.metrics.table_view import ratio
 from kragx.metrics.weights import counting, weighted_mean
 
@@ -65,10 +66,9 @@ DOC_TYPE_COVERAGE = Metric(
     name="doc_type_coverage",
     question="Are the expected types of document among the top k?",
     formula="expected types retrieved / expected types; undefined where none is expected",
-    meaning={
-        "en": "The share of the expected types of document that stand in {}.",
-        "ko": "기대하는 문서 유형 가운데 {} 안에 있는 비율입니다.",
-    },
+    meaning=phrase(
+        "The share of the expected types of document that stand in {where}.", where=WHERE
+    ),
     from_evidence=_doc_type_coverage,
     options={"key": Option("doc_type"), **LISTS},
 )
@@ -77,11 +77,10 @@ SOURCE_DIVERSITY = Metric(
     question="From how many different sources does the top k come, and how evenly?",
     formula="Shannon entropy in bits of a metadata key over the top k; its maximum is log2 of "
     "their number; undefined where no document has the key",
-    meaning={
-        "en": "From how many sources {} come, and how evenly, in bits: 0 if all are from one.",
-        "ko": "{} 안의 문서가 얼마나 여러 출처에서 고르게 왔는지를 "
-        "비트로 나타냅니다. 모두 한 출처면 0입니다.",
-    },
+    meaning=phrase(
+        "From how many sources {where} come, and how evenly, in bits: 0 if all are from one.",
+        where=WHERE,
+    ),
     from_evidence=_diversity,
     maximum=_greatest_diversity,
     options={"key": Option("source"), **LISTS},
@@ -122,14 +121,13 @@ def _percentile_of(percent: int, seconds: Floats, weights: Floats | None = None)
     return float(np.interp(place, places, np.repeat(seconds[order], 2)))
 
 
-def _percentile(percent: int, en: str, ko: str) -> Metric:
-    """A percentile; `en` and `ko` are the beginnings of the sentence that says its meaning."""
+def _percentile(percent: int, meaning: str) -> Metric:
     return Metric(
         name=f"seconds_p{percent}",
         question=f"Within how many seconds are {percent} of 100 questions answered?",
         formula=f"percentile {percent} of the seconds of the queries that were answered or timed "
         "out, between two of them by linear interpolation",
-        meaning={"en": f"{en} answered within this time.", "ko": f"{ko} 이 시간 안에 끝납니다."},
+        meaning=meaning,
         from_evidence=_seconds,
         number=partial(_percentile_of, percent),
         range=(0.0, None),
@@ -145,10 +143,7 @@ SECONDS_MEAN = Metric(
     name="seconds_mean",
     question="How many seconds does an answer take?",
     formula="mean of the seconds of the queries that were answered or timed out",
-    meaning={
-        "en": "The mean time that a question takes.",
-        "ko": "질문 하나에 걸리는 평균 시간입니다.",
-    },
+    meaning=phrase("The mean time that a question takes."),
     from_evidence=_seconds,
     range=(0.0, None),
     unit="seconds",
@@ -157,18 +152,15 @@ SECONDS_MEAN = Metric(
     of="all",
     aliases=("mean_seconds",),
 )
-SECONDS_P50 = _percentile(50, "Half of the questions are", "질문의 절반이")
-SECONDS_P95 = _percentile(95, "95 of 100 questions are", "질문 100개 중 95개가")
-SECONDS_P99 = _percentile(99, "99 of 100 questions are", "질문 100개 중 99개가")
+SECONDS_P50 = _percentile(50, phrase("Half of the questions are answered within this time."))
+SECONDS_P95 = _percentile(95, phrase("95 of 100 questions are answered within this time."))
+SECONDS_P99 = _percentile(99, phrase("99 of 100 questions are answered within this time."))
 THROUGHPUT = Metric(
     name="throughput",
     question="How many questions are answered in a second?",
     formula="concurrency * answered queries / sum of the seconds of these and of timeouts "
     "(Little's law)",
-    meaning={
-        "en": "How many questions are answered in a second.",
-        "ko": "1초에 답하는 질문 수입니다.",
-    },
+    meaning=phrase("How many questions are answered in a second."),
     from_run=_throughput,
     range=(0.0, None),
     unit="queries a second",
@@ -205,10 +197,7 @@ CONTEXT_RELEVANCE = Metric(
     question="Is what context expansion adds worth reading?",
     formula="relevant documents among those whose metadata key is true / those; undefined where "
     "there is none",
-    meaning={
-        "en": "The share of what context expansion adds that is relevant.",
-        "ko": "컨텍스트 확장으로 더해진 문서 가운데 관련 있는 것의 비율입니다.",
-    },
+    meaning=phrase("The share of what context expansion adds that is relevant."),
     from_evidence=_relevance,
     options={"key": Option("expanded"), **LISTS},
 )
@@ -257,10 +246,7 @@ CONTEXT_COMPLETENESS = Metric(
     formula="facts (metadata.facts of the query) that the top k hold, a part of one as half, / "
     "facts; of vital ones only, or with okay ones as half (facts=); strict: a part is none; "
     "undefined where the query has no such fact",
-    meaning={
-        "en": "The share of the facts an answer needs that stand in {}.",
-        "ko": "답변에 필요한 사실 가운데 {} 안에 있는 비율입니다.",
-    },
+    meaning=phrase("The share of the facts an answer needs that stand in {where}.", where=WHERE),
     from_evidence=_completeness,
     extremes=_completeness_extremes,
     reads_facts=True,
@@ -274,10 +260,9 @@ JUDGED = Metric(
     question="How much of the top k is known to the gold set, relevant or not?",
     formula="documents in the top k that match a gold item of any grade / min(k, n); undefined "
     "for an empty list",
-    meaning={
-        "en": "The share of {} that the gold set knows, as relevant or not.",
-        "ko": "{} 가운데 관련 여부가 골드셋에 알려진 비율입니다.",
-    },
+    meaning=phrase(
+        "The share of {where} that the gold set knows, as relevant or not.", where=WHERE
+    ),
     from_evidence=_judged,
     options=LISTS,
     better="neither",
@@ -330,10 +315,7 @@ COVERAGE = Metric(
     question="How much of the gold text do the top k hold together?",
     formula="gold tokens that stand in a run shared with the top k / gold tokens; mean over the "
     "gold items (docs/metrics.md)",
-    meaning={
-        "en": "The share of the gold's words that stand in {}.",
-        "ko": "정답의 단어 가운데 {} 안에 있는 비율입니다.",
-    },
+    meaning=phrase("The share of the gold's words that stand in {where}.", where=WHERE),
     from_evidence=_of_spread(Spread.coverage),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,
@@ -343,10 +325,7 @@ DENSITY = Metric(
     question="How much of what was retrieved is gold?",
     formula="covered gold tokens / those and the retrieved tokens beside the point, repetitions "
     "counted once",
-    meaning={
-        "en": "The share of {} that is gold text.",
-        "ko": "{} 가운데 정답 텍스트가 차지하는 비율입니다.",
-    },
+    meaning=phrase("The share of {where} that is gold text.", where=WHERE),
     from_evidence=_of_spread(Spread.density),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,
@@ -355,10 +334,7 @@ IOU = Metric(
     name="iou",
     question="How closely do the top k fit the gold text?",
     formula="covered gold tokens / all gold tokens and the retrieved tokens beside the point",
-    meaning={
-        "en": "The words that gold and {} share, of all words of both.",
-        "ko": "정답과 {}의 모든 단어 가운데 둘이 공유하는 단어의 비율입니다.",
-    },
+    meaning=phrase("The words that gold and {where} share, of all words of both.", where=WHERE),
     from_evidence=_of_spread(Spread.iou),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,

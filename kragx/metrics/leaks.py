@@ -7,9 +7,10 @@ import numpy as np
 
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, ForbiddenMarks
 from kragx.metrics.match_table import MatchTable
-from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
 
 
 def check_kinds(spec: MetricSpec, kinds: Collection[str]) -> None:
@@ -79,9 +80,7 @@ def _share(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) -> F
 _Value = Callable[[MatchTable, MetricSpec, Ints, Bools], Floats]
 
 
-def _metric(
-    name: str, value_of: _Value, *, question: str, formula: str, en: str, ko: str
-) -> Metric:
+def _metric(name: str, value_of: _Value, *, question: str, formula: str, meaning: str) -> Metric:
     """A metric of marks: what their documents give where all of them are known."""
 
     def extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats, Floats]:
@@ -118,7 +117,7 @@ def _metric(
         name=name,
         question=question,
         formula=formula,
-        meaning={"en": en, "ko": ko},
+        meaning=meaning,
         from_evidence=values,
         extremes=extremes,
         counts=counts,
@@ -136,8 +135,9 @@ LEAK = _metric(
     question="How often does something come that must not?",
     formula="1 if a forbidden document stands within k, else 0 (kind=x: one forbidden as x); "
     "undefined where nothing could, and where it is not known",
-    en="The share of questions for which something stands in {} that must not.",
-    ko="{} 안에 나오면 안 되는 문서가 있는 질문의 비율입니다.",
+    meaning=phrase(
+        "The share of questions for which something stands in {where} that must not.", where=WHERE
+    ),
 )
 LEAKED = _metric(
     "leaked",
@@ -145,8 +145,7 @@ LEAKED = _metric(
     question="How much of the top k must not be there?",
     formula="forbidden documents in the top k / min(k, n), 0 if n = 0 (kind=x: those forbidden as "
     "x); undefined where nothing could be, and where it is not known",
-    en="The share of {} that must not be there.",
-    ko="{} 가운데 나오면 안 되는 문서의 비율입니다.",
+    meaning=phrase("The share of {where} that must not be there.", where=WHERE),
 )
 STALE_FIRST = _metric(
     "stale_first",
@@ -154,8 +153,11 @@ STALE_FIRST = _metric(
     question="How often does an old version stand where the new one does not stand above it?",
     formula="1 if within k an older version stands and none of its successors above it, else 0; of "
     "questions that name or meet two versions; undefined where it is not known",
-    en="The share of questions for which an old version stands in {} without the new one above it.",
-    ko="{} 안에서 옛 버전이 새 버전보다 먼저, 또는 새 버전 없이 나오는 질문의 비율입니다.",
+    meaning=phrase(
+        "The share of questions for which an old version stands in {where} without the new one "
+        "above it.",
+        where=WHERE,
+    ),
 )
 
 

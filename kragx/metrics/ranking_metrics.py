@@ -10,8 +10,9 @@ import numpy as np
 from kragx.data.lists import Floats
 from kragx.data.searches import ListName, Order
 from kragx.ground.errors import UsageError
+from kragx.ground.printing import phrase
 from kragx.metrics.ndcg import ndcg
-from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
 from kragx.metrics.table_view import PooledCounts, TableView, ratio
 
 
@@ -78,10 +79,7 @@ HIT_RATE = Metric(
     name="hit_rate",
     question="Is there anything useful in the top k?",
     formula="1 if some gold is found within k (need=all: if every gold is), else 0",
-    meaning={
-        "en": "The share of questions with gold in {}.",
-        "ko": "{} 안에 정답이 있는 질문의 비율입니다.",
-    },
+    meaning=phrase("The share of questions with gold in {where}.", where=WHERE),
     from_matches=_hit_rate,
     options={"need": NEED, "rel": REL, **LISTS},
     rises_with_matches=True,
@@ -91,10 +89,10 @@ MRR = Metric(
     name="mrr",
     question="How high is the first answer?",
     formula="1 / rank of the first relevant document within k, 0 if there is none",
-    meaning={
-        "en": "How early the first gold stands in {}: 1 if it is always first, 0.5 if second.",
-        "ko": "{} 안에서 첫 정답이 얼마나 앞에 있는지를 나타냅니다. 항상 1위면 1, 2위면 0.5입니다.",
-    },
+    meaning=phrase(
+        "How early the first gold stands in {where}: 1 if it is always first, 0.5 if second.",
+        where=WHERE,
+    ),
     from_matches=lambda view, _: view.reciprocal_rank,
     options={"rel": REL, **LISTS},
     rises_with_matches=True,
@@ -119,10 +117,7 @@ PRECISION = Metric(
     name="precision",
     question="How much of the top k is useful?",
     formula="relevant documents in the top k / k (over=retrieved: / min(k, n))",
-    meaning={
-        "en": "The share of {} that is relevant.",
-        "ko": "{} 가운데 관련 있는 문서의 비율입니다.",
-    },
+    meaning=phrase("The share of {where} that is relevant.", where=WHERE),
     from_matches=_precision,
     options={"over": OVER, "rel": REL, **LISTS},
     pooled=PooledCounts.precision,
@@ -133,10 +128,7 @@ RECALL = Metric(
     name="recall",
     question="How much of the gold is found?",
     formula="gold found within k / all gold",
-    meaning={
-        "en": "The share of a question's gold that stands in {}.",
-        "ko": "질문의 정답 가운데 {} 안에 있는 비율입니다.",
-    },
+    meaning=phrase("The share of a question's gold that stands in {where}.", where=WHERE),
     from_matches=_recall,
     options={"rel": REL, **LISTS},
     pooled=PooledCounts.recall,
@@ -146,10 +138,7 @@ F1 = Metric(
     name="f1",
     question="How good is the balance of precision and recall?",
     formula="harmonic mean of the query's precision and recall; 0 when both are 0",
-    meaning={
-        "en": "Precision and recall of {} in one number.",
-        "ko": "{}의 정밀도와 재현율을 하나로 합친 값입니다.",
-    },
+    meaning=phrase("Precision and recall of {where} in one number.", where=WHERE),
     from_matches=_f1,
     options={"over": OVER, "rel": REL, "macro": MACRO, **LISTS},
     pooled=PooledCounts.f1,
@@ -172,10 +161,9 @@ MAP = Metric(
     name="map",
     question="How early is all of the gold found?",
     formula="(1/m) * sum over the gold found within k, in order of rank c, of i / max(c_i, i)",
-    meaning={
-        "en": "How early the gold stands in {}: 1 if all of it is at the top.",
-        "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 모두 맨 앞이면 1입니다.",
-    },
+    meaning=phrase(
+        "How early the gold stands in {where}: 1 if all of it is at the top.", where=WHERE
+    ),
     from_matches=_map,
     options={"norm": NORM, "rel": REL, "credit": CREDIT, **LISTS},
     # Over its hits alone a late hit lowers the mean of them.
@@ -185,12 +173,11 @@ NDCG = Metric(
     name="ndcg",
     question="How close is the order to the best possible one, grades considered?",
     formula="discounted gain of the gold found within k / the same with all gold found at once",
-    meaning={
-        "en": "How early the gold stands in {}, the more of it and the better graded the higher: "
-        "1 is the best order.",
-        "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 정답이 많고 등급이 높을수록 "
-        "크며, 최선의 순서면 1입니다.",
-    },
+    meaning=phrase(
+        "How early the gold stands in {where}, the more of it and the better graded the higher: 1 "
+        "is the best order.",
+        where=WHERE,
+    ),
     from_matches=ndcg,
     options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL, **LISTS},
     # A score is a gain whether it matches or not, and an ideal of what came moves with it.
@@ -202,10 +189,7 @@ REDUNDANCY = Metric(
     name="redundancy",
     question="How many of the relevant documents say nothing new?",
     formula="documents that match only gold found before / relevant documents; undefined without",
-    meaning={
-        "en": "The share of the relevant documents that say nothing new.",
-        "ko": "관련 있는 문서 가운데 새로운 내용이 없는 것의 비율입니다.",
-    },
+    meaning=phrase("The share of the relevant documents that say nothing new."),
     from_matches=lambda view, _: ratio(view.redundant, view.relevant, empty=np.nan),
     options={"rel": REL, **LISTS},
     better="lower",

@@ -9,8 +9,9 @@ import numpy as np
 
 from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
 from kragx.metrics.ranking_metrics import LISTS, REL, above_0
-from kragx.metrics.spec import Metric, MetricSpec, Option, shown
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, shown
 from kragx.metrics.table_view import TableView, order_within, ratio
 
 
@@ -39,10 +40,9 @@ R_PRECISION = Metric(
     name="r_precision",
     question="How much of the gold is in as many documents as there is gold?",
     formula="gold found within m / m, m being all gold: recall at m",
-    meaning={
-        "en": "The share of a question's gold in its first m documents, m being how much there is.",
-        "ko": "정답이 m개인 질문의 처음 문서 m개 안에 있는 정답의 비율입니다.",
-    },
+    meaning=phrase(
+        "The share of a question's gold in its first m documents, m being how much there is."
+    ),
     from_matches=_r_precision,
     options={"rel": REL, **LISTS},
     cuts=False,
@@ -76,10 +76,7 @@ RBP = Metric(
     name="rbp",
     question="How much does somebody find who goes on to the next rank with probability p?",
     formula="(1 - p) * sum over the ranks within k that find gold first of p^(rank - 1)",
-    meaning={
-        "en": "What a reader finds in {} who may stop after each document.",
-        "ko": "문서마다 멈출 수 있는 독자가 {} 안에서 찾는 양입니다.",
-    },
+    meaning=phrase("What a reader finds in {where} who may stop after each document.", where=WHERE),
     from_matches=_rbp,
     options=PERSISTENCE,
     beside="rbp_residual",
@@ -89,12 +86,11 @@ RBP_RESIDUAL = Metric(
     question="How much higher could RBP be, had everything been judged?",
     formula="1 - (1 - p) * sum over the documents within k that match gold of any grade of "
     "p^(rank - 1)",
-    meaning={
-        "en": "By how much RBP would rise if all that nobody has judged, beyond {} too, were "
+    meaning=phrase(
+        "By how much RBP would rise if all that nobody has judged, beyond {where} too, were "
         "relevant.",
-        "ko": "{} 밖까지 포함해 아무도 판정하지 않은 것이 모두 관련 있을 때 RBP가 늘어나는 "
-        "양입니다.",
-    },
+        where=WHERE,
+    ),
     from_matches=_rbp_residual,
     options=PERSISTENCE,
     better="neither",
@@ -128,11 +124,9 @@ ERR = Metric(
     question="How early is a reader satisfied who stops at a good enough document?",
     formula="sum over the ranks within k of R / rank * the product of (1 - R) before it, with "
     "R = (2^g - 1) / 2^max of the largest grade g that the rank finds first",
-    meaning={
-        "en": "How early in {} a reader is satisfied, the better graded the likelier.",
-        "ko": "{} 안에서 독자가 얼마나 일찍 만족하는지를 나타냅니다. 등급이 높은 문서일수록 "
-        "만족할 가능성이 큽니다.",
-    },
+    meaning=phrase(
+        "How early in {where} a reader is satisfied, the better graded the likelier.", where=WHERE
+    ),
     from_matches=_err,
     options={"max": GREATEST, **LISTS},
 )
@@ -159,12 +153,10 @@ BPREF = Metric(
     question="Does gold stand before what was judged not relevant?",
     formula="(1/m) * sum over the gold found of 1 - min(those before it judged not relevant, m) / "
     "min(all judged not relevant, m); undefined where nothing is judged not relevant",
-    meaning={
-        "en": "How seldom something judged not relevant stands before gold; what nobody has judged "
-        "does not count.",
-        "ko": "관련 없다고 판정된 문서가 정답보다 앞에 있는 일이 얼마나 드문지를 나타냅니다. "
-        "판정되지 않은 문서는 세지 않습니다.",
-    },
+    meaning=phrase(
+        "How seldom something judged not relevant stands before gold; what nobody has judged does "
+        "not count."
+    ),
     from_matches=_bpref,
     options={"rel": REL, **LISTS},
     cuts=False,
@@ -174,10 +166,7 @@ HITS = Metric(
     name="hits",
     question="How many gold items are found?",
     formula="gold found within k, a count",
-    meaning={
-        "en": "How many of a question's gold items stand in {}.",
-        "ko": "질문의 정답 가운데 {} 안에 있는 것의 개수입니다.",
-    },
+    meaning=phrase("How many of a question's gold items stand in {where}.", where=WHERE),
     from_matches=lambda view, _: view.found,
     options={"rel": REL, **LISTS},
     range=(0.0, None),

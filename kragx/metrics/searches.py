@@ -62,11 +62,10 @@ EVIDENCE_RECALL = Metric(
     question="How much of the gold came within the first n searches?",
     formula="gold that a document of the first n steps matches / all gold (k=x: of the first x "
     "documents of each search); undefined where it is not known what any of these brought",
-    meaning={
-        "en": "The share of a question's gold that its searches brought together; with @n those up "
-        "to step n.",
-        "ko": "여러 검색이 함께 가져온 정답의 비율입니다. @n이면 n단계까지의 검색입니다.",
-    },
+    meaning=phrase(
+        "The share of a question's gold that its searches brought together; with @n those up to "
+        "step n."
+    ),
     from_searches=_evidence_recall,
     search_counts=_unmeasured,
     options={"k": SEARCH_K, "rel": REL},
@@ -77,11 +76,9 @@ FIRST_SEARCH = Metric(
     question="Which search is the first that brings gold?",
     formula="1 / step of the first search that brings gold (need=all: that completes it), 0 if "
     "none does",
-    meaning={
-        "en": "How early a search brings gold: 1 if the first always does, 0.5 if the second does.",
-        "ko": "정답을 가져온 검색이 얼마나 이른지를 나타냅니다. 항상 첫 검색이면 1, 두 번째면 "
-        "0.5입니다.",
-    },
+    meaning=phrase(
+        "How early a search brings gold: 1 if the first always does, 0.5 if the second does."
+    ),
     from_searches=_first_search,
     search_counts=_unmeasured,
     aside=_median_step,
@@ -133,11 +130,9 @@ RESCUE = Metric(
     question="How often does a later search find gold where the first finds none?",
     formula="of questions whose first step brings no gold: 1 if a later one does, else 0; "
     "undefined for others",
-    meaning={
-        "en": "Where the first search brings no gold: how often a later one does. Few may need it.",
-        "ko": "첫 검색이 정답을 가져오지 못한 질문 가운데 나중 검색이 가져온 비율입니다. 그런 "
-        "질문은 적을 수 있습니다.",
-    },
+    meaning=phrase(
+        "Where the first search brings no gold: how often a later one does. Few may need it."
+    ),
     from_searches=_rescue,
     search_counts=_rescue_counts,
     options={"rel": REL},
@@ -150,12 +145,10 @@ WASTE = Metric(
     question="How many of the searches come after the last that brings something new?",
     formula="steps after the last that brings new gold / all steps; undefined where none does (in "
     "vain)",
-    meaning={
-        "en": "The share of the steps that come after all gold that was found. Searches in vain "
-        "are not in it.",
-        "ko": "찾아낸 정답이 모두 나온 뒤에 이어진 단계의 비율입니다. 아무것도 찾지 못한 질문은 "
-        "빠집니다.",
-    },
+    meaning=phrase(
+        "The share of the steps that come after all gold that was found. Searches in vain are not "
+        "in it."
+    ),
     from_searches=_waste,
     search_counts=_waste_counts,
     aside=_in_vain,
@@ -168,10 +161,7 @@ REPEATED = Metric(
     question="How much of what later searches bring has come before?",
     formula="places in steps after the first that hold a document of an earlier step / all places "
     "there; undefined without any",
-    meaning={
-        "en": "The share of what later searches bring that an earlier step had brought.",
-        "ko": "나중 검색이 가져온 문서 가운데 앞 단계에서 이미 가져온 문서의 비율입니다.",
-    },
+    meaning=phrase("The share of what later searches bring that an earlier step had brought."),
     from_searches=_repeated,
     search_counts=_repeated_counts,
     better="lower",
@@ -221,9 +211,7 @@ def percentile(percent: int) -> Callable[..., float]:
     return number
 
 
-def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
-    """`en` and `ko` are the beginnings of the sentence that says its meaning."""
-
+def _to_evidence(cost: Cost, percent: int, meaning: str) -> Metric:
     def values(view: SearchView, spec: MetricSpec) -> Floats:
         last, steps = view.first_step(spec["need"]), _steps(view, cost)
         costs = np.where(last == NEVER, np.inf, view.until(steps, last))
@@ -242,12 +230,7 @@ def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
         question=f"Within how many {cost} do {percent} of 100 questions have evidence?",
         formula=f"percentile {percent} of the {cost} up to and including the step that brings the "
         "first gold (need=all: that completes it); never where fewer find it",
-        meaning={
-            "en": f"{en} gold within this {'time' if cost == 'seconds' else 'many tokens'}; never: "
-            "fewer do.",
-            "ko": f"{ko} 이 {'시간' if cost == 'seconds' else '토큰 수'} 안에 정답을 찾습니다. "
-            "그보다 적으면 '없음'입니다.",
-        },
+        meaning=meaning,
         from_searches=values,
         search_counts=counts,
         number=percentile(percent),
@@ -260,15 +243,23 @@ def _to_evidence(cost: Cost, percent: int, *, en: str, ko: str) -> Metric:
     )
 
 
-_HALF = {"en": "Half of the questions have", "ko": "질문의 절반이"}
-_MOST = {"en": "90 of 100 questions have", "ko": "질문 100개 중 90개가"}
-TOKENS_TO_EVIDENCE = _to_evidence("tokens", 50, **_HALF)
-TOKENS_TO_EVIDENCE_P90 = _to_evidence("tokens", 90, **_MOST)
-SECONDS_TO_EVIDENCE = _to_evidence("seconds", 50, **_HALF)
-SECONDS_TO_EVIDENCE_P90 = _to_evidence("seconds", 90, **_MOST)
+TOKENS_TO_EVIDENCE = _to_evidence(
+    "tokens",
+    50,
+    phrase("Half of the questions have gold within this many tokens; never: fewer do."),
+)
+TOKENS_TO_EVIDENCE_P90 = _to_evidence(
+    "tokens", 90, phrase("90 of 100 questions have gold within this many tokens; never: fewer do.")
+)
+SECONDS_TO_EVIDENCE = _to_evidence(
+    "seconds", 50, phrase("Half of the questions have gold within this time; never: fewer do.")
+)
+SECONDS_TO_EVIDENCE_P90 = _to_evidence(
+    "seconds", 90, phrase("90 of 100 questions have gold within this time; never: fewer do.")
+)
 
 
-def _per_gold(cost: Cost, *, en: str, ko: str) -> Metric:
+def _per_gold(cost: Cost, meaning: str) -> Metric:
     def ratio(view: SearchView, spec: MetricSpec) -> Ratio:
         total = _total(view, _steps(view, cost))
         return Ratio(total, view.n_found.astype(np.float64)).of(_measured(view))
@@ -281,7 +272,7 @@ def _per_gold(cost: Cost, *, en: str, ko: str) -> Metric:
         name=f"{cost}_per_gold",
         question=f"How many {cost} does a found gold item cost?",
         formula=f"{cost} of all questions / gold items found in them, all over all",
-        meaning={"en": en, "ko": ko},
+        meaning=meaning,
         from_searches=ratio,
         search_counts=counts,
         number=of_sums,
@@ -297,16 +288,13 @@ def _per_gold(cost: Cost, *, en: str, ko: str) -> Metric:
 
 TOKENS_PER_GOLD = _per_gold(
     "tokens",
-    en="All tokens of all searches, per gold item found.",
-    ko="찾은 정답 항목 하나당 모든 검색에 든 토큰 수입니다.",
+    meaning=phrase("All tokens of all searches, per gold item found."),
 )
 SECONDS_PER_GOLD = _per_gold(
     "seconds",
-    en="All seconds of all searches, per gold item found.",
-    ko="찾은 정답 항목 하나당 모든 검색에 걸린 초 단위 시간입니다.",
+    meaning=phrase("All seconds of all searches, per gold item found."),
 )
 SEARCHES_PER_GOLD = _per_gold(
     "searches",
-    en="All searches, per gold item found; one tried again counts once.",
-    ko="찾은 정답 항목 하나당 검색 수입니다. 다시 시도한 검색은 한 번으로 셉니다.",
+    meaning=phrase("All searches, per gold item found; one tried again counts once."),
 )

@@ -63,6 +63,10 @@ class Option:
         return "|".join(self.choices) or shown(self.default, "x")
 
 
+WHERE = "{}"
+"""Stands in a metric's meaning for where it looks: its first documents, or the whole list."""
+
+
 def of_sums(values: Floats, weights: Floats | None = None) -> float:
     """Of a metric that is a sum over a sum: no query has a value of its own, so none makes it."""
     return float("nan")
@@ -86,8 +90,8 @@ class Metric:
         name: as in metric strings.
         question: what it answers, in one line.
         formula: per query, in one line; docs/metrics.md says more.
-        meaning: by language (``en``, ``ko``), a sentence that says what a value tells the reader of
-            a report; {} stands for where the metric looks. Without one, question and formula do.
+        meaning: a sentence that says what a value tells the reader of a report; `WHERE` in it
+            stands for where the metric looks. Without one, question and formula do.
         from_matches: from the match table alone to its values at every cut-off of a view, (c, q);
             NaN where it is undefined.
         from_relevance: the same of the table of judged relevance (`Relevance`), whatever the gold.
@@ -143,7 +147,7 @@ class Metric:
     from_relevance: Callable[[TableView, MetricSpec], Floats] | None = None
     from_evidence: Callable[[Evidence, MetricSpec], Floats] | None = None
     from_run: Callable[[Evidence], float | None] | None = None
-    meaning: Mapping[str, str] = field(default_factory=dict)
+    meaning: str = ""
     options: Mapping[str, Option] = field(default_factory=dict)
     range: tuple[float, float | None] = (0.0, 1.0)
     unit: Literal["", "seconds", "bits", "queries a second", "tokens", "searches"] = ""

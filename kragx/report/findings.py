@@ -1,5 +1,6 @@
 """What evaluations came to, in one value that screen, Markdown and page tell each in its way."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,9 +12,19 @@ from kragx.comparison.thresholds import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leaks_table
-from kragx.evaluation.stage_losses import StageLosses, losses_parts
+from kragx.evaluation.stage_losses import StageLosses, losses_parts, reasons
 from kragx.evaluation.wording import asks_label
-from kragx.ground.printing import Heading, Line, Part, phrase, warning
+from kragx.ground.printing import (
+    Cell,
+    Heading,
+    Line,
+    Name,
+    Part,
+    Table,
+    percent,
+    phrase,
+    warning,
+)
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,33 @@ class Findings:
             yield Heading(phrase("Compared with the earlier results"))
             yield from changes_parts(self.changes)
         yield from gates_section(self.gates)
+
+
+def reasons_tables(losses: Sequence[StageLosses]) -> Iterator[Table]:
+    """Retrievers with stages below one another, why they lose gold across; a table for each k."""
+    for k in dict.fromkeys(of_one.k for of_one in losses if of_one.stages):
+        rows = [of_one for of_one in losses if of_one.stages and of_one.k == k]
+        counts = [Counter[str](item.reason for item in of_one.items) for of_one in rows]
+        words = {
+            reason: text
+            for reason, text in reasons(k).items()
+            if any(reason in count for count in counts)
+        }
+        found = phrase("read") if k is None else phrase("within {k}", k=k)
+        yield Table(
+            [phrase("retriever"), found, *words.values(), phrase("gold items")],
+            [
+                [
+                    Name(of_one.retriever, "retriever"),
+                    *(
+                        Cell(f"{n:,}", below=percent(n / of_one.n_gold if of_one.n_gold else None))
+                        for n in (of_one.n_found, *map(count.__getitem__, words))
+                    ),
+                    f"{of_one.n_gold:,}",
+                ]
+                for of_one, count in zip(rows, counts)
+            ],
+        )
 
 
 def by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import pickle
 import re
 import warnings
 import zlib
@@ -26,13 +27,24 @@ from kragx import (
     evaluate,
     write_html,
 )
-from kragx.comparison import check_gates, compare, fields_worth_slicing, parse_gates
+from kragx.comparison import (
+    check_gates,
+    compare,
+    fields_worth_slicing,
+    gates_parts,
+    gates_table,
+    parse_gates,
+)
+from kragx.ground.messages import Name, Phrase, joined, phrase
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
+from kragx.metrics.spec import WHERE
 from kragx.report.html_page import cells
 from kragx.report.html_page.decisions import member_label
+from kragx.report.html_page.described import described, text_of
 from kragx.report.html_page.packing import TextTable, packed, rounded_score
+from kragx.report.html_page.page import page_words
 
 HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"
 
@@ -163,12 +175,15 @@ def test_gates_stand_on_the_page(tmp_path, gold, run):
     asked = {"recall@1": "surely >= 0.95", "mrr@5": ">= 0.1"}
     evaluation = evaluate(gold, run, match="overlap", metrics=list(asked))
     gates = check_gates(parse_gates(asked, []), [compare([evaluation])])
+    passed = [gate for gate in gates if gate.passed]
     shown = written(tmp_path, gold, run, gates=gates)[0]["index"]["gates"]
-    assert [(gate["condition"], gate["passed"], gate["said"]["en"]) for gate in shown] == [
-        (gate.condition, gate.passed, gate.said) for gate in gates
-    ]
-    assert shown[0]["said"]["ko"].startswith("비교할 수 없음")
-    assert written(tmp_path, gold, run)[0]["index"]["gates"] == []
+    assert shown == {
+        "failed": sum(not gate.passed for gate in gates),
+        "parts": json.loads(json.dumps(described(gates_parts(gates)))),
+        "passed": json.loads(json.dumps(described([gates_table(passed)]))) if passed else [],
+    }
+    assert shown["failed"] > 0
+    assert not written(tmp_path, gold, run)[0]["index"]["gates"]["parts"]
 
 
 def test_the_policy_allows_this_script_and_style_alone(tmp_path, gold, run):
@@ -203,28 +218,42 @@ def test_the_script_never_makes_markup_of_data():
             assert way not in text.replace("http://www.w3.org/2000/svg", ""), (part.name, way)
 
 
-def test_english_and_korean_have_the_same_words():
-    """Every phrase has both languages, with the same places to fill in."""
+def test_every_word_of_the_page_is_asked_for():
+    """No word stands in words.json that no script names, by itself or by its beginning."""
     from importlib.resources import files
 
-    text = files("kragx.report.html_page").joinpath("script/words.js").read_text(encoding="utf-8")
-    english, korean = text.split("  ko: {", 1)
-    pattern = r'(\w+): "((?:[^"\\]|\\.)*)"'
-    one, other = (dict(re.findall(pattern, each)) for each in (english, korean))
-    assert set(one) == set(other)
-    for key, phrase in one.items():
-        assert sorted(set(re.findall(r"\{\d\}", phrase))) == sorted(
-            set(re.findall(r"\{\d\}", other[key]))
-        ), key
+    scripts = files("kragx.report.html_page").joinpath("script").iterdir()
+    script = "\n".join(part.read_text(encoding="utf-8") for part in scripts)
+    named = set(re.findall(r"[\"'`](\w+)[\"'`]", script))
+    patterns = [
+        re.compile(re.sub(r"\\\$\\\{.*?\\\}", ".*", re.escape(text)))
+        for text in re.findall(r"\b(?:t|phrase)\(`([^`]*)`", script)
+    ]
+    words = page_words()["en"]
+    unused = [
+        key
+        for key in words
+        if key not in named and not any(pattern.fullmatch(key) for pattern in patterns)
+    ]
+    assert unused == []
 
 
-def test_every_metric_says_its_meaning_in_both_languages():
-    """The page's sentences are the registry's; a metric without them is a gap in one language."""
+def test_every_metric_says_its_meaning():
+    """The page's sentences are the registry's; the catalogues have them in other languages."""
     for metric in METRICS.values():
-        assert set(metric.meaning) == {"en", "ko"}, metric.name
-        places = {language: text.count("{}") for language, text in metric.meaning.items()}
-        assert places["en"] == places["ko"] <= 1, metric.name
-        assert re.search("[가-힣]", metric.meaning["ko"]), metric.name
+        assert isinstance(metric.meaning, Phrase), metric.name
+        assert metric.meaning.count(WHERE) <= 1, metric.name
+
+
+def test_names_are_data_in_every_language():
+    """What a sentence names is told apart from its words, whatever stands around it."""
+    best, text = Name("a {b}", "retriever"), phrase("{metric}: {names}", metric="mrr", names="x")
+    assert text_of("as it is") == "as it is"
+    assert text_of(text) == "mrr: x"
+    said = text_of(joined("; ", [phrase("Compared with {baseline}", baseline=best), "1"]))
+    name = {"name": "a {b}", "is": "retriever"}
+    assert said == {"en": ["Compared with ", name, "; 1"], "ko": [name, " 대비; 1"]}
+    assert pickle.loads(pickle.dumps(best)).kind == "retriever"
 
 
 def test_what_is_left_out_is_said(tmp_path, gold, run):
@@ -355,7 +384,7 @@ def test_the_page_is_packed_with_the_package():
     """Template, styles and scripts are package data."""
     from importlib.resources import files
 
-    for name in ("template.html", "style.css", "script/main.js", "script/words.js"):
+    for name in ("template.html", "style.css", "script/main.js", "words.json"):
         assert files("kragx.report.html_page").joinpath(name).is_file()
 
 
@@ -489,26 +518,8 @@ def test_writing_the_page_warns_of_nothing(tmp_path, spec):
     )
 
 
-def test_every_kind_of_advice_has_words_in_both_languages():
-    """Each kind that recommendations may have is a sentence of the page, with Hangul in Korean."""
-    from importlib.resources import files
-    from itertools import chain
-
-    from kragx.comparison.recommendations import RULES
-
-    kinds = {*chain(*RULES.values()), "winner", "no_winner", "one_retriever"}
-    scripts = files("kragx.report.html_page").joinpath("script")
-    filled = scripts.joinpath("advice.js").read_text(encoding="utf-8")
-    assert kinds <= set(re.findall(r"^  (\w+): \(v?\) =>", filled, re.MULTILINE))
-    english, korean = scripts.joinpath("words.js").read_text(encoding="utf-8").split("  ko: {", 1)
-    for words, hangul in ((english, False), (korean, True)):
-        sentences = dict(re.findall(r'advice_(\w+): "(.*)",$', words, re.MULTILINE))
-        assert kinds <= set(sentences)
-        assert all(bool(re.search("[가-힣]", sentences[kind])) == hangul for kind in kinds)
-
-
-def test_an_order_that_the_threshold_decides_is_given_in_parts(tmp_path):
-    """Metric, thresholds and names, for a sentence in the reader's language; once only."""
+def test_an_order_that_the_threshold_decides_is_a_caution(tmp_path):
+    """In every language; once only."""
     gold = GoldDataset.from_documents({"q1": ["가 나 다 라 마 바 사 아 자 차 카"]}, queries=["?"])
     words = list("가나다라마바사아자차카")
     # Six of eleven words: F = 12 / 18. The other has all of them, at rank 2.
@@ -521,10 +532,9 @@ def test_an_order_that_the_threshold_decides_is_given_in_parts(tmp_path):
     path = tmp_path / "page.html"
     write_html(results, path, runs=found)
     standing = next(iter(parts(path)["index"]["standings"].values()))
-    assert standing["flips"] == [
-        {"metric": "mrr", "chosen": 0.65, "leader": "one", "swapped": [["one", "two", 0.675]]}
-    ]
-    assert not [each for each in standing["cautions"] if "threshold" in each]
+    texts = [caution["text"]["en"] for caution in standing["cautions"]]
+    (said,) = (text for text in texts if "threshold" in text)
+    assert said.startswith("the order depends on the threshold: at 0.65 'one' is ahead of 'two'")
 
 
 @pytest.mark.filterwarnings("ignore:gold of one template")
@@ -536,7 +546,8 @@ def test_what_could_turn_the_verdict_is_among_its_cautions(tmp_path):
     result = evaluate(gold, lists, match="rouge2", metrics=["mrr@5"])
     result.report(tmp_path / "page.html")
     standing = next(iter(parts(tmp_path / "page.html")["index"]["standings"].values()))
-    (said,) = (own for own in standing["cautions"] if "gold of one template" in own["en"])
+    texts = [caution["text"] for caution in standing["cautions"]]
+    (said,) = (text for text in texts if "gold of one template" in text["en"])
     assert "한 서식에서" in said["ko"]
 
 
@@ -589,8 +600,9 @@ class TestSample:
         assert one["mean"]["hit_rate@1"] == 1.0
         assert other["mean"]["hit_rate@1"] == pytest.approx(2 / 3)
         assert len(one["status"]) == len(one["values"]["hit_rate@1"]) == 30
-        slices = next(iter(index["standings"].values()))["slices"]
-        assert [part["n"] for part in slices] == [30, 30]
+        standing = next(iter(index["standings"].values()))
+        slices, (by_type,) = standing["slices"], standing["fields"]
+        assert by_type["best"]["columns"][1:] == ["a (n = 30)", "b (n = 30)"]
         assert sorted(row for part in slices for row in part["rows"]) == list(range(30))
 
     def test_too_many_differ(self, sampled):

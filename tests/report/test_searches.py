@@ -76,12 +76,10 @@ def test_where_gold_stands_in_the_list_of_a_metric(data):
 
 def test_what_stands_beside_a_mean(data, results):
     """The step that it stands for, searches in vain, and never; in print and on the page."""
-    cells = dict(zip(data["index"]["retrievers"], data["index"]["cells"][0]))
-    assert cells["thorough"]["asides"]["first_search"] == {
-        "en": "median: step 2",
-        "ko": "중앙값: 2단계",
-    }
-    assert cells["quick"]["asides"]["waste"]["en"] == "in vain: 3"
+    means = json.dumps(data["index"]["standings"]["id"]["means"], ensure_ascii=False)
+    assert "0.5000 (median: step 2)" in means
+    assert "중앙값: 2단계" in means
+    assert "in vain: 3" in means
     printed = str(results)
     assert "0.5000 (median: step 2)" in printed
     assert "in vain: 3" in printed
@@ -104,9 +102,9 @@ def test_never(tmp_path):
     assert "never" in str(result)
     path = tmp_path / "page.html"
     write_html([result], path, dataset=some, runs={"quick": Run(given, name="quick")})
-    cell = parts(path)["index"]["cells"][0][0]
-    assert cell["asides"]["tokens_to_evidence"]["en"] == "never"
-    assert cell["mean"]["tokens_to_evidence"] is None
+    index = parts(path)["index"]
+    assert "never" in json.dumps(index["standings"]["id"]["means"])
+    assert index["cells"][0][0]["mean"]["tokens_to_evidence"] is None
 
 
 def test_an_opened_question(data):
@@ -192,9 +190,12 @@ def test_lists_as_their_profile_ranks_them(tmp_path):
 
 def test_where_gold_is_lost(data, results):
     """In the report, side by side, in both languages, and on the page."""
-    losses = {loss["retriever"]: loss for loss in data["index"]["losses"]["id"]}
-    assert {item["reason"] for item in losses["thorough"]["items"]} == {"unread", "never_retrieved"}
-    assert {item["reason"] for item in losses["quick"]["items"]} == {"cut", "never_retrieved"}
+    page = data["index"]["losses"]["id"]
+    of_page = {part["parts"][0]["text"]["en"].split(":")[0]: part for part in page["retrievers"]}
+    reasons = {name: {own["text"]["en"] for own in of_page[name]["lost"]} for name in of_page}
+    assert "never retrieved" in reasons["thorough"]
+    assert any(text.startswith("retrieved, not read") for text in reasons["thorough"])
+    assert any(text.startswith("cut · ") for text in reasons["quick"])
     evaluations = list(results.evaluations.values())
     findings = Findings(evaluations, [results.comparison], losses=results.losses)
     report = as_markdown(findings.parts())
@@ -219,7 +220,7 @@ def test_nothing_of_it_without_searches(tmp_path):
     data = parts(path)
     assert "basis" not in data["index"]
     assert "list" not in data["index"]["metrics"][0]
-    assert {"searches", "asides", "ranks"}.isdisjoint(data["index"]["cells"][0][0])
+    assert {"searches", "ranks"}.isdisjoint(data["index"]["cells"][0][0])
     assert "searched" not in data["detail-0"][0]
     assert "search" not in json.dumps(data["detail-0"])
     files = write_figures([result.comparison], list(result.evaluations.values()), tmp_path)

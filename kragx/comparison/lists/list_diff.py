@@ -111,7 +111,7 @@ class ListDiff(Result):
         )
         yield Line(joined("; ", [head, self.by]), "bold")
         yield from map(warning, self.remarks)
-        yield self._depths()
+        yield self.depths_table()
         if changed := self.most_changed:
             yield self._changed(changed)
         yield from gates_parts(self.gates)
@@ -226,7 +226,8 @@ class ListDiff(Result):
     def _sides(self) -> tuple[tuple[str, str], ...]:
         return ("old", visible(self.old)), ("new", visible(self.new))
 
-    def _depths(self) -> Table:
+    def depths_table(self) -> Table:
+        """How much is the same at each depth."""
         mean, counts = self.mean, self.counts
         unchanged: str = phrase(
             "lists that are the same" if self.is_exact else "lists that are alike"

@@ -6,7 +6,7 @@ Sentences are `phrase`s, which are English texts, and said in another language w
 for (`language`).
 """
 
-from kragx.ground.messages import joined as joined, phrase as phrase
+from kragx.ground.messages import Name as Name, joined as joined, phrase as phrase
 from kragx.ground.printing.markdown import as_markdown
 from kragx.ground.printing.notebook import as_html
 from kragx.ground.printing.numbers import (

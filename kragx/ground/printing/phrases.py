@@ -11,15 +11,24 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.messages import Phrase, joined, phrase
 from kragx.ground.printing.parts import Cell, Part, Table
 
-LANGUAGES = ("en", "ko")
-"""The languages in which results are shown. JSON is always in English, and so is an exception's
-text; the command says it as far as the catalogue goes."""
+_CATALOGUES = files("kragx.ground.printing")
+
+LANGUAGES = (
+    "en",
+    *sorted(Path(entry.name).stem for entry in _CATALOGUES.iterdir() if ".json" in entry.name),
+)
+"""The languages in which results are shown: English, and those that a catalogue stands here for.
+
+JSON is always in English, and so is an exception's text; the command says it as far as the
+catalogue goes.
+"""
 
 VARIABLE = "KRAGX_LANG"
 """The environment variable that names one."""
@@ -90,12 +99,15 @@ def in_language(value: Any, named: str | None = None) -> Any:
 
 @cache
 def catalogue(named: str) -> Mapping[str, str]:
-    """The sentences of a language other than English by their English templates.
+    """The sentences of a language by their English templates; of English, which they are, none.
 
     Korean particles do not follow what is filled in, as nobody knows how a retriever's name ends.
     """
-    text = files("kragx.ground.printing").joinpath(f"{named}.json").read_text(encoding="utf-8")
-    sentences: dict[str, str] = json.loads(text)
+    if named == "en":
+        return {}
+    sentences: dict[str, str] = json.loads(
+        _CATALOGUES.joinpath(f"{named}.json").read_text(encoding="utf-8")
+    )
     return sentences
 
 

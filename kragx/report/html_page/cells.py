@@ -6,7 +6,6 @@ A cell holds an evaluation and the texts behind it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
-from math import isinf
 from typing import Any
 
 import numpy as np
@@ -28,12 +27,12 @@ from kragx.evaluation.ranked_lists import (
 from kragx.evaluation.search_lists import placed_searches, search_outcomes
 from kragx.ground.errors import UsageError, check_whole
 from kragx.ground.json_values import plain
-from kragx.ground.printing.numbers import NEVER
 from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED
+from kragx.report.html_page.described import text_of
 from kragx.report.html_page.lists import list_looked_at, ranks_in
-from kragx.report.html_page.packing import by_language, rounded_score, short
+from kragx.report.html_page.packing import rounded_score, short
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""
@@ -276,7 +275,7 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "bounds": evaluation.bounds,
         "maximum": evaluation.maximum,
         "counts": evaluation.counts,
-        "remarks": list(map(by_language, evaluation.further_remarks)),
+        "remarks": list(map(text_of, evaluation.further_remarks)),
         "status": "".join(by_query(_statuses(cell), "-")),
         "seconds": None if lists is None else by_query(short([ranked.seconds for ranked in lists])),
         "cuts": {
@@ -291,7 +290,6 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "times": plain(times(lists)) if lists is not None else None,
         **({} if evaluation.several_runs is None else {"runs": plain(evaluation.several_runs)}),
         **({} if evaluation.forbidden is None else {"leaks": _leaks(cell)}),
-        **({"asides": asides} if (asides := _asides(evaluation)) else {}),
         **_searches(cell),
     }
 
@@ -302,16 +300,6 @@ def _ranks(cell: RunCell) -> dict[str, list[Any]]:
     basis = evaluation.settings["searches"]["basis"]
     names = {list_looked_at(spec, basis) for spec in evaluation.specs}
     return {name: cell.by_query(ranks_in(evaluation, name)) for name in sorted(filter(None, names))}
-
-
-def _asides(evaluation: Evaluation) -> dict[str, dict[str, str]]:
-    """What stands beside a mean, and in the place of one that is infinite: what was not found."""
-    never = {
-        str(scores.spec): NEVER
-        for scores in evaluation.scores
-        if scores.mean is not None and isinf(scores.mean)
-    }
-    return {name: by_language(text) for name, text in {**evaluation.asides, **never}.items()}
 
 
 def _searches(cell: RunCell) -> dict[str, Any]:
@@ -336,7 +324,7 @@ def _leaks(cell: RunCell) -> dict[str, Any]:
     places = {evaluation.query_ids[row]: at for at, row in enumerate(cell.rows) if row is not None}
     return {
         "lines": [
-            [by_language(line.text), line.style == LEAKING]
+            [text_of(line.text), line.style == LEAKING]
             for line in leak_parts([evaluation], 0)
             if line.style != "dim"  # the page says of all retrievers which questions have no gold
         ],

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kragx.comparison import gates_parts
 from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.data import Doc
 from kragx.data.formats.jsonl import open_text
 from kragx.ground.printing.phrases import asked_language
-from kragx.report.html_page.packing import TextTable, by_language, packed, short
+from kragx.report.html_page.described import described, text_of
+from kragx.report.html_page.packing import TextTable, packed, short
 from kragx.report.html_page.page import page
 
-_SCRIPTS = ("words", "dom", "numbers", "state", "appearance", "diff")
+_SCRIPTS = ("dom", "described", "numbers", "state", "appearance", "diff")
 MOST = 500
 """So many of the questions that changed most are on the page."""
 
@@ -52,11 +54,12 @@ def write_diff_html(
         **{name: getattr(diff, name) for name in ("old", "new", "ks")},
         "exact": diff.is_exact,
         "weighted": diff.is_weighted,
-        "by": by_language(diff.by),
+        "by": text_of(diff.by),
         "counts": diff.counts,
         "mean": short(dict(diff.mean)),
-        "remarks": [*map(by_language, [*notes, *diff.remarks])],
-        "gates": [{"passed": gate.passed, "text": by_language(gate.text)} for gate in diff.gates],
+        "remarks": [*map(text_of, [*notes, *diff.remarks])],
+        "depths": described([diff.depths_table()])[0],
+        "gates": described(gates_parts(diff.gates)),
         "n_changed": len(changed),
         "questions": [_question(question, texts) for question in changed[:max_questions]],
     }

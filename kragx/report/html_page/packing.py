@@ -12,8 +12,6 @@ from typing import Any
 
 from kragx.data import Mender
 from kragx.data.formats.jsonl import to_json
-from kragx.ground.printing import in_language
-from kragx.ground.printing.phrases import LANGUAGES
 from kragx.metrics.threshold import matches
 
 _BLOCK_CHARACTERS = 100_000
@@ -68,12 +66,6 @@ class TextTable:
                 block, size = [], 0
         if block:
             yield block
-
-
-def by_language(sentence: str) -> dict[str, str]:
-    """A sentence by language; in English alone where it is not known in another."""
-    spoken = {name: in_language(sentence, name) for name in LANGUAGES}
-    return {name: text for name, text in spoken.items() if name == "en" or text != sentence}
 
 
 # -- numbers short enough to send, which still say the same --------------------------------------

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -21,13 +22,13 @@ from kragx.comparison import (
 from kragx.comparison.thresholds import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
-from kragx.data.formats.jsonl import open_text
+from kragx.data.formats.jsonl import open_text, to_json
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import visible
-from kragx.ground.printing.phrases import asked_language
+from kragx.ground.printing.phrases import LANGUAGES, asked_language, catalogue
 from kragx.matchers import BaseMatcher
 from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, Sources
@@ -35,8 +36,8 @@ from kragx.report.html_page.payload import payload
 
 # In this order: each uses what those before it define.
 _SCRIPTS = (
-    "words",
     "dom",
+    "described",
     "markers",
     "numbers",
     "state",
@@ -171,7 +172,13 @@ def page(
     """
     style = "\n".join(part(f"{name}.css") for name in styles)
     script = "\n".join(
-        ['"use strict";', "(() => {", *(part(f"script/{name}.js") for name in scripts), "})();"]
+        [
+            '"use strict";',
+            "(() => {",
+            f"const WORDS = {to_json(page_words())};",
+            *(part(f"script/{name}.js") for name in scripts),
+            "})();",
+        ]
     )
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -190,6 +197,15 @@ def page(
         "script": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], part("template.html"))
+
+
+def page_words() -> dict[str, dict[str, str]]:
+    """Every word of the interface by language, then key; English where a catalogue lacks it."""
+    english: dict[str, str] = json.loads(part("words.json"))
+    return {
+        name: {key: catalogue(name).get(text, text) for key, text in english.items()}
+        for name in LANGUAGES
+    }
 
 
 def part(name: str) -> str:

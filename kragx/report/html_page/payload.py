@@ -1,27 +1,37 @@
 """From evaluations to the plain values that the page shows: an index, and blocks of texts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from kragx.comparison import Comparison, GoldVersions, orders_warning, too_few_questions
+from kragx.comparison import (
+    Change,
+    Comparison,
+    GateResult,
+    RetrieverScores,
+    View,
+    gates_parts,
+    gates_table,
+)
 from kragx.comparison.changes import gold_of
-from kragx.comparison.gold_versions import NAMED
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.statistics import LEAST
 from kragx.comparison.tuning import Tuning
-from kragx.comparison.verdict import TELLING
+from kragx.comparison.verdict import verdict
 from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
-from kragx.data.gold_diff import gold_name
 from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label, versions
 from kragx.evaluation.explain import near_limit
 from kragx.evaluation.ranked_lists import texts_by_id
+from kragx.evaluation.stage_losses import Loss, StageLosses, reasons
 from kragx.ground.json_values import plain
+from kragx.ground.printing import Name, Part, joined, listed, phrase, visible, warning
 from kragx.metrics import TextBudget, parse
-from kragx.report.findings import Findings
+from kragx.report.findings import Findings, reasons_tables
 from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
+from kragx.report.html_page.described import described, text_of
 from kragx.report.html_page.lists import list_looked_at
-from kragx.report.html_page.packing import TextTable, by_language, packed, short
+from kragx.report.html_page.packing import TextTable, packed, short
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 
 
@@ -41,7 +51,7 @@ def payload(
     Raises:
         UsageError: there is no evaluation, or they cannot be compared.
     """
-    evaluations, comparisons = findings.evaluations, findings.comparisons
+    evaluations = findings.evaluations
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
     by_id = texts_by_id(_retrieved(grid, sources), sources.corpus)
@@ -57,12 +67,18 @@ def payload(
     index = {
         "versions": versions(),
         "record": record,
-        "gates": [{**plain(gate), "said": by_language(gate.said)} for gate in findings.gates],
+        "gates": _gates(findings.gates),
         "tunings": {tuning.match: _tuning(tuning) for tuning in findings.tunings},
-        "matcher_grids": short(plain(findings.matcher_grids)),
+        "matcher_grids": [
+            {
+                "matches": of_grid.labels,
+                "parts": described(of_grid.describe()),
+            }
+            for of_grid in findings.matcher_grids
+        ],
         "dataset": dict(first.settings["dataset"]),
         **_basis(first),
-        "profile": by_language(profile_label(first)),
+        "profile": text_of(profile_label(first)),
         "matches": [
             {**_match(name, of_match), "members": questions.members.get(name)}
             for name, of_match in grid.cells.items()
@@ -85,31 +101,13 @@ def payload(
             ]
             for of_match in grid.cells.values()
         ],
-        "standings": _standings(comparisons, grid.query_ids),
-        "gold": {
-            comparison.match: [
-                _gold_versions(dataset)
-                for dataset in gold_of(
-                    change
-                    for change in findings.changes
-                    if change.comparison.match == comparison.match
-                )
-            ]
-            for comparison in comparisons
-        },
-        "losses": {
-            name: [
-                {**plain(loss), "remarks": list(map(by_language, loss.remarks))}
-                for loss in findings.losses_under(name)
-            ]
-            for name in grid.cells
-        },
+        "standings": _standings(findings, grid.query_ids),
+        "losses": {name: _losses(findings.losses_under(name)) for name in grid.cells},
         "limits": {
             "alike": ALIKE,
             "similar": SIMILAR,
             "few": FEW,
             "least": LEAST,
-            "telling": TELLING,
         },
         "per_block": QUESTIONS_A_BLOCK,
         "starts": {"texts": texts.starts, "metadata": metadata.starts},
@@ -179,7 +177,7 @@ def _metric(name: str, basis: str | None) -> dict[str, Any]:
     return {
         "name": name,
         "of_documents": metric.from_matches is None and metric.from_searches is None,
-        "meaning": {"en": f"{metric.question} {metric.formula}", **metric.meaning},
+        "meaning": text_of(metric.meaning or f"{metric.question} {metric.formula}"),
         "k": spec.k if budget is None and metric.from_searches is None else None,
         "budget": budget and {"n": budget.n, "unit": budget.unit},
         "higher": metric.higher_is_better,
@@ -190,66 +188,168 @@ def _metric(name: str, basis: str | None) -> dict[str, Any]:
     }
 
 
-def _tuning(tuning: Tuning) -> dict[str, Any]:
-    """What the page says of a grid."""
-    values = short(plain(tuning))
-    for setting, setting_values in zip(tuning.settings, values["settings"], strict=True):
-        setting_values["failed"] = by_language(setting.failed) if setting.failed else None
-    return dict(values)
-
-
-def _gold_versions(versions: GoldVersions) -> dict[str, Any]:
-    """What the page says of the gold set of earlier results; all ids are in report.json."""
-    lists = ("changed", "only_later", "only_earlier")
-    numbers = ("n_same", "n_moved", "n_ids", "left_out")
+def _gates(gates: Sequence[GateResult]) -> dict[str, Any]:
+    """The gates that failed, with how many, and those that passed."""
+    passed = [gate for gate in gates if gate.passed]
     return {
-        "names": [gold_name(versions.earlier), gold_name(versions.later)],
-        "ids": versions.named[:NAMED],
-        **{name: len(getattr(versions, name)) for name in lists},
-        **{name: getattr(versions, name) for name in numbers},
+        "failed": len(gates) - len(passed),
+        "parts": described(gates_parts(gates)),
+        "passed": described([gates_table(passed)]) if passed else [],
     }
 
 
-_TEXTS = ("siblings", "missing_judgements", "ids_apart", "documents")
-"""Cautions of a verdict that the page says as it is told."""
+def _tuning(tuning: Tuning) -> dict[str, Any]:
+    """What the page says of a grid."""
+    table = [tuning.settings_table()] if tuning.settings else []
+    return {
+        "verdict": tuning.verdict,
+        "take": tuning.take,
+        "sentence": text_of(tuning.sentence),
+        "settings": described(table),
+        "confirmed": bool(tuning.held_out and tuning.held_out.simpler),
+        "curves": short(plain(tuning.curves)),
+        "confidence": tuning.confidence,
+    }
 
 
-def _standings(
-    comparisons: Sequence[Comparison], query_ids: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+def _losses(losses: Sequence[StageLosses]) -> dict[str, Any]:
+    """Where retrievers lose gold: side by side, and each of them with questions to open."""
+
+    def lost(loss: Loss, k: int | None) -> dict[str, Any]:
+        text = joined(" · ", [reasons(k)[loss.reason], visible(loss.stage or "")])
+        return {"n": loss.n, "text": text_of(text), "query_ids": loss.query_ids}
+
+    return {
+        "tables": described(reasons_tables(losses)),
+        "retrievers": [
+            {
+                "parts": described(of_one.describe()),
+                "lost": [lost(loss, of_one.k) for loss in of_one.losses],
+            }
+            for of_one in losses
+        ],
+    }
+
+
+_OVERALL = (
+    "baseline",
+    "metrics",
+    "statistics",
+    "n_tests",
+    "n_tests_of_others",
+    "n_tests_of_times",
+    "overall",
+    "failures",
+    "n_queries",
+    "n_asks",
+)
+"""What figures, verdict and filters look up of a comparison beside what it says."""
+
+
+def _standings(findings: Findings, query_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Each comparison by its matcher's name, with the positions of queries instead of their ids."""
     position_of = {query_id: position for position, query_id in enumerate(query_ids)}
-    values: dict[str, dict[str, Any]] = {}
-    for comparison in comparisons:
+    tuned = {tuning.match for tuning in findings.tunings}
+    standings = {}
+    for comparison, evaluations in zip(findings.comparisons, findings.groups, strict=True):
         record = comparison.to_dict()
-        for part, slice_ in zip(record["slices"], comparison.slices, strict=True):
-            part.pop("query_ids")
-            part["rows"] = _positions(slice_.query_ids, position_of)
-        record["flips"] = [
-            {
-                "metric": order.metric,
-                "chosen": order.chosen,
-                "leader": order.leader,
-                "swapped": plain(order.swapped),
-            }
-            for order in comparison.orders
+        changes = [
+            change for change in findings.changes if change.comparison.match == comparison.match
         ]
-        too_few = too_few_questions(comparison)
-        record["too_few"] = plain(too_few)
-        # The page says these in its own words.
-        warnings = (orders_warning(comparison.orders), str(too_few))
-        turning = [
-            caution for caution in comparison.recommendations[0].cautions if caution.code in _TEXTS
-        ]
-        record["cautions"] = [
-            *(by_language(order.text) for order in turning),
-            *(by_language(caution) for caution in comparison.cautions if caution not in warnings),
-        ]
-        record["advice"] = plain(comparison.recommendations)
-        values[comparison.match] = short(record)
-    return values
+        standings[comparison.match] = {
+            **short({name: record[name] for name in _OVERALL if name in record}),
+            "slices": [
+                {
+                    "field": part.field,
+                    "value": part.value,
+                    "rows": [position_of[id_] for id_ in part.query_ids if id_ in position_of],
+                }
+                for part in comparison.slices
+            ],
+            "verdicts": _verdicts(comparison, evaluations, is_tuned=comparison.match in tuned),
+            "means": described([comparison.means_table(evaluations)])[0],
+            "fields": [_by_field(comparison, field) for field in comparison.fields_told],
+            "cautions": described(_cautions(comparison, changes)),
+            "advice": [
+                {
+                    "text": text_of(recommendation.text),
+                    "supported": recommendation.supported,
+                    "kind": recommendation.kind,
+                    "metric": recommendation.values.get("metric"),
+                    # Other sentences name them.
+                    "query_ids": recommendation.values["query_ids"]
+                    if recommendation.kind == "combination"
+                    else [],
+                }
+                for recommendation in comparison.recommendations
+            ],
+        }
+    return standings
 
 
-def _positions(query_ids: Sequence[str], position_of: Mapping[str, int]) -> list[int]:
-    """Where those of some ids stand that the page holds."""
-    return [position_of[own_id] for own_id in query_ids if own_id in position_of]
+def _verdicts(
+    comparison: Comparison, evaluations: Sequence[Evaluation], *, is_tuned: bool
+) -> dict[str, dict[str, Any]]:
+    """The verdict by each metric, as it would be if that were the first, below a headline."""
+    scores = [
+        RetrieverScores.of(evaluation)
+        for evaluation in evaluations
+        if evaluation.name in comparison.retrievers
+    ]
+    if not scores:
+        return {"": {"headline": text_of(comparison.recommendations[0].text), "text": ""}}
+    verdicts = {}
+    for metric in comparison.metrics:
+        first = replace(comparison, metrics=(metric, *comparison.metrics))
+        text = verdict(first, scores).text
+        headline = _headline(first.overall, metric, is_tuned=is_tuned)
+        verdicts[metric] = {
+            "headline": text_of(headline or text),
+            "text": text_of(text if headline and not is_tuned else ""),
+        }
+    return verdicts
+
+
+def _headline(view: View, metric: str, *, is_tuned: bool) -> str:
+    """Who is ahead, in so few words as can be read from afar; nothing where nobody is."""
+    leader = view.leaders.get(metric)
+    if leader is None or view.found_nothing(metric):
+        return ""
+    return phrase(
+        "Over all questions {best} has the best value of {metric}; which setting to take stands "
+        "above."
+        if is_tuned
+        else "{best} is best on {metric}."
+        if leader.decided
+        else "{best} has the best value of {metric}."
+        if len(leader.shared) == 1
+        else "{names} share the best value of {metric}.",
+        best=leader.best,
+        names=listed(leader.shared),
+        metric=Name(metric, "metric"),
+    )
+
+
+def _by_field(comparison: Comparison, field: str) -> dict[str, Any]:
+    """The slices by a field: who is best in each, and each one's means."""
+    large = comparison.large(field)
+    return {
+        "field": field,
+        "places": [comparison.slices.index(part) for part in large],
+        "n_small": len(comparison.by(field)) - len(large),
+        "best": described([comparison.slices_table(field)])[0],
+        "means": described(part.means_table(comparison.metrics) for part in large),
+    }
+
+
+def _cautions(comparison: Comparison, changes: Iterable[Change]) -> Iterator[Part]:
+    """What a reader must know with the verdict."""
+    yield from (warning(versions.text) for versions in gold_of(changes))
+    for failures in comparison.failures:
+        yield from failures.describe()
+    of_verdict = (
+        caution.text
+        for caution in comparison.recommendations[0].cautions
+        if caution.code not in ("failed", "leaks")  # of these the page says more
+    )
+    yield from map(warning, (*of_verdict, *comparison.further_cautions))

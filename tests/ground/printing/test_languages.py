@@ -31,10 +31,12 @@ from kragx.app.commands.root import SECTIONS, app
 from kragx.evaluation.parts.workers import sendable, work_on
 from kragx.ground.caller_warnings import warn
 from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
-from kragx.ground.printing.phrases import catalogue
+from kragx.ground.printing.phrases import LANGUAGES, catalogue
+from kragx.report.html_page.page import page_words
 from tests.thoroughness import examples
 
 SENTENCES = catalogue("ko")
+OTHERS = [language for language in LANGUAGES if language != "en"]
 
 
 def literals(node: ast.expr) -> list[str]:
@@ -81,9 +83,15 @@ def places(template: str) -> set[str]:
 
 
 @pytest.mark.integration
-def test_the_catalogue_has_what_the_source_says():
-    """Korean has each sentence of the source and of the help, and none that is no longer said."""
-    assert set(SENTENCES) == {*templates(), *help_texts()}
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_catalogue_has_what_the_source_says(language):
+    """A language has each sentence of source and help, each word of the page, and no other."""
+    english = {*templates(), *help_texts(), *page_words()["en"].values()}
+    sentences = catalogue(language)
+    assert {
+        "lacks": sorted(english - sentences.keys()),
+        "has for nothing": sorted(sentences.keys() - english),
+    } == {"lacks": [], "has for nothing": []}
 
 
 @pytest.mark.integration
@@ -114,18 +122,19 @@ def _warning(n):
     warn(phrase("and {n} more", n=n), UserWarning)
 
 
-def test_a_sentence_fills_in_the_same():
-    """A sentence names in Korean what it names in English; only its form may be left out."""
-    assert [english for english, korean in SENTENCES.items() if not fits(english, korean)] == []
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_sentence_fills_in_the_same(language):
+    """A sentence names what it names in English; only its form may be left out."""
+    assert [english for english, own in catalogue(language).items() if not fits(english, own)] == []
 
 
-def fits(english: str, korean: str) -> bool:
-    """Whether a Korean sentence names what the English one does."""
+def fits(english: str, other: str) -> bool:
+    """Whether a sentence of another language names what the English one does."""
     names = {place.split(":")[0] for place in places(english)}
     return (
-        places(korean) <= places(english)
-        and {place.split(":")[0] for place in places(korean)} == names
-        and korean.strip() == korean != ""
+        places(other) <= places(english)
+        and {place.split(":")[0] for place in places(other)} == names
+        and other.strip() == other != ""
     )
 
 

@@ -87,9 +87,9 @@ def test_what_is_not_all_known_has_a_range(opened, tmp_path):
     write_html(marked, path, dataset=gold, runs=runs(gold), comparisons=comparisons)
     page = opened(path=path)
     assert "not known for 10 (items that no document can match: 10)" in page.inner_text(".leaks")
-    assert "0.025 to 0.275" in page.locator("table.metrics").first.inner_text()
+    assert "0.0250 to 0.2750" in page.locator("table.metrics").first.inner_text()
     page.locator("table.metrics button.link", has_text="leak@5").click()
-    assert "is anything from 0.025 to 0.275" in page.inner_text(".verdict")
+    assert "is anything from 0.0250 to 0.2750" in page.inner_text(".verdict")
     assert page.locator(".verdict .headline").count() == 0  # nobody is best, or alone
 
 

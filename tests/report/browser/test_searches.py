@@ -54,13 +54,13 @@ def test_above_the_questions(opened, few):
     page = opened(path=few)
     assert "Metrics of a list are of the first search" in shown(page, "#top")
     spoken = page.locator("#figure-steps svg[role=img]").get_attribute("aria-label")
-    assert "thorough: step 1 0.000, step 2 0.500, step 3 0.500, step 4 0.500" in spoken
+    assert "thorough: step 1 0.0000, step 2 0.5000, step 3 0.5000, step 4 0.5000" in spoken
     for leader in page.locator("#figure-steps .leader").all():  # a line that ends early stays level
         first, second, _ = (point.split(",") for point in leader.get_attribute("points").split())
         assert first[1] == second[1]
         assert leader.evaluate("leader => getComputedStyle(leader).strokeDasharray") != "none"
     page.click("#figure-steps summary")
-    assert "0.500" in shown(page, "#figure-steps table")
+    assert "0.5000" in shown(page, "#figure-steps table")
     table = page.locator("section.searches table").last
     assert "tokens per gold item found" in " ".join(table.inner_text().split())
     assert "870" in table.locator("tr", has_text="thorough").inner_text()

@@ -12,12 +12,16 @@ N = 60
 @pytest.mark.parametrize(
     ("metrics", "language", "said"),
     [
-        (["mrr@5", "recall@5"], "en-US", "But late is better in recall@5, by +0.333 ["),
-        (["mrr@5", "recall@5"], "ko-KR", "recall@5 기준으로는 late 쪽이 더 낫습니다(+0.333 ["),
+        (
+            ["mrr@5", "recall@5"],
+            "en-US",
+            "But late is better than it in recall@5: the difference is +0.3333 [",
+        ),
+        (["mrr@5", "recall@5"], "ko-KR", "+0.3333 ["),
         (
             ["mrr@5", "recall@5", "hit_rate@5"],
             "en-US",
-            "But late is better in recall@5, hit_rate@5: in recall@5 by +0.333 [",
+            "But late is better than it in recall@5 and hit_rate@5: in recall@5 the difference is ",
         ),
     ],
 )

@@ -40,7 +40,8 @@ def test_asks_stand_wherever_questions_are_counted(opened, weighted, language):
     page.wait_for_selector(".tags")
     assert ("실제 질문 61건" if korean else "61 asks") in page.inner_text(".tags")
     page.keyboard.press("Escape")
-    assert ("실제 질문의" if korean else "% of asks") in page.inner_text("td.n >> nth=0")
+    slices = "section:has(#slices-title) tbody th >> nth=0"
+    assert ("실제 질문의" if korean else "% of asks") in page.inner_text(slices)
     assert ("실제 질문 61건" if korean else "61 asks") in page.inner_text("#rows tr >> nth=0")
     interval = "합의 비에 대한 스튜던트 t" if korean else "Student’s of the ratio of sums, else"
     assert interval in page.inner_text(".about")

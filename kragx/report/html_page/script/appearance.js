@@ -1,12 +1,13 @@
 // Language and theme: what the system or the writer says first, then what the reader chooses.
 
-const otherLanguage = () => (state.language === "en" ? "ko" : "en");
+const LANGUAGES = Object.keys(WORDS);
+const otherLanguage = () => LANGUAGES[(LANGUAGES.indexOf(state.language) + 1) % LANGUAGES.length];
 
 /** Buttons that change the language, which `choose` is told, and the theme; and one that prints. */
 function appearanceButtons(choose) {
   const dark = document.documentElement.dataset.theme === "dark";
   return [
-    el("button", { id: "language", title: t("languageHint"), lang: otherLanguage(), onclick: () => choose(otherLanguage()) }, t("language")),
+    el("button", { id: "language", title: sentence("languageHint", otherLanguage()), lang: otherLanguage(), onclick: () => choose(otherLanguage()) }, sentence("language", otherLanguage())),
     el("button", { id: "theme", "aria-label": `${t("theme")}: ${dark ? t("light") : t("dark")}`, onclick: () => setTheme(dark ? "light" : "dark") }, dark ? `☀ ${t("light")}` : `☾ ${t("dark")}`),
     el("button.printing", { onclick: () => window.print() }, t("print"))];
 }
@@ -22,7 +23,7 @@ function setTheme(theme) {
 function beginAppearance() {
   const root = document.documentElement;
   const language = root.dataset.language || navigator.languages?.[0] || navigator.language || "en";
-  state.language = language.toLowerCase().startsWith("ko") ? "ko" : "en";
+  state.language = LANGUAGES.find((own) => language.toLowerCase().startsWith(own)) ?? "en";
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const followSystem = () => { root.dataset.theme = dark.matches ? "dark" : "light"; };
   followSystem();

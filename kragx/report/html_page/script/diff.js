@@ -6,7 +6,7 @@ let openFirst = FIRST;
 function renderHeader() {
   byId("top").replaceChildren(
     el("div.brand", {}, el("p.kind", {}, t("diffKind")), el("h1", {}, name(data.old), " → ", name(data.new)),
-      el("p", {}, t("diffCompared", grouped(data.counts.n_compared), grouped(data.counts.n_questions)), " · ", inWords(data.by))),
+      el("p", {}, t("diffCompared", grouped(data.counts.n_compared), grouped(data.counts.n_questions)), " · ", textNodes(data.by))),
     el("div.controls", {}, appearanceButtons((language) => { state.language = language; renderDiff(); })));
   byId("skip").textContent = t("skip");
   document.documentElement.lang = state.language;
@@ -22,34 +22,18 @@ const deepest = () => data.ks[data.ks.length - 1];
 
 /** How much is the same at the depth in the middle, in a sentence and by depth. */
 function diffVerdict() {
-  const k = data.ks.includes(5) ? 5 : deepest(), same = data.mean[`unchanged@${k}`];
-  const sort = data.exact ? "Same" : "Alike", kind = t(`diff${sort}`);
-  const remarks = data.remarks.length ? el("div.cautions", { role: "note" }, el("ul", {}, data.remarks.map((remark) => el("li", {}, inWords(remark))))) : null;
+  const k = data.ks.includes(5) ? 5 : deepest(), same = data.mean[`unchanged@${k}`], sort = data.exact ? "Same" : "Alike";
+  const remarks = data.remarks.length ? el("div.cautions", { role: "note" }, el("ul", {}, data.remarks.map((remark) => el("li", {}, textNodes(remark))))) : null;
   return el("section.verdict", {},
     el("div.verdict-head", {},
       el("div.figure-number", {}, el("b", {}, inPercent(same)), el("span", {}, `unchanged@${k}`)),
       el("div", {},
-        el("p.headline", {}, phrase(`diffHead${sort}`, el("strong", {}, inPercent(same)), k)),
+        el("p.headline", { id: "diff-title" }, phrase(`diffHead${sort}`, el("strong", {}, inPercent(same)), k)),
         el("p.how", {}, t("diffOverlap", number(data.mean.rbo)), data.weighted ? ` ${t("diffWeighted")}` : "", " ", el("span", {}, t("diffNext"))))),
-    remarks, depthTable(kind));
+    remarks, tableNodes("diff-title", data.depths));
 }
 
-function depthTable(kind) {
-  const row = (head, values) => el("tr", {}, el("th", { scope: "row" }, head), values.map((value) => el("td", {}, value)));
-  const counts = (key) => data.ks.map((k) => grouped(data.counts[`${key}@${k}`]));
-  return el("div.scroll", {}, el("table.metrics", {},
-    el("thead", {}, el("tr", {}, el("th", {}, t("diffDepth")), data.ks.map((k) => el("th", { scope: "col" }, k)))),
-    el("tbody", {},
-      row(kind, data.ks.map((k) => inPercent(data.mean[`unchanged@${k}`]))),
-      row("Jaccard", data.ks.map((k) => number(data.mean[`jaccard@${k}`]))),
-      row(t("diffDocuments"), counts("documents")), row(t("diffCame"), counts("came")), row(t("diffWent"), counts("went")), row(t("diffMoved"), counts("moved")))));
-}
-
-function diffGates() {
-  if (!data.gates.length) return null;
-  return el("section.gates", {}, el("h2", {}, t("gates")), el("ul", {}, data.gates.map(({ passed, text }) =>
-    el("li", {}, el(passed ? "b.passed" : "b.bad", {}, passed ? "✓ " : "✗ "), inWords(text)))));
-}
+const diffGates = () => (data.gates.length ? el("section.gates", {}, el("h2", { id: "gates-title" }, t("gates")), data.gates.map((part) => partNodes("gates-title", part))) : null);
 
 /** The questions that changed most, each folded until it is opened. */
 function diffQuestions() {

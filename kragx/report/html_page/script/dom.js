@@ -2,6 +2,14 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+// `WORDS` has every word of the interface by language, from the catalogues; {0}, {1} ... are filled in.
+const sentence = (key, language = state.language) => WORDS[language][key] ?? "";
+/** A phrase in the language of the interface, as text. */
+const t = (key, ...values) => sentence(key).replace(/\{(\d)\}/g, (_, place) => values[place]);
+/** A phrase with elements filled in, as nodes. */
+const phrase = (key, ...values) =>
+  sentence(key).split(/(\{\d\})/).map((part) => (/^\{\d\}$/.test(part) ? values[part[1]] : part));
+
 /** An element: tag or tag.class, attributes (on... are listeners), children (text or elements). */
 function el(tag, attributes, ...children) {
   const [tagName, ...classes] = tag.split(".");
@@ -67,15 +75,14 @@ const strong = (retriever) => el("strong.retriever", {}, name(retriever));
 const breakable = (text) =>
   el("bdi", {}, plain(text).split(/(?<=[+\-_/.:@])/).flatMap((part, position) => (position ? [el("wbr"), part] : [part])));
 
-/** Nodes with something between them; `last` before the last one. */
-const joined = (nodes, between, last = between) =>
-  nodes.flatMap((node, position) => (position === 0 ? [node] : [position === nodes.length - 1 ? last : between, node]));
+/** Nodes with something between them. */
+const joined = (nodes, between) => nodes.flatMap((node, position) => (position ? [between, node] : [node]));
 
 const NAMES = 5;
 
 /** Names of retrievers in a sentence; of many the first ones, and how many more there are. */
-function listed(names, last = ", ") {
-  if (names.length <= NAMES + 1) return joined(names.map(strong), ", ", last);
+function listed(names) {
+  if (names.length <= NAMES + 1) return joined(names.map(strong), ", ");
   const more = names.slice(NAMES);
   return [...joined(names.slice(0, NAMES).map(strong), ", "), " ", t("andMore", more.length), help(more.map(plain).join(", "))];
 }

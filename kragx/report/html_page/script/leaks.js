@@ -33,7 +33,7 @@ const rulesOf = (retrievers) => new Map(retrievers.flatMap((retriever) => Object
 function leaksItem(retriever) {
   const { lines } = cell(retriever).leaks, queries = leaks(retriever);
   const show = () => showing({ result: "leaksA", a: retriever, b: retriever === state.b ? state.a : state.b, picked: true });
-  return el("li", {}, lines.map(([line, isBad]) => el(isBad ? "p.bad" : "p", {}, swatch(retriever), " ", inWords(line))),
+  return el("li", {}, lines.map(([line, isBad]) => el(isBad ? "p.bad" : "p", {}, swatch(retriever), " ", textNodes(line))),
     queries ? el("ul", {}, queries.slice(0, LEAKS).map((query) => el("li", {}, questionLink(query, el("bdi", {}, beginning(query))), " ", leaksIn(retriever, query).map(leakText)))) : null,
     queries && isCompared(retriever) ? el("button.link", { onclick: show }, queries.length > 1 ? t("showAll", nQuestions(queries.length)) : t("showAll1")) : null);
 }

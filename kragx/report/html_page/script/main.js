@@ -2,7 +2,7 @@
 
 function renderAll() {
   renderHeader();
-  const failed = data.gates.some(({ passed }) => !passed); // then they are what the reader came for
+  const { failed } = data.gates; // then they are what the reader came for
   const first = failed ? [gatesSection(), tuningSection(), verdict()] : [tuningSection(), verdict(), gatesSection()];
   const sections = [leaksSection(), ...first, searchesSection(), questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
   byId("main").replaceChildren(...sections.filter(Boolean));
@@ -80,7 +80,7 @@ function aboutSection() {
   const rows = [
     [t("dataset"), [name(dataset || "gold"), version ? ` · ${t("version", plain(version))}` : "", hash ? el("code", {}, ` sha256 ${hash.slice(0, 12)}`) : ""]],
     [t("matcher"), name(match().label)],
-    [t("profile"), name(data.profile[state.language] ?? data.profile.en)],
+    [t("profile"), textNodes(data.profile)],
     ["kragx", t("made", kragx, python)],
     [t("run"), data.record ? runWords(data.record) : t("notRecorded")],
     data.record ? ["git", gitWords(data.record.git)] : null,
@@ -102,9 +102,9 @@ const REMARKS = 12; // that are not folded away
 function remarksOf(retrievers) {
   const whose = new Map();
   for (const retriever of retrievers) {
-    for (const remark of cell(retriever).remarks) whose.set(remark.en, { remark, names: [...(whose.get(remark.en)?.names ?? []), retrieverName(retriever)] });
+    for (const remark of cell(retriever).remarks) whose.set(plainText(remark), { remark, names: [...(whose.get(plainText(remark))?.names ?? []), retrieverName(retriever)] });
   }
-  return [...whose.values()].map(({ remark, names }) => el("li", {}, names.length === present().length && names.length > 1 ? t("everyRetriever") : listed(names), ": ", inWords(remark)));
+  return [...whose.values()].map(({ remark, names }) => el("li", {}, names.length === present().length && names.length > 1 ? t("everyRetriever") : listed(names), ": ", textNodes(remark)));
 }
 
 // -- keys --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Numbers as people read them; a dash where there is none.
+// Numbers as people read them, in the form that they have everywhere; a dash where there is none.
 
 const missing = (value) => value === null || value === undefined;
 
@@ -9,8 +9,8 @@ function number(value, metric) {
   if (missing(value)) return "–";
   if (metric && metric.name.startsWith("seconds")) return duration(value);
   if (Math.abs(value) >= 100) return grouped(value);
-  if (value !== 0 && Math.abs(value) < 0.001) return value.toPrecision(2);
-  return value.toFixed(3);
+  if (value !== 0 && Math.abs(value) < 0.001) return String(Number(value.toPrecision(2)));
+  return value.toFixed(4);
 }
 
 /** A p as papers write it: .013, < .001, > .999; above a limit such as .05 it is not shown as that. */

@@ -16,8 +16,7 @@ function poolSection() {
     el("h2", { id: "pool-title" }, t("pool")),
     el("p.muted", {}, t("poolNote", pool.rel)),
     el("dl.facts", {}, rows.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text)))),
-    scrollingTable("pool-title", [t("retriever"), t("poolShare"), `${state.metric}: ${t("poolBounds")}`].map((head) => el("th", { scope: "col" }, head)),
-      el("tbody", {}, ranked().map(poolRow))));
+    ownTable("pool-title", [t("retriever"), t("poolShare"), `${state.metric}: ${t("poolBounds")}`], ranked().map(poolRow)));
 }
 
 /** How many documents of the questions that the page holds were judged relevant; grades are -1 below the cut. */
@@ -30,8 +29,6 @@ function relevantInPool() {
 /** How much of a retriever's lists was judged, and between which values its mean must lie. */
 function poolRow(retriever) {
   const { counts: own, bounds } = cell(retriever), [low, high] = bounds[state.metric] || [];
-  return el("tr", {}, el("th", { scope: "row" }, columnHead(retriever)),
-    el("td", {}, missing(own.judged_share) ? "–" : `${(100 * own.judged_share).toFixed(1)}%`),
-    el("td", {}, el("span.number", {}, number(mean(retriever), metric())),
-      el("span.interval", {}, high - low > 1e-9 ? t("possible", t("range", number(low, metric()), number(high, metric()))) : t("poolExact"))));
+  return [columnHead(retriever), missing(own.judged_share) ? "–" : `${(100 * own.judged_share).toFixed(1)}%`,
+    [el("span.number", {}, number(mean(retriever), metric())), el("span.interval", {}, high - low > 1e-9 ? t("possible", t("range", number(low, metric()), number(high, metric()))) : t("poolExact"))]];
 }

@@ -35,10 +35,10 @@ function stepsFigure(searching) {
   const series = searching.filter(isCompared).map((retriever) => ({ retriever, ...cell(retriever).searches.found })).filter(({ values }) => values.some((own) => own !== null));
   if (!series.length) return null;
   const { steps } = series.reduce((longest, own) => (own.steps.length > longest.steps.length ? own : longest));
-  const rows = series.map(({ retriever, values }) => el("tr", {}, el("th", { scope: "row" }, columnHead(retriever)), steps.map((_, at) => el("td", {}, number(values[at])))));
+  const rows = series.map(({ retriever, values }) => [columnHead(retriever), ...steps.map((_, at) => number(values[at]))]);
   return figure("figure-steps", t("figSteps"), t("figStepsD"),
     lineChart(t("figSteps"), t("step"), steps, series, (n) => t("nthStep", n)),
-    el("details", { ontoggle: scrollHints }, el("summary", {}, t("figNumbers")), stageBox(t("figSteps"), [t("retriever"), ...steps.map((n) => t("nthStep", n))], rows)));
+    el("details", { ontoggle: scrollHints }, el("summary", {}, t("figNumbers")), ownTable("figure-steps-title", [t("retriever"), ...steps.map((n) => t("nthStep", n))], rows)));
 }
 
 /** What a found gold item costs, as tokens if somebody says any, or else as time, or searches; null where nobody asked. */
@@ -52,15 +52,14 @@ function searchesTable(searching) {
   const count = (outcome, retriever) => {
     const n = searchesWith(outcome, retriever).length;
     const show = () => showing({ result: `${outcome}A`, a: retriever, b: retriever === state.b ? state.a : state.b, picked: true });
-    return el("td", {}, n && isCompared(retriever) ? el("span.number", {}, el("button.link", { title: t("showAll", nQuestions(n)), onclick: show }, grouped(n))) : el("span.number", {}, grouped(n)));
+    return el("span.number", {}, n && isCompared(retriever) ? el("button.link", { title: t("showAll", nQuestions(n)), onclick: show }, grouped(n)) : grouped(n));
   };
   const row = (retriever) => {
     const { n_questions: asked, n_searches: n, n_steps: steps } = cell(retriever).counts.searches;
-    return el("tr", {}, el("th", { scope: "row" }, columnHead(retriever)),
-      el("td", {}, el("span.number", {}, asked ? (n / asked).toFixed(1) : "–"), el("span.interval", {}, asked && steps < n ? t("inSteps", (steps / asked).toFixed(1)) : "")),
-      price ? el("td", {}, el("span.number", {}, number(mean(retriever, price), price))) : null, told.map((outcome) => count(outcome, retriever)));
+    return [columnHead(retriever), [el("span.number", {}, asked ? (n / asked).toFixed(1) : "–"), el("span.interval", {}, asked && steps < n ? t("inSteps", (steps / asked).toFixed(1)) : "")],
+      ...(price ? [el("span.number", {}, number(mean(retriever, price), price))] : []), ...told.map((outcome) => count(outcome, retriever))];
   };
-  return stageBox(t("searches"), [t("retriever"), t("searchesEach"), ...(price ? [t(price.name.split(/[@(]/)[0])] : []), ...told.map((outcome) => t(outcome))], searching.map(row));
+  return ownTable("searches-title", [t("retriever"), t("searchesEach"), ...(price ? [t(price.name.split(/[@(]/)[0])] : []), ...told.map((outcome) => t(outcome))], searching.map(row));
 }
 
 /** What of a retriever's searches nobody knows, or failed; nothing of one that always searches once. */

@@ -1,46 +1,28 @@
 // The verdict: which retriever won, whether that is certain, where it fails, and why.
 
 function verdict() {
-  const shownMetric = metric(), best = leader(), view = standing()?.overall;
-  const leads = view?.leaders[shownMetric.name];
-  const own = view ? estimate(view, best, shownMetric) : { value: cell(best).mean[shownMetric.name] };
+  const shownMetric = metric(), best = leader(), view = standing().overall, leads = view.leaders[state.metric], said = standing().verdicts[state.metric] ?? standing().verdicts[""];
+  const own = estimate(view, best, shownMetric) ?? { value: mean(best) };
   const section = el("section.verdict", { "aria-labelledby": "verdict-title" }, el("h2.unseen", { id: "verdict-title" }, t("summary")));
-  if (!compared().length) {
-    const every = listed(lost().map(retrieverName), t("and"));
-    return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere()), cautions()]);
-  }
   const open = shownMetric.exact ? compared().map((retriever) => missingHere(retriever, shownMetric)).filter(Boolean) : [];
-  if (open.length) return add(section, [open.slice(0, PICTURED), failedHere(), cautions()]);
-  if (missing(own?.value)) {
-    const gold = [...questions()].some((query) => hasGold(best, query));
-    return add(section, [
-      el("p.headline", {}, phrase("novalue", el("strong.metric", {}, shownMetric.name))),
-      gold ? null : el("p.how", {}, t("noneGold")), cautions()]);
-  }
-  const asGood = (leads?.shared ?? []).map(positionOf);
-  const [badge, how] = certainty(leads);
+  if (open.length) return add(section, [open.slice(0, PICTURED), cautions()]);
+  const headline = el("p.headline", {}, said ? textNodes(said.headline) : phrase("only", strong(retrieverName(best)), el("strong.metric", {}, state.metric), number(own.value)), " ", badge(leads), hasLeaks(best) ? el("span.badge.bad", {}, t("itLeaks")) : null);
+  if (missing(own.value) || !compared().length) return add(section, [headline, cautions()]);
   return add(section, [
     el("div.verdict-head", {},
       el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
         missing(own.low) ? null : el("small.muted", {}, confidenceText())),
-      el("div", {}, el("p.headline", {}, headline(shownMetric, best, own, leads, asGood), " ", badge, hasLeaks(best) ? el("span.badge.bad", {}, t("itLeaks")) : null),
-        el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null, opposite(shownMetric), missingHere(best, shownMetric), failedHere())),
+      el("div", {}, headline, el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), said?.text ? el("p.how", {}, textNodes(said.text)) : null, missingHere(best, shownMetric))),
     cautions(),
     el("div.verdict-more", {}, nextBest(leads, shownMetric), failures(best)),
     advice(),
   ]);
 }
 
-/** In which other metric somebody is better than the winner, for sure. */
-function opposite(shownMetric) {
-  const { values } = (standing()?.advice || []).find(({ kind }) => kind === "winner") ?? {};
-  if (values?.metric !== shownMetric.name || !values.opposite.length) return null;
-  return el("p.how.lost", {}, joined(values.opposite.map(opposed), " "));
-}
-
-function opposed({ metrics, retriever, difference, low, high }) {
-  const by = `${signed(difference)} ${interval({ low, high }, null, signed)}`.trim(), [first] = metrics, who = strong(retriever);
-  return el("span", {}, metrics.length === 1 ? phrase("opposed1", who, first, by) : phrase("opposed", who, metrics.join(", "), first, by));
+/** Whether the lead is certain. */
+function badge(leads) {
+  if (!leads?.differences.length || foundNothing() || data.tunings[match().name]) return null;
+  return !leads.tested ? el("span.badge", {}, t("asIs")) : leads.decided ? el("span.badge.yes", {}, t("certain")) : el("span.badge.no", {}, t("uncertain"));
 }
 
 /** How far missing judgements leave the value open. */
@@ -51,60 +33,10 @@ function missingHere(retriever, shownMetric) {
   return el("p.how.lost", {}, phrase(shownMetric.exact ? "openHere" : "missingHere", el("strong.metric", {}, shownMetric.name), strong(retrieverName(retriever)), possible));
 }
 
-/** Who is not compared, as they failed, or returned nothing. */
-function failedHere() {
-  const [nothing, failing] = [true, false].map((own) => lost().map(failuresOf).filter((each) => isNothing(each) === own));
-  const named = ({ retriever, n_failed: n, n_queries: all }, bare) => el("span", {}, strong(retriever), bare ? "" : ` ${t("lostOn", grouped(n), grouped(all))}`);
-  return [
-    failing.length ? el("p.how.lost", {}, phrase("lost", joined(failing.map((each) => named(each, false)), ", "))) : null,
-    nothing.length ? el("p.how.lost", {}, phrase("lostNothing", joined(nothing.map((each) => named(each, true)), ", "), nQuestions(nothing[0].n_queries))) : null];
-}
-
-/** What "every retriever" leaves out. */
-const whoFailed = () => (lost().length ? t("butLost") : "");
-
 /** Whether nobody found anything: zeros are no tie. */
-const foundNothing = (view = standing()?.overall) => metric().higher === true && !metric().of_documents
-  && compared().every((retriever) => estimate(view, retriever, metric())?.value === 0);
-
-/** Whether another metric sees that somebody found something, as further down. */
-const foundElsewhere = (view = standing()?.overall) => data.metrics.some((own) => own.higher === true && !own.of_documents
-  && compared().some((retriever) => estimate(view, retriever, own)?.value > 0));
+const foundNothing = () => metric().higher === true && !metric().of_documents && compared().every((retriever) => mean(retriever) === 0);
 
 const confidenceText = () => t("interval", percent(standing().statistics.confidence));
-
-function headline(shownMetric, best, own, leads, asGood) {
-  const named = el("strong.metric", {}, shownMetric.name), winner = strong(retrieverName(best));
-  if (shownMetric.higher === null) return phrase("neither", named);
-  if (foundNothing()) return phrase(foundElsewhere() ? "zeroForAll" : "foundNothing", listed(compared().map(retrieverName), t("and")), named);
-  if (!leads) return phrase("only", winner, named, el("strong", {}, number(own.value, shownMetric)));
-  if (asGood.length > 1) return phrase("share", listed(asGood.map(retrieverName), t("and")), named);
-  if (data.tunings[match().name]) return phrase("overAll", winner, named);
-  if (leads.decided) return phrase("wins", winner, named);
-  return phrase("ahead", winner, named);
-}
-
-/** A badge that says whether the lead is certain, and a sentence about over whom. */
-function certainty(leads) {
-  if (!leads || !leads.differences.length || foundNothing() || data.tunings[match().name]) return [null, null];
-  if (!leads.tested) return [el("span.badge", {}, t("asIs")), phrase("how_asis")];
-  const list = (names) => listed(names, t("and"));
-  const beaten = leads.differences.map(({ against }) => against).filter((other) => !leads.tied.includes(other));
-  if (leads.decided) {
-    return [el("span.badge.yes", {}, t("certain")), beaten.length === 1 ? phrase("how_certain1", list(beaten)) : phrase("how_certain", whoFailed())];
-  }
-  const lower = behind(leads.tied, leads.shared);
-  const whom = !beaten.length && areAllShared(leads) ? t("how_each_other")
-    : beaten.length ? phrase("how_partly", list(beaten), list(lower), strong(leads.best)) : phrase("how_uncertain", list(lower));
-  const asked = (standing().advice || []).map((own) => own.values).find((own) => isOfVerdict(own));
-  return [el("span.badge.no", {}, t("uncertain")), [whom, asked ? rival(asked) : ""].flat(2)];
-}
-
-/** What a metric says, in a sentence, which the metric brings along. */
-function meaning(shownMetric) {
-  const sentence = shownMetric.meaning[state.language] ?? shownMetric.meaning.en;
-  return sentence.replace("{}", reach(shownMetric) || t("reach_all"));
-}
 
 /** The difference of the best from the one that the verdict is about: the next best, of those that tie if there are any. */
 function fromNextBest(leads) {
