@@ -162,17 +162,21 @@ async def look_after(
     secrets = Secrets.of() if secrets is None else secrets
     for client in clients:
         secrets = secrets.also(getattr(client, "secrets", ()))
-    by_address = {_address(secrets.masked(dict(client.settings))): client for client in clients}
+    # As the store names them: without a login, and masked.
+    by_address = {secrets.masked(dict(c.settings)).get("base_url"): c for c in clients}
     entries: list[BatchStatus] = []
     problems: list[str] = []
     with Store(address, make=False) as store:
         for batch in store.batches.batches():
-            entry = BatchStatus(batch, len(store.batches.keys(batch)))
+            keys = store.batches.keys(batch)
+            entry = BatchStatus(batch, len(keys))
             try:
                 if batch.is_open:
                     client = _client_of(batch, by_address)
                     async with aclosing(BatchService(client, secrets)) as service:
-                        entry = await _looked_at(entry, store, service, secrets, collect=collect)
+                        entry = replace(entry, remote=await _found(batch, store.batches, service))
+                        if collect and entry.remote and entry.remote.status in _ENDED:
+                            entry = await _collected(entry, keys, store, service, secrets)
             except JudgingError as error:
                 # One that cannot be asked after keeps no other from being collected.
                 problems.append(f"{batch.id}: {error}")
@@ -183,65 +187,40 @@ async def look_after(
     return Overview(str(address), batches, tuple(problems))
 
 
-def _address(settings: Mapping[str, Any]) -> str:
-    return str(settings.get("base_url"))
-
-
-def _client_of(batch: SubmittedBatch, by_address: Mapping[str, Any]) -> Any:
-    address = _address(batch.about["client"])
+def _client_of(batch: SubmittedBatch, by_address: Mapping[Any, Any]) -> Any:
+    address = batch.about["client"].get("base_url")
     if address not in by_address:
         problem = f"it is not known how to reach {address}"
         raise JudgingError(f"{problem}; name the config that it was submitted with")
     return by_address[address]
 
 
-async def _looked_at(
-    entry: BatchStatus, store: Store, service: BatchService, secrets: Secrets, *, collect: bool
-) -> BatchStatus:
-    """How far an open batch is; if it has ended, and that is wanted, with its answers stored."""
-    batch, register = await _found_again(store.batches, entry.batch, service), store.batches
-    if batch.state != "submitted":
-        return entry
-    remote = await service.look(batch.id)
-    entry = replace(entry, batch=batch, remote=remote)
-    if remote.status == "failed":
-        register.move(batch.uid, "submitted", "failed", problems=_problems(remote))
-    if remote.status not in _ENDED or not collect:
-        return entry
-    keys = register.keys(batch)
-    lines, problems = await _downloaded(remote, keys, store, service)
-    answers = {key: result for key, result in lines.results.items() if result is not None}
-    tally = _stored(batch, answers, store, secrets)
-    register.move(batch.uid, "submitted", "collected", status=remote.status, problems=problems)
-    odd: dict[str, int] = {
-        phrase("not run before it ended"): len(lines.results) - len(answers),
-        phrase("no answer came for"): len(keys) - len(lines.results),
-        phrase("lines that cannot be read, or are about what was not asked"): lines.n_odd,
-    }
-    return replace(entry, tally=tally, odd=odd)
+async def _found(batch: SubmittedBatch, register: Register, service: BatchService) -> Remote | None:
+    """An open batch as the provider has it; None where a submit was interrupted and made none.
 
-
-async def _found_again(
-    register: Register, batch: SubmittedBatch, service: BatchService
-) -> SubmittedBatch:
-    """Find out whether a submit that was interrupted, if it was, has made its batch.
-
-    Should it be at work yet and have uploaded nothing, it notices, and makes none.
+    Should the submit be at work yet and have uploaded nothing, it notices, and makes none.
 
     Raises:
         JudgingError: the provider cannot be asked.
     """
     if batch.state == "planned":
         register.move(batch.uid, "planned", "given up", problems=["interrupted before it began"])
-    elif batch.state == "uploaded":
+        return None
+    remote_id = batch.id
+    if batch.state == "uploaded":
         planned, since = map(datetime.fromisoformat, (batch.planned_at, batch.since))
-        remote = await service.find(batch.uid, planned.timestamp())
-        if remote is not None:
-            register.move(batch.uid, "uploaded", "submitted", id=remote.id)
-        elif (datetime.now(UTC) - since).total_seconds() > _SOON:
-            problems = ["interrupted; the provider knows no such batch"]
-            register.move(batch.uid, "uploaded", "given up", problems=problems)
-    return next(entry for entry in register.batches() if entry.uid == batch.uid)
+        orphan = await service.find(batch.uid, planned.timestamp())
+        if orphan is None:
+            if (datetime.now(UTC) - since).total_seconds() > _SOON:
+                problems = ["interrupted; the provider knows no such batch"]
+                register.move(batch.uid, "uploaded", "given up", problems=problems)
+            return None
+        remote_id = orphan.id
+        register.move(batch.uid, "uploaded", "submitted", id=remote_id)
+    remote = await service.look(remote_id)
+    if remote.status == "failed":
+        register.move(batch.uid, "submitted", "failed", problems=_problems(remote))
+    return remote
 
 
 def _problems(remote: Remote) -> list[str]:
@@ -253,14 +232,16 @@ def _problems(remote: Remote) -> list[str]:
     ]
 
 
-async def _downloaded(
-    remote: Remote, keys: Set[str], store: Store, service: BatchService
-) -> tuple[_Lines, list[str]]:
-    """The lines of a batch that has ended, and which files are gone.
+async def _collected(
+    entry: BatchStatus, keys: Set[str], store: Store, service: BatchService, secrets: Secrets
+) -> BatchStatus:
+    """A batch that has ended, with its answers stored.
 
     Raises:
         JudgingError: a file came in half, and not all of it has been asked anew meanwhile.
     """
+    batch, remote = entry.batch, entry.remote
+    assert remote is not None  # it has ended
     lines, problems = _Lines(), []
     for file in filter(None, (remote.output_file_id, remote.error_file_id)):
         try:
@@ -268,14 +249,23 @@ async def _downloaded(
         except GoneError as error:
             problems.append(error.problem)
     graded = (judgement.grade is not None for judgement in store.settled([*keys]).values())
-    if problems or lines.n >= remote.n_answered or sum(graded) == len(keys):
-        return lines, problems
-    raise JudgingError(
-        f"it has fewer lines than it says: {lines.n} of {remote.n_answered} lines came; "
-        "nothing of it counts as collected",
-        remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending asks "
-        "its questions anew and pays for them again",
-    )
+    if not problems and lines.n < remote.n_answered and sum(graded) < len(keys):
+        raise JudgingError(
+            f"it has fewer lines than it says: {lines.n} of {remote.n_answered} lines came; "
+            "nothing of it counts as collected",
+            remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending asks "
+            "its questions anew and pays for them again",
+        )
+    answers = {key: result for key, result in lines.results.items() if result is not None}
+    tally = _stored(batch, answers, store, secrets)
+    # Last of all: one that is killed before collects it again, and stores nothing twice.
+    store.batches.move(batch.uid, "submitted", "collected", status=remote.status, problems=problems)
+    odd: dict[str, int] = {
+        phrase("not run before it ended"): len(lines.results) - len(answers),
+        phrase("no answer came for"): len(keys) - len(lines.results),
+        phrase("lines that cannot be read, or are about what was not asked"): lines.n_odd,
+    }
+    return replace(entry, tally=tally, odd=odd)
 
 
 def _stored(

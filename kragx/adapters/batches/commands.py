@@ -1,6 +1,6 @@
 """`kragx judge submit`, `status` and `collect`: judgements from a provider's batches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,11 +43,9 @@ class Submission(Outbox):
         Raises:
             JudgingError: that cannot be found out.
         """
-        for store in _stores(judges):
-            with suppress(NoStoreError):
-                overview = _look_after_batches(store, judges, secrets)
-                if overview.problems:
-                    raise JudgingError("\n".join(overview.problems))
+        overviews = _looked_after([judge.store for judge in judges], judges, secrets)
+        if problems := [problem for overview in overviews for problem in overview.problems]:
+            raise JudgingError("\n".join(problems))
 
     def send(self, per_batch: int = MOST_REQUESTS, *, dry_run: bool) -> None:
         """Submit what is in it, and say what became of it."""
@@ -154,15 +152,12 @@ def _each_store(
     loaded = None if config is None else load(config, settings or ())
     judges = [] if loaded is None else _judges(loaded)
     secrets = Secrets.of() if loaded is None else loaded.secrets
-    stores = _stores(judges) if judges else [Address.of(store)]
-    overviews: list[Overview] = []
+    stores = [judge.store for judge in judges] or [store]
     with secrets.guarding():
-        for address in stores:
-            with suppress(NoStoreError):
-                overviews.append(_look_after_batches(address, judges, secrets, **options))
+        overviews = _looked_after(stores, judges, secrets, **options)
     if not overviews:
         raise DataError(
-            f"{', '.join(map(str, stores))}: there is no such store",
+            f"{', '.join(dict.fromkeys(map(str, stores)))}: there is no such store",
             remedy="go to the folder of the submit, or name its config or store",
         )
     return overviews
@@ -175,13 +170,18 @@ def _judges(config: RunConfig) -> list[Judge]:
     return judges
 
 
-def _stores(judges: Sequence[Judge]) -> list[Address]:
-    return list(dict.fromkeys(Address.of(judge.store) for judge in judges))
-
-
-def _look_after_batches(
-    store: Address, judges: Sequence[Judge], secrets: Secrets, **options: Any
-) -> Overview:
+def _looked_after(
+    stores: Iterable[Any], judges: Sequence[Judge], secrets: Secrets, **options: Any
+) -> list[Overview]:
+    """The batches of those of these stores that there are."""
     judging_clients = [judge.client for judge in judges] or [OpenAIClient("of the environment")]
     clients = [client for client in judging_clients if hasattr(client, "connected")]
-    return run_sync(lambda: look_after(store, clients, secrets=secrets, **options))
+
+    async def looked() -> list[Overview]:
+        overviews: list[Overview] = []
+        for address in dict.fromkeys(map(Address.of, stores)):
+            with suppress(NoStoreError):
+                overviews.append(await look_after(address, clients, secrets=secrets, **options))
+        return overviews
+
+    return run_sync(looked)
