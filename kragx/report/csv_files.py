@@ -121,6 +121,7 @@ def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
             of_kinds = ", ".join(leak.kinds)
             leaks.setdefault(leak.query_id, []).append(f"{leak.rank}: {leak.document} ({of_kinds})")
         weights = evaluation.weights
+        # Where all weigh alike a column of ones would look as if somebody had given weights.
         asks = repeat(None) if weights is None else weights.tolist()
         for (query_id, values), weight in zip(evaluation.queries.items(), asks):
             yield {

@@ -67,35 +67,15 @@ class Findings:
         Args:
             record: how the run came about.
         """
-        dataset, counts = self.evaluations[0].settings["dataset"], self.evaluations[0].counts
-        yield Heading(str(dataset["name"]), level=1)
-        yield Line(
-            phrase(
-                "Gold set {name}, sha256 {hash}; {n} of {of} queries scored."
-                if dataset["version"] is None
-                else "Gold set {name} version {version}, sha256 {hash}; {n} of {of} queries "
-                "scored.",
-                name=dataset["name"],
-                version=dataset["version"],
-                hash=str(dataset["hash"])[:12],
-                n=counts["n_scored"],
-                of=counts["n_queries"],
-            )
-        )
+        yield from _gold_lines(self.evaluations[0])
         yield from record
-        several = len(self.groups) > 1
-        for group in self.groups:
-            if leaks := [*leaks_table(group)]:
-                match = group[0].match_name
-                yield Heading(
-                    phrase("Leaks, match {match}", match=match) if several else phrase("Leaks")
-                )
-                yield from leaks
+        yield from _leaks_parts(self.groups)
         for tuning in self.tunings:
             yield from tuning.full()
         for of_grid in self.matcher_grids:
             yield Heading(phrase("Under the settings of {of}", of=of_grid.match_name))
             yield from of_grid.describe()
+        several = len(self.groups) > 1
         for comparison, group in zip(self.comparisons, self.groups):
             if several:
                 yield Heading(phrase("Match: {match}", match=comparison.match))
@@ -110,9 +90,11 @@ class Findings:
 
 def reasons_tables(losses: Sequence[StageLosses]) -> Iterator[Table]:
     """Retrievers with stages below one another, why they lose gold across; a table for each k."""
+    # Chains are looked at to some k, and searches as a whole: their shares do not compare.
     for k in dict.fromkeys(of_one.k for of_one in losses if of_one.stages):
         rows = [of_one for of_one in losses if of_one.stages and of_one.k == k]
         counts = [Counter[str](item.reason for item in of_one.items) for of_one in rows]
+        # A reason that nobody has would be a column of zeros.
         words = {
             reason: text
             for reason, text in reasons(k).items()
@@ -135,6 +117,34 @@ def reasons_tables(losses: Sequence[StageLosses]) -> Iterator[Table]:
         )
 
 
+def _gold_lines(evaluation: Evaluation) -> Iterator[Line]:
+    """The gold set, and how much of it was scored."""
+    dataset, counts = evaluation.settings["dataset"], evaluation.counts
+    yield Heading(str(dataset["name"]), level=1)
+    yield Line(
+        phrase(
+            "Gold set {name}, sha256 {hash}; {n} of {of} queries scored."
+            if dataset["version"] is None
+            else "Gold set {name} version {version}, sha256 {hash}; {n} of {of} queries scored.",
+            name=dataset["name"],
+            version=dataset["version"],
+            hash=str(dataset["hash"])[:12],
+            n=counts["n_scored"],
+            of=counts["n_queries"],
+        )
+    )
+
+
+def _leaks_parts(groups: Sequence[Sequence[Evaluation]]) -> Iterator[Part]:
+    """What leaks under each matcher; nothing where nothing is forbidden."""
+    for group in groups:
+        if leaks := [*leaks_table(group)]:
+            match = group[0].match_name
+            heading = phrase("Leaks, match {match}", match=match)
+            yield Heading(heading if len(groups) > 1 else phrase("Leaks"))
+            yield from leaks
+
+
 def by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
     """The evaluations of each matcher."""
     # They stand by matcher, so those of one are neighbours.
@@ -145,23 +155,7 @@ def by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
 def _of_matcher(
     comparison: Comparison, evaluations: Sequence[Evaluation], level: int
 ) -> Iterator[Part]:
-    statistics = comparison.statistics
-    yield Line(
-        phrase(
-            "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of differences and "
-            "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}."
-            if comparison.weights is None
-            else "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of "
-            "differences and mean times by asks Student's of the ratio of sums, else from {n:,} "
-            "resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
-            match=evaluations[0].match_label,
-            profile=profile_label(evaluations[0]),
-            share=statistics.confidence,
-            n=statistics.resamples,
-            seed=statistics.seed,
-            max_failed=statistics.max_failed,
-        )
-    )
+    yield _settings_line(comparison, evaluations[0])
     if (asks := asks_label(evaluations[0].counts)) is not None:
         yield Line(asks)
     for remark in (*comparison.gold, *comparison.failures):
@@ -174,6 +168,31 @@ def _of_matcher(
     yield from remarks_on(evaluations, failures=False)
     yield from map(warning, comparison.further_cautions)
     yield from comparison.against_baseline(level)
+    yield from _slices_parts(comparison, level)
+
+
+def _settings_line(comparison: Comparison, evaluation: Evaluation) -> Line:
+    statistics = comparison.statistics
+    return Line(
+        phrase(
+            "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of differences and "
+            "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}."
+            if comparison.weights is None
+            else "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of "
+            "differences and mean times by asks Student's of the ratio of sums, else from {n:,} "
+            "resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
+            match=evaluation.match_label,
+            profile=profile_label(evaluation),
+            share=statistics.confidence,
+            n=statistics.resamples,
+            seed=statistics.seed,
+            max_failed=statistics.max_failed,
+        )
+    )
+
+
+def _slices_parts(comparison: Comparison, level: int) -> Iterator[Part]:
+    """By each field who is best in its slices, then each slice's means."""
     for field in comparison.fields_told:
         yield Heading(phrase("By {field}", field=field), level=level)
         yield comparison.slices_table(field)

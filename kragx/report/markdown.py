@@ -28,6 +28,7 @@ def summary_markdown(findings: Findings) -> str:
     """
     comparisons, gates = findings.comparisons, findings.gates
     bad = failed(gates)
+    # Under several matchers the same retriever has failed only once.
     lost = dict.fromkeys(name for comparison in comparisons for name in comparison.not_comparable)
     verdicts: list[str] = []
     if lost:

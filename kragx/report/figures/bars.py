@@ -51,6 +51,7 @@ def metrics_figure(values: Mapping[str, Mapping[str, float | None]], k: int | No
         heights: list[float | None] = []
         averages = []
         for position, of_metric in enumerate(values.values()):
+            # A metric without values keeps its place: figures of two runs are laid side by side.
             bars = list(of_metric.items()) or [("", None)]
             width = 0.4 if len(bars) > 1 else 0.5
             for number, (name, value) in enumerate(bars):

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.comparison import Comparison
+from kragx.comparison import Comparison, Estimate
 from kragx.data import GoldDataset, Run, file_names
 from kragx.evaluation.curves import (
     CutoffCurve,
@@ -126,14 +126,7 @@ def _figures(
 
 
 def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
-    by_name = comparison.overall.means
-    means = {
-        metric: [by_name[name][metric] for name in names]
-        for metric in comparison.metrics
-        if metric_named(metric).is_share
-        and any(by_name[name][metric].value is not None for name in names)
-    }
-    if not means:
+    if not (means := _shares(comparison, names)):
         return None
     across = min(4, len(means))
     figure, axes = panels(
@@ -147,14 +140,7 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
     ]
     for position, (panel, metric) in enumerate(zip(axes, means, strict=True)):
         for series, mean in enumerate(means[metric]):
-            if mean.value is None:
-                panel.text(0.02, series, mean.number if mean.bounds else "–", va="center")
-                continue
-            shade = colour(series)
-            if mean.low is not None and mean.high is not None:
-                panel.hlines(series, mean.low, mean.high, shade, linewidth=2.5, alpha=0.5)
-            panel.plot(mean.value, series, marker(series), color=shade, markersize=7, clip_on=False)
-            write_beside(panel, series, f"{mean.value:.3f}")
+            _mark_mean(panel, series, mean)
         panel.set_title(metric)
         unit_axis(panel, highest, "x")
         name_rows(panel, names, written=position % across == 0)
@@ -166,6 +152,30 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
     return figure
 
 
+def _shares(comparison: Comparison, names: Sequence[str]) -> dict[str, list[Estimate]]:
+    """The metrics that are shares, and of which somebody has a value."""
+    by_name = comparison.overall.means
+    return {
+        metric: [by_name[name][metric] for name in names]
+        for metric in comparison.metrics
+        if metric_named(metric).is_share
+        and any(by_name[name][metric].value is not None for name in names)
+    }
+
+
+def _mark_mean(panel: Axes, series: int, mean: Estimate) -> None:
+    """A mean with its interval; of one that is not known between which values it lies."""
+    if mean.value is None:
+        panel.text(0.02, series, mean.number if mean.bounds else "–", va="center")
+        return
+    shade = colour(series)
+    if mean.low is not None and mean.high is not None:
+        panel.hlines(series, mean.low, mean.high, shade, linewidth=2.5, alpha=0.5)
+    # A value of 0 or 1 is drawn whole, though half of it lies outside of the axes.
+    panel.plot(mean.value, series, marker(series), color=shade, markersize=7, clip_on=False)
+    write_beside(panel, series, f"{mean.value:.3f}")
+
+
 def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]) -> Figure | None:
     by_name = [{curve.metric: curve for curve in of_name} for of_name in of_names]
     metrics = [
@@ -175,6 +185,7 @@ def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]
     ]
     if not metrics:
         return None
+    # Four panels make a square rather than a row with one left over.
     across = 2 if len(metrics) == 4 else 3
     figure, axes = panels(phrase("Metrics against k"), len(metrics), across, width=4.2, height=3.2)
     for panel, metric in zip(axes, metrics, strict=True):
@@ -238,38 +249,44 @@ def _scores(histograms: Mapping[str, Histogram | None]) -> Figure | None:
     # A grade's bar stands over the grade; a score's bar to the right of where it begins.
     grades = any(bars.top > 1 for bars in drawn.values())
     for panel, (name, bars) in zip(axes, drawn.items(), strict=True):
-        width = bars.top / len(bars.counts)
-        lefts = [place * width for place in range(len(bars.counts))]
-        scores = [left + width if grades else left for left in lefts]
-        panel.bar(
-            [left + (width if grades else width / 2) for left in lefts],
-            bars.counts,
-            width * (0.7 if grades else 0.9),
-            color=[_MATCH if score >= bars.threshold - 1e-9 else _BELOW for score in scores],
-        )
-        nothing = 0 if grades else -1.5 * width
-        panel.bar(nothing, bars.nothing, width * (0.7 if grades else 1), color=_NOTHING)
-        line = bars.threshold - width / 2 if grades else bars.threshold
-        panel.axvline(line, color=INK, linestyle="--", linewidth=1.2)
-        panel.annotate(
-            in_language(phrase("threshold {threshold:g}", threshold=bars.threshold)),
-            (line, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(4, -2),
-            textcoords="offset points",
-            va="top",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
-        )
-        if grades:
-            panel.set_xticks(range(int(bars.top) + 1))
-        else:
-            ticks = [0.25 * quarter * bars.top for quarter in range(1, 5)]
-            panel.set_xticks([nothing, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
+        _bars(panel, bars, grades=grades)
         panel.set(ylim=(0, highest * 1.12), title=textwrap.shorten(name, 34, placeholder="…"))
         panel.grid(axis="y")
     figure.supxlabel(in_language(phrase("grade" if grades else "score")), fontsize="medium")
     figure.supylabel(in_language(phrase("gold items")), fontsize="medium")
     return figure
+
+
+def _bars(panel: Axes, bars: Histogram, *, grades: bool) -> None:
+    """How many gold items have which score, those without any apart, beside the threshold."""
+    width = bars.top / len(bars.counts)
+    lefts = [place * width for place in range(len(bars.counts))]
+    scores = [left + width if grades else left for left in lefts]
+    panel.bar(
+        [left + (width if grades else width / 2) for left in lefts],
+        bars.counts,
+        width * (0.7 if grades else 0.9),
+        color=[_MATCH if score >= bars.threshold - 1e-9 else _BELOW for score in scores],
+    )
+    # What matched nothing has no score; left of 0 it is not taken for a low one.
+    nothing = 0 if grades else -1.5 * width
+    panel.bar(nothing, bars.nothing, width * (0.7 if grades else 1), color=_NOTHING)
+    line = bars.threshold - width / 2 if grades else bars.threshold
+    panel.axvline(line, color=INK, linestyle="--", linewidth=1.2)
+    panel.annotate(
+        in_language(phrase("threshold {threshold:g}", threshold=bars.threshold)),
+        (line, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, -2),
+        textcoords="offset points",
+        va="top",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
+    )
+    if grades:
+        panel.set_xticks(range(int(bars.top) + 1))
+    else:
+        ticks = [0.25 * quarter * bars.top for quarter in range(1, 5)]
+        panel.set_xticks([nothing, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
 
 
 def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:

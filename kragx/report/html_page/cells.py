@@ -173,12 +173,19 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
             )
     for match, of_match in cells.items():
         check_comparable([cell.evaluation for cell in of_match.values()])
-        pooled = [(cell.evaluation, cell.lists) for cell in of_match.values() if cell.pooled]
-        listed = [(evaluation, lists) for evaluation, lists in pooled if lists]
-        if listed and len(listed) == len(pooled):
-            pool = _with_searched(pool_gold(listed), of_match.values())
-            cells[match] = {name: replace(cell, golds=pool) for name, cell in of_match.items()}
+        cells[match] = _with_pool(of_match)
     return Grid(cells, query_ids, sample)
+
+
+def _with_pool(of_match: dict[str, RunCell]) -> dict[str, RunCell]:
+    """The cells of a matcher; where all gold is a judge's, with the pool that they share."""
+    pooled = [(cell.evaluation, cell.lists) for cell in of_match.values() if cell.pooled]
+    listed = [(evaluation, lists) for evaluation, lists in pooled if lists]
+    # With one list unknown some pooled documents have no text, and would stand there as bare ids.
+    if not listed or len(listed) < len(pooled):
+        return of_match
+    pool = _with_searched(pool_gold(listed), of_match.values())
+    return {name: replace(cell, golds=pool) for name, cell in of_match.items()}
 
 
 def _with_searched(pool: list[list[Gold]], cells: Iterable[RunCell]) -> list[list[Gold]]:
@@ -210,6 +217,7 @@ def _sample_queries(evaluations: Sequence[Evaluation]) -> tuple[list[str], Quest
     n = len(query_ids)
     if n <= MOST_QUESTIONS:
         return query_ids, None
+    # By matcher: what one finds and another misses is no difference between retrievers.
     row_of = {query_id: row for row, query_id in enumerate(query_ids)}
     is_found, missed = np.zeros(
         (2, len({evaluation.match_name for evaluation in evaluations}), n), bool
@@ -307,6 +315,7 @@ def _searches(cell: RunCell) -> dict[str, Any]:
     outcomes = search_outcomes(cell.evaluation)
     if not outcomes or cell.steps is None:
         return {}
+    # Of a sample of questions only those that the page holds can be opened.
     places = {row: place for place, row in enumerate(cell.rows) if row is not None}
     by_name = {
         name: [places[row] for row in rows if row in places] for name, rows in outcomes.items()
@@ -343,6 +352,7 @@ def _statuses(cell: RunCell) -> list[str]:
         ]
     else:
         letters = [ranked.status[0] for ranked in cell.lists]
+    # An empty list counts as answered there, but a reader looks for it under another name.
     n_docs = table.n_docs.tolist()
     return ["e" if letter == "a" and not n else letter for letter, n in zip(letters, n_docs)]
 

@@ -53,6 +53,7 @@ class Decisions:
                 if score is not None and limit is not None:
                     score = rounded_score(score, limit)
             member = (member_label(part.settings), part.accept, part.reject)
+            # Members recur in every pair: a number is shorter than their names.
             number = self._members.setdefault(member, len(self._members))
             yield [number, score, _LETTERS[part.verdict], int(rests_on_it)]
 

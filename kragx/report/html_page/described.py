@@ -22,6 +22,7 @@ def described(parts: Iterable[Part]) -> list[dict[str, Any]]:
 def text_of(text: str) -> Any:
     """A text in every language."""
     texts = {name: _joined(_pieces(text, name)) for name in LANGUAGES}
+    # Most cells are numbers and names, which need not be sent once for each language.
     first = texts[LANGUAGES[0]]
     return first if all(own == first for own in texts.values()) else texts
 
@@ -56,6 +57,7 @@ def _pieces(text: object, language: str) -> Iterator[str | dict[str, str]]:
             yield text.separator if place else ""
             yield from _pieces(piece, language)
     else:
+        # Filled in piece by piece, as `format_map` would turn the names in it into mere text.
         template = catalogue(language).get(text.template, text.template)
         formatter = Formatter()
         for literal, field, form, conversion in formatter.parse(template):
@@ -71,6 +73,7 @@ def _joined(pieces: Iterable[str | dict[str, str]]) -> Any:
     joined: list[Any] = []
     for piece in filter(None, pieces):
         if joined and isinstance(piece, str) and isinstance(joined[-1], str):
+            # Phrases within phrases would leave a sentence in crumbs.
             joined[-1] += piece
         else:
             joined.append(piece)

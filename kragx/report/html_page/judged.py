@@ -26,6 +26,7 @@ def judged(
     reasons: dict[tuple[str, str, str], tuple[float | None, str]] = {}
     for run in runs if matcher.judges else ():
         answers = ((query, run.results.get(query.id)) for query in dataset)
+        # A failed answer has no documents that anybody could have been asked about.
         items = (
             match_item(query, answer, profile)
             for query, answer in answers

@@ -44,6 +44,7 @@ def ranks_in(evaluation: Evaluation, name: str | None = None) -> list[list[int |
         first = np.where(steps == NEVER, 0, steps)
     # A rank of -1 tells the page that an item is judged, and no gold.
     ranks = np.where(outcome.relevant, first, -1).tolist()
+    # A judgement that is missing could make it found: 0 would say that it was not.
     is_open = (outcome.unknown & outcome.relevant).tolist()
     known = [None if unknown else rank for rank, unknown in zip(ranks, is_open, strict=True)]
     return [known[start:end] for start, end in pairwise(table.gold_start.tolist())]

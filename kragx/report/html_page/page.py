@@ -171,15 +171,8 @@ def page(
     request at all.
     """
     style = "\n".join(part(f"{name}.css") for name in styles)
-    script = "\n".join(
-        [
-            '"use strict";',
-            "(() => {",
-            f"const WORDS = {to_json(page_words())};",
-            *(part(f"script/{name}.js") for name in scripts),
-            "})();",
-        ]
-    )
+    script = _script(scripts)
+    # Named by hash, so that a page whose data holds a script runs it under no circumstances.
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -197,6 +190,14 @@ def page(
         "script": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], part("template.html"))
+
+
+def _script(names: Sequence[str]) -> str:
+    """The scripts as one function, so that no name of theirs is the window's."""
+    # A `<` of a catalogue could end the element that the script stands in.
+    words = f"const WORDS = {to_json(page_words())};".replace("<", "\\u003c")
+    parts = (part(f"script/{name}.js") for name in names)
+    return "\n".join(['"use strict";', "(() => {", words, *parts, "})();"])
 
 
 def page_words() -> dict[str, dict[str, str]]:
@@ -228,6 +229,7 @@ def _runs(
     for name, run in runs.items():
         if names and name not in names:
             raise UsageError(f"runs: no evaluation is called {name!r}; {nearest(name, names)}")
+        # A retriever would be asked once more, and might answer otherwise than what was scored.
         if not isinstance(run, (Run, str, Path, Mapping, Sequence)) and is_retriever(run):
             raise UsageError(
                 f"runs.{name}: {type(run).__name__} is a retriever, which would have to be asked "

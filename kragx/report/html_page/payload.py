@@ -8,6 +8,7 @@ from kragx.comparison import (
     Change,
     Comparison,
     GateResult,
+    Recommendation,
     RetrieverScores,
     View,
     gates_parts,
@@ -139,6 +140,7 @@ def _weights(evaluation: Evaluation, query_ids: Sequence[str]) -> dict[str, list
     """For how many asks each query of the page stands; nothing where all weigh alike."""
     if evaluation.weights is None:
         return {}
+    # The page may hold a sample of the questions, in an order of its own.
     by_id = dict(zip(evaluation.query_ids, evaluation.weights.tolist()))
     return {"weights": short([by_id.get(query_id) for query_id in query_ids])}
 
@@ -231,7 +233,7 @@ def _losses(losses: Sequence[StageLosses]) -> dict[str, Any]:
     }
 
 
-_OVERALL = (
+_LOOKED_UP = (
     "baseline",
     "metrics",
     "statistics",
@@ -247,50 +249,57 @@ _OVERALL = (
 
 
 def _standings(findings: Findings, query_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Each comparison by its matcher's name, with the positions of queries instead of their ids."""
-    position_of = {query_id: position for position, query_id in enumerate(query_ids)}
+    """Each comparison by its matcher's name."""
     tuned = {tuning.match for tuning in findings.tunings}
-    standings = {}
-    for comparison, evaluations in zip(findings.comparisons, findings.groups, strict=True):
-        record = comparison.to_dict()
-        changes = [
-            change for change in findings.changes if change.comparison.match == comparison.match
-        ]
-        standings[comparison.match] = {
-            **short({name: record[name] for name in _OVERALL if name in record}),
-            "slices": [
-                {
-                    "field": part.field,
-                    "value": part.value,
-                    "rows": [position_of[id_] for id_ in part.query_ids if id_ in position_of],
-                }
-                for part in comparison.slices
-            ],
+    return {
+        comparison.match: {
+            **_looked_up(comparison, query_ids),
             "verdicts": _verdicts(comparison, evaluations, is_tuned=comparison.match in tuned),
             "means": described([comparison.means_table(evaluations)])[0],
             "fields": [_by_field(comparison, field) for field in comparison.fields_told],
-            "cautions": described(_cautions(comparison, changes)),
-            "advice": [
-                {
-                    "text": text_of(recommendation.text),
-                    "supported": recommendation.supported,
-                    "kind": recommendation.kind,
-                    "metric": recommendation.values.get("metric"),
-                    # Other sentences name them.
-                    "query_ids": recommendation.values["query_ids"]
-                    if recommendation.kind == "combination"
-                    else [],
-                }
-                for recommendation in comparison.recommendations
-            ],
+            "cautions": described(_cautions(comparison, findings.changes)),
+            "advice": list(map(_advice, comparison.recommendations)),
         }
-    return standings
+        for comparison, evaluations in zip(findings.comparisons, findings.groups, strict=True)
+    }
+
+
+def _looked_up(comparison: Comparison, query_ids: Sequence[str]) -> dict[str, Any]:
+    """What figures and filters need, with the positions of queries instead of their ids."""
+    record = comparison.to_dict()
+    position_of = {query_id: position for position, query_id in enumerate(query_ids)}
+    return {
+        # The whole record is many times as large: it has each slice's means and differences.
+        **short({name: record[name] for name in _LOOKED_UP if name in record}),
+        "slices": [
+            {
+                "field": part.field,
+                "value": part.value,
+                "rows": [position_of[id_] for id_ in part.query_ids if id_ in position_of],
+            }
+            for part in comparison.slices
+        ],
+    }
+
+
+def _advice(recommendation: Recommendation) -> dict[str, Any]:
+    """A sentence of advice, with questions to open that it does not name itself."""
+    kind, values = recommendation.kind, recommendation.values
+    return {
+        "text": text_of(recommendation.text),
+        "supported": recommendation.supported,
+        "kind": kind,
+        "metric": values.get("metric"),
+        # Other kinds name their questions in the sentence.
+        "query_ids": values["query_ids"] if kind == "combination" else [],
+    }
 
 
 def _verdicts(
     comparison: Comparison, evaluations: Sequence[Evaluation], *, is_tuned: bool
 ) -> dict[str, dict[str, Any]]:
     """The verdict by each metric, as it would be if that were the first, below a headline."""
+    # Whoever failed has scores, too, and would be named among those without a value.
     scores = [
         RetrieverScores.of(evaluation)
         for evaluation in evaluations
@@ -300,6 +309,7 @@ def _verdicts(
         return {"": {"headline": text_of(comparison.recommendations[0].text), "text": ""}}
     verdicts = {}
     for metric in comparison.metrics:
+        # All p are computed already: that a metric comes first changes what is said, and no number.
         first = replace(comparison, metrics=(metric, *comparison.metrics))
         text = verdict(first, scores).text
         headline = _headline(first.overall, metric, is_tuned=is_tuned)
@@ -344,7 +354,9 @@ def _by_field(comparison: Comparison, field: str) -> dict[str, Any]:
 
 def _cautions(comparison: Comparison, changes: Iterable[Change]) -> Iterator[Part]:
     """What a reader must know with the verdict."""
-    yield from (warning(versions.text) for versions in gold_of(changes))
+    # Of another matcher gold may differ in ids alone, which this one does not compare.
+    of_match = [change for change in changes if change.comparison.match == comparison.match]
+    yield from (warning(versions.text) for versions in gold_of(of_match))
     for failures in comparison.failures:
         yield from failures.describe()
     of_verdict = (

@@ -72,16 +72,7 @@ class OpenedQuestions:
             yield [self._question(position, query) for position, query in enumerate(block, start)]
 
     def _question(self, position: int, query: Query) -> dict[str, Any]:
-        def by_cell(values: Callable[[str, RunCell, int], list[Any]]) -> list[list[list[Any]]]:
-            """For each matcher and retriever what is known of the question's row."""
-            return [
-                [
-                    [] if (row := cell.rows[position]) is None else values(match, cell, row)
-                    for cell in of_match.values()
-                ]
-                for match, of_match in self._grid.cells.items()
-            ]
-
+        by_cell = partial(self._by_cell, position)
         searches = {
             id(cell): searched(cell, row, self._most_docs)
             for cell in self._grid
@@ -106,6 +97,18 @@ class OpenedQuestions:
                 else {}
             ),
         }
+
+    def _by_cell(
+        self, position: int, values: Callable[[str, RunCell, int], list[Any]]
+    ) -> list[list[list[Any]]]:
+        """For each matcher and retriever what is known of a question's row."""
+        return [
+            [
+                [] if (row := cell.rows[position]) is None else values(match, cell, row)
+                for cell in of_match.values()
+            ]
+            for match, of_match in self._grid.cells.items()
+        ]
 
     def _gold(self, gold: Gold) -> dict[str, Any]:
         values = {
@@ -203,6 +206,7 @@ class OpenedQuestions:
         for item, texts in texts_of:
             for position, doc in enumerate(ranked.docs[: self._sources.max_docs]):
                 of_pair = [known.get((ranked.query.id, doc.text or "", text)) for text in texts]
+                # Of a gold item's alternatives the one that the judge found nearest decides.
                 best = max(filter(None, of_pair), key=_grade, default=None)
                 if best is not None:
                     reasons.append([position, item, *best])

@@ -9,7 +9,6 @@ from kragx.ground.printing.notebook import as_html
 from kragx.ground.printing.phrases import LANGUAGES, asked_language
 from kragx.report.html_page.page import part
 
-_NAMES = {"en": "English", "ko": "한국어"}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -25,20 +24,8 @@ def write_result_html(result: Result, path: str | Path, *, language: str | None 
         UsageError: the file cannot be written.
     """
     begins = asked_language(language) or LANGUAGES[0]
-    texts, choices = [], []
-    for name in LANGUAGES:
-        with speaking(name):
-            title = escape(visible(in_language(phrase("Corrected by people's labels"))))
-            texts.append(
-                f'<div lang="{name}"><h1>{title}</h1>'
-                f'<main tabindex="0" aria-label="{title}">{as_html(result.describe())}</main></div>'
-            )
-        # A radio button and the style switch the language: the page has no script.
-        checked = " checked" if name == begins else ""
-        choices.append(
-            f'<input class="language" type="radio" name="language" id="{name}"{checked}>'
-            f'<label for="{name}">{_NAMES[name]}</label>'
-        )
+    texts = [_in(name, result) for name in LANGUAGES]
+    choices = [_choice(name, is_chosen=name == begins) for name in LANGUAGES]
     with open_text(path) as file:
         file.write(
             f'<!doctype html>\n<html lang="{begins}">\n<head>\n<meta charset="utf-8">\n'
@@ -47,3 +34,22 @@ def write_result_html(result: Result, path: str | Path, *, language: str | None 
             f"<title>kragx</title>\n<style>{part('style.css')}{part('result.css')}</style>\n</head>\n<body>\n"
             f"<header>{''.join(choices)}</header>\n{''.join(texts)}\n</body>\n</html>\n"
         )
+
+
+def _in(language: str, result: Result) -> str:
+    with speaking(language):
+        title = escape(visible(in_language(phrase("Corrected by people's labels"))))
+        return (
+            f'<div lang="{language}"><h1>{title}</h1>'
+            f'<main tabindex="0" aria-label="{title}">{as_html(result.describe())}</main></div>'
+        )
+
+
+def _choice(language: str, *, is_chosen: bool) -> str:
+    # A radio button and the style switch the language: the page has no script.
+    checked = " checked" if is_chosen else ""
+    name = escape(in_language(phrase("English"), language))  # each catalogue names its language
+    return (
+        f'<input class="language" type="radio" name="language" id="{language}"{checked}>'
+        f'<label for="{language}">{name}</label>'
+    )

@@ -48,6 +48,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
     evaluation = cell.evaluation
     query_id = evaluation.query_ids[row]
     answer = cell.answers.get(query_id)
+    # A retriever that gives a list alone has no searches to show, though it made one.
     if answer is None or (answer.has_list and not answer.searches):
         return None
     answer = arranged_answer(Query(query_id), answer, evaluation.profile)
@@ -96,6 +97,7 @@ def searched_pairs(
     shown = {place: number for number, place in enumerate(searches.places) if place is not None}
     if not shown:
         return []
+    # Sorted, as pairs stand by document: both ends of each are found at once.
     known = np.array(sorted(shown))
     first, last = (np.searchsorted(table.pair_doc, known, side) for side in ("left", "right"))
     return list(
