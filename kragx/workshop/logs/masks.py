@@ -70,11 +70,11 @@ class Mask:
         around = f"{before} {match.string[match.end() : match.end() + _AFTER]}"
         wanted = (self.near, around), (self.context, before)
         unwanted = (self.not_near, around), (self.not_after, before)
-        if any(words is not None and not words.search(text) for words, text in wanted):
-            return False
-        if any(words is not None and words.search(text) for words, text in unwanted):
-            return False
-        return self.check is None or self.check(match[0], before)
+        return (
+            all(words is None or words.search(text) for words, text in wanted)
+            and not any(words and words.search(text) for words, text in unwanted)
+            and (self.check is None or self.check(match[0], before))
+        )
 
 
 @dataclass
@@ -238,9 +238,8 @@ def _is_resident(text: str, before: str) -> bool:
         return False
     if born > date.today():
         return False
-    if len(digits) < len(text.strip()) or re.search(r"주민|등록번호|resident", before):
-        return True
-    if not digits.isdecimal():
+    is_told = len(digits) < len(text.strip()) or re.search(r"주민|등록번호|resident", before)
+    if is_told or not digits.isdecimal():
         return True
     weights = (*range(2, 10), *range(2, 6))
     total = sum(int(digit) * weight for digit, weight in zip(digits, weights))
@@ -255,11 +254,9 @@ def _is_ssn(text: str, before: str) -> bool:
 
 def _is_phone(text: str, before: str) -> bool:
     code = re.search(r"(?<![A-Za-z])([A-Z]{2,6})\d*[-_#/]$", before)
-    if code is not None and code[1] not in _LABELS:
-        return False
-    if re.search(r"\d[A-Z]$", before):  # within a code: 1Z843A9A0433824048
-        return False
-    return 7 <= len(re.sub(r"\D", "", text)) <= 15
+    # Digits behind a letter stand within a code: 1Z843A9A0433824048.
+    is_code = (code is not None and code[1] not in _LABELS) or re.search(r"\d[A-Z]$", before)
+    return not is_code and 7 <= len(re.sub(r"\D", "", text)) <= 15
 
 
 CHECKS: Mapping[str, Callable[[str, str], bool]] = {
