@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kragx.api.pairs import match_pairs as match_pairs
     from kragx.comparison import Comparison as Comparison, compare as compare
     from kragx.comparison.lists import ListDiff as ListDiff
-    from kragx.comparison.thresholds import Sweep as Sweep, sweep as sweep
+    from kragx.comparison.threshold_study import Sweep as Sweep, sweep as sweep
     from kragx.comparison.tuning import Tuning as Tuning, tune as tune
     from kragx.data import (
         Doc as Doc,
@@ -96,7 +96,7 @@ _PUBLIC = {
     "api.pairs": ("match_pairs",),
     "comparison": ("Comparison", "compare"),
     "comparison.lists": ("ListDiff",),
-    "comparison.thresholds": ("Sweep", "sweep"),
+    "comparison.threshold_study": ("Sweep", "sweep"),
     "data": (
         "Doc",
         "Forbidden",

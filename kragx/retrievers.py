@@ -1,8 +1,8 @@
 """Retrievers: servers and programs, BM25, K-RAG's BM25, rank fusion, and chunks to search."""
 
 from kragx.adapters.krag.retrievers import KiWiBM25RetrieverWithScore
+from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.evaluation.retrievers import BM25Retriever, ReciprocalRankFusion, chunked, fuse
-from kragx.evaluation.services import CommandRetriever, HttpRetriever
 
 __all__ = ["BM25Retriever", "CommandRetriever", "HttpRetriever", "KiWiBM25RetrieverWithScore"]
 __all__ += ["ReciprocalRankFusion", "chunked", "fuse"]

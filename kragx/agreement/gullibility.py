@@ -27,7 +27,7 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging import Tally
-from kragx.judging.tally import failed_kinds, failure_lines
+from kragx.judging.judgement_counts import failed_kinds, failure_lines
 from kragx.metrics import Bools, Floats, Ints
 from kragx.metrics.intervals import LEAST, Interval, expanded_intervals, wilson_interval
 

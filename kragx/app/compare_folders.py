@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Self
 
 from kragx.app.config import RunConfig
-from kragx.app.folder.baseline import check_same_gold
-from kragx.app.folder.opened import opened, read_earlier
-from kragx.app.folder.tables import is_scored, read_scored
+from kragx.app.result_folder.baseline import check_same_gold
+from kragx.app.result_folder.opened import opened, read_earlier
+from kragx.app.result_folder.tables import is_scored, read_scored
 from kragx.comparison import (
     Change,
     Comparison,

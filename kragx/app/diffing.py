@@ -10,7 +10,7 @@ from typing import Any
 from kragx.api.diff import diff, diff_sides
 from kragx.app import pipeline
 from kragx.app.config import RunConfig
-from kragx.app.folder.opened import Content, read_folder
+from kragx.app.result_folder.opened import Content, read_folder
 from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.comparison.lists import ListDiff
 from kragx.data import Run, read_dataset

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, filled
 from kragx.app.config.values import FACTS, RELEVANCE
-from kragx.app.folder.scores import RecordedScores, Recording
+from kragx.app.result_folder.scores import RecordedScores, Recording
 from kragx.app.run_report import RunReport
 from kragx.data import Corpus, GoldDataset, Run, every_run
 from kragx.evaluation.criteria import Criteria

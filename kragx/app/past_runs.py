@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.app.folder.sealed import MANIFEST, checked_file
-from kragx.app.folder.tables import is_scored
+from kragx.app.result_folder.sealed import MANIFEST, checked_file
+from kragx.app.result_folder.tables import is_scored
 from kragx.comparison.history import History, PastRun
 from kragx.data.formats.jsonl import read_object
 from kragx.ground.errors import DataError, KragxError, UsageError

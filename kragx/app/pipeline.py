@@ -17,9 +17,9 @@ from kragx.app.evaluating import (
     specs_of,
     with_texts,
 )
-from kragx.app.folder.opened import Content, opened, read_folder
-from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
+from kragx.app.result_folder.opened import Content, opened, read_folder
+from kragx.app.result_folder.scores import RecordedScores, Recording
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.grids import check_axes, plan
 from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all

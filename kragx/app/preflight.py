@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.folder.baseline import check_same_gold
-from kragx.app.folder.opened import Earlier, read_earlier
+from kragx.app.result_folder.baseline import check_same_gold
+from kragx.app.result_folder.opened import Earlier, read_earlier
 from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,

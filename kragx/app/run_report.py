@@ -26,7 +26,7 @@ from kragx.comparison import (
     fields_worth_slicing,
 )
 from kragx.comparison.recommendations import beside_earlier
-from kragx.comparison.thresholds import Sweep
+from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, versions

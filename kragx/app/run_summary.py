@@ -14,7 +14,7 @@ from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
 from kragx.ground.printing import Line, Part, Table, joined, phrase, visible, warning
 from kragx.judging.budget import Plan
-from kragx.judging.tally import Tally
+from kragx.judging.judgement_counts import Tally
 from kragx.metrics import parse
 from kragx.report.findings import Findings
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kragx.app.config import RunConfig
 from kragx.comparison import Comparison
-from kragx.comparison.thresholds import Sweep, sweep_of_grid
+from kragx.comparison.threshold_study import Sweep, sweep_of_grid
 from kragx.comparison.tuning import (
     Setting,
     Sizes,

@@ -23,7 +23,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Family, Rows
-from kragx.comparison.thresholds import sweep_near
+from kragx.comparison.threshold_study import sweep_near
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff

@@ -9,7 +9,7 @@ from kragx.metrics import known_metric
 
 def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
     """Which judgements are missing, why, and what to do; nothing where none is."""
-    from kragx.judging.tally import missing_lines  # loads all of judging
+    from kragx.judging.judgement_counts import missing_lines  # loads all of judging
 
     return missing_lines(judging)
 
@@ -90,7 +90,7 @@ def judging_remarks(
     """What judging took and what is missing; nothing where nothing was judged."""
     if not judging:
         return
-    from kragx.judging.tally import coverage_line, missing_lines  # loads all of judging
+    from kragx.judging.judgement_counts import coverage_line, missing_lines  # loads all of judging
 
     lines = (
         # First, as a screen shows only the first remarks: what a number is of, before its price.

@@ -28,8 +28,8 @@ from kragx.evaluation.answers import collected, is_reply, reason_of
 from kragx.evaluation.calls.call import CallRecording, searches_beside, stages_of
 from kragx.evaluation.calls.recorder import LOST, at_work, recorded
 from kragx.evaluation.copies import warn_of_copies
+from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
-from kragx.evaluation.services.answer_path import AnswerPaths
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.ground.event_loop import run_sync

@@ -14,13 +14,13 @@ from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.examples import Examples
 from kragx.judging.judge import Grader, Judge, Judged, JudgeWarning
+from kragx.judging.judgement_counts import Spent, Tally
 from kragx.judging.panel import Panel
 from kragx.judging.question import Example, Judgement, Question
 from kragx.judging.reading import read_judge
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
 from kragx.judging.settings import DEFAULT_STORE as DEFAULT_STORE
 from kragx.judging.store import Store
-from kragx.judging.tally import Spent, Tally
 
 __all__ = [
     "RUBRICS",

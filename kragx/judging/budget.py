@@ -16,7 +16,7 @@ from kragx.ground.errors import UsageError, inside
 from kragx.ground.options import check_options, from_options, number, optional
 from kragx.ground.printing import phrase
 from kragx.judging.client import Request, Usage
-from kragx.judging.tally import Spent
+from kragx.judging.judgement_counts import Spent
 
 Per = Literal["run", "total"]
 # Neither NaN nor infinity: nothing is ever more than these.

@@ -13,11 +13,11 @@ from kragx.ground.secrets import Secrets
 from kragx.judging.budget import about_spent, about_tokens, at_most
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
 from kragx.judging.forms import expected_grade, read_answer
+from kragx.judging.judgement_counts import Spent, remedy
 from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question, not_asked, now
 from kragx.judging.queue import RunProgress, WorkQueue
-from kragx.judging.tally import Spent, remedy
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for

@@ -23,13 +23,13 @@ from kragx.ground.printing import joined, listed, phrase, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
 from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import in_use
+from kragx.judging.judgement_counts import Tally
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement, Question, in_batch, not_asked
 from kragx.judging.queue import PendingQuestions, RunProgress, WorkQueue
 from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
-from kragx.judging.tally import Tally
 
 
 class JudgeWarning(UserWarning):

@@ -30,8 +30,8 @@ from kragx.judging.budget import (
     spent_of,
 )
 from kragx.judging.client import Request, Usage
+from kragx.judging.judgement_counts import Spent
 from kragx.judging.store import Store
-from kragx.judging.tally import Spent
 
 _FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
 _CEILING = 60.0  # seconds that the random part of a wait grows to

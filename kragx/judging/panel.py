@@ -14,9 +14,9 @@ from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.options import check_options
 from kragx.judging.judge import Grader, Judge, Judged
+from kragx.judging.judgement_counts import Pattern, Tallies, Tally
 from kragx.judging.question import Decide, Judgement, Question, essential, n_needed, settled_grade
 from kragx.judging.rubric import LISTED, canonical_json
-from kragx.judging.tally import Pattern, Tallies, Tally
 
 if TYPE_CHECKING:
     from kragx.metrics import Floats

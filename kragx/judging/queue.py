@@ -17,6 +17,7 @@ from itertools import islice
 from kragx.ground.errors import DataError, JudgingError, UsageError
 from kragx.ground.secrets import Secrets
 from kragx.judging.client import Client
+from kragx.judging.judgement_counts import Tally
 from kragx.judging.question import (
     Judgement,
     Question,
@@ -28,7 +29,6 @@ from kragx.judging.question import (
 from kragx.judging.rubric import canonical_json, digest, key_of
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, StoreFailedError, record
-from kragx.judging.tally import Tally
 
 _FEW = 16  # workers; more of them claim what they ask in two rounds, as that costs as much
 _RENEWAL = 10.0  # seconds; a third of what a claim lasts

@@ -18,9 +18,9 @@ from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, joined, phrase, warning
 from kragx.judging.judge import Grader, Judged
+from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import HANGUL, Rubric, built_in, words_around
-from kragx.judging.tally import Tally, check_missing
 
 Origin = Literal["auto", "reference", "gold"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kragx.data.batch import Batch
     from kragx.judging import Judge
     from kragx.judging.budget import Plan
-    from kragx.judging.tally import Tally
+    from kragx.judging.judgement_counts import Tally
     from kragx.matchers.vocabulary import Vocabulary
 
 

@@ -23,7 +23,7 @@ from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:
-    from kragx.judging.tally import Tally
+    from kragx.judging.judgement_counts import Tally
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")

@@ -22,7 +22,7 @@ from kragx.metrics import Bools, Ints, RankedList
 
 if TYPE_CHECKING:
     from kragx.judging import Judgement
-    from kragx.judging.tally import Tally
+    from kragx.judging.judgement_counts import Tally
 
 
 class TextlessError(DataError):
@@ -259,7 +259,7 @@ def _identities(docs: Entries) -> Ints:
 
 
 def _nothing() -> Tally:
-    from kragx.judging.tally import Tally
+    from kragx.judging.judgement_counts import Tally
 
     return Tally()
 

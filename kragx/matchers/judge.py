@@ -26,7 +26,7 @@ from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:
     from kragx.judging import Grader, Judge, Judgement, Question
-    from kragx.judging.tally import Tally
+    from kragx.judging.judgement_counts import Tally
 
 Mode = Literal["auto", "support", "relevance"]
 
@@ -171,7 +171,7 @@ class JudgeMatcher(BaseMatcher):
 
     def check(self, notes: Notes) -> None:
         """Refuse more missing judgements than `max_missing` allows."""
-        from kragx.judging.tally import check_missing
+        from kragx.judging.judgement_counts import check_missing
 
         check_missing(notes.judging, self.judge, lambda: self._ways_on(notes.judging))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kragx.ground.caller_warnings import warn
 
 if TYPE_CHECKING:
-    from kragx.judging.tally import Tally
+    from kragx.judging.judgement_counts import Tally
 
 
 class MatchWarning(UserWarning):
@@ -53,7 +53,7 @@ class Notes(Counter[str]):
     @cached_property
     def judging(self) -> Tally:
         """What judging took, and what is missing."""
-        from kragx.judging.tally import Tally
+        from kragx.judging.judgement_counts import Tally
 
         return Tally()
 

@@ -19,7 +19,7 @@ from kragx.ground.errors import UsageError
 from kragx.ground.options import one_of, whole
 from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
-from kragx.matchers.broken import Gaps
+from kragx.matchers.broken_texts import Gaps
 from kragx.matchers.notes import Notes
 from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import scores_of_counts

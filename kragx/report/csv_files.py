@@ -16,7 +16,7 @@ from kragx.evaluation.evaluation import Evaluation, metric_names
 
 if TYPE_CHECKING:
     from kragx.comparison import Comparison
-    from kragx.comparison.thresholds import Sweep
+    from kragx.comparison.threshold_study import Sweep
 
 NEVER = "never"
 """How long it took to find what was not found, in English, as the names of columns are."""

@@ -8,7 +8,7 @@ from itertools import groupby
 from kragx.comparison import Change, Comparison, GateResult, gates_table
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
-from kragx.comparison.thresholds import Sweep
+from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leaks_table

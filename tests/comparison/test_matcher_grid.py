@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from kragx.comparison.thresholds import sweep_of_grid
+from kragx.comparison.threshold_study import sweep_of_grid
 from kragx.comparison.tuning import settings
 from kragx.report.figures.sweep import sweep_figure
 

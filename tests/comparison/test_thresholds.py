@@ -15,7 +15,7 @@ from hypothesis import given as drawn, strategies as st
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, sweep
 from kragx.comparison import RetrieverScores, orders_warning
 from kragx.comparison.orders import Order, orders_of
-from kragx.comparison.thresholds import sweep_near
+from kragx.comparison.threshold_study import sweep_near
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv

@@ -24,9 +24,9 @@ from kragx.judging.budget import (
 from kragx.judging.calls import usage_of_answer
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.judgement_counts import Spent
 from kragx.judging.limits import Limits
 from kragx.judging.store.qrels import statistics
-from kragx.judging.tally import Spent
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import examples
 

@@ -11,8 +11,8 @@ import pytest
 
 from kragx.errors import JudgingError
 from kragx.judging import RUBRICS, LangChainClient, Question, Store
+from kragx.judging.judgement_counts import Tally
 from kragx.judging.question import SETTLED
-from kragx.judging.tally import Tally
 from tests.judging.faults import (
     CONTENTS,
     FAULTS,

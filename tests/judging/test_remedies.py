@@ -9,7 +9,7 @@ from kragx.errors import JudgingError
 from kragx.judging import Failure
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.tally import failure_lines, remedy
+from kragx.judging.judgement_counts import failure_lines, remedy
 from tests.judging.support import judge_of
 
 GOLD = [["gold 0"], ["gold 1"]]

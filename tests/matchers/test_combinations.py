@@ -292,7 +292,7 @@ def test_nested_combinations_work_from_a_config(tmp_path: Path, monkeypatch: pyt
         "metrics": ["recall@1", "recall@2"],
     }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    from kragx.app.folder.written import claimed
+    from kragx.app.result_folder.written import claimed
 
     loaded = load(tmp_path / "config.yaml")
     report = run(loaded)

@@ -14,7 +14,7 @@ RESULTS = [
     "kragx/report/figures/history.py",
     "kragx/report/figures/sweep.py",
     "kragx/report/figures/tuning.py",
-    "kragx/report/html_page/script/words.js",
+    "kragx/report/html_page/words.json",
     "kragx/workshop/web/static/words.js",
     "kragx/workshop/guidelines/ko.md",
 ]

@@ -6,13 +6,13 @@ from contextlib import ExitStack
 import pytest
 
 from kragx.agreement.change import estimate
-from kragx.agreement.change.lot import LabelledMetric, draw_lot
+from kragx.agreement.change.draw import LabelledMetric, draw_lot
 from kragx.data import Doc
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.lot import LotFeed, lot_workshop
+from kragx.workshop.queue.draw import LotFeed, lot_workshop
 from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.records import Judgement, Person, new_uid
 from kragx.workshop.state.state import State

@@ -18,11 +18,11 @@ from kragx.ground.secrets import Secrets
 from kragx.judging.budget import spent_of
 from kragx.judging.calls import judged, usage_of_answer
 from kragx.judging.clients.responses import read_response
+from kragx.judging.judgement_counts import Spent, Tally, failure_lines
 from kragx.judging.question import Judgement, Question, output_limit, question_of
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, Store
 from kragx.judging.store.pending import Register, SubmittedBatch
-from kragx.judging.tally import Spent, Tally, failure_lines
 
 _ENDED = ("completed", "expired", "cancelled")
 """Statuses of batches whose answers are there, as many as there are."""

@@ -13,7 +13,7 @@ from kragx.app import pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, load
-from kragx.app.folder.written import claimed
+from kragx.app.result_folder.written import claimed
 from kragx.ground.errors import DataError, JudgingError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_sync
 from kragx.ground.printing import Line, joined, phrase, say, show as show_parts

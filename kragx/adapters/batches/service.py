@@ -20,10 +20,10 @@ from kragx.ground.errors import JudgingError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, phrase, warning
 from kragx.judging.budget import Price, Used, about_spent, most_tokens
+from kragx.judging.judgement_counts import Spent
 from kragx.judging.prompt import request_for
 from kragx.judging.rubric import digest
 from kragx.judging.store import NoStoreError, Store
-from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.ground.secrets import Secrets

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.agreement.change.betting import Drawn
-from kragx.agreement.change.lot import Lot, Relevance
+from kragx.agreement.change.draw import Lot, Relevance
 from kragx.comparison.statistics import CONFIDENCE
 from kragx.data.lists import Bools
 from kragx.ground.printing import (

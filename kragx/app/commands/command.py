@@ -177,7 +177,7 @@ def not_read(out: Path | None, *read: Any) -> None:
 
 def _is_lost(out: Path, read: Path) -> bool:
     """Whether what is read is a file that is to be written, or a folder that holds it."""
-    from kragx.app.folder.sealed import (  # takes longer than reading the command line
+    from kragx.app.result_folder.sealed import (  # takes longer than reading the command line
         FOR_PEOPLE,
         MANIFEST,
     )

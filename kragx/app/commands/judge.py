@@ -16,8 +16,8 @@ from kragx.app.run_summary import counted_plan
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
+from kragx.judging.judgement_counts import check_missing
 from kragx.judging.reading import adjusted
-from kragx.judging.tally import check_missing
 
 judge: Commands = group("judge", __doc__)
 judge.command()(agree.corrected)

@@ -12,9 +12,9 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.command import not_read
 from kragx.app.commands.output import show, written
 from kragx.app.compare_folders import Compared, compare_folders
-from kragx.app.folder.baseline import write_baseline
-from kragx.app.folder.sealed import MANIFEST, inside
-from kragx.app.folder.written import claimed
+from kragx.app.result_folder.baseline import write_baseline
+from kragx.app.result_folder.sealed import MANIFEST, inside
+from kragx.app.result_folder.written import claimed
 from kragx.app.run_report import RunReport
 from kragx.app.run_summary import judging_plan
 from kragx.comparison import failed

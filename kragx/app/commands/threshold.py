@@ -16,7 +16,7 @@ from kragx.app.commands.output import show, written
 from kragx.app.config import match_spec
 from kragx.app.pipeline import evaluate_folder
 from kragx.comparison import Failures
-from kragx.comparison.thresholds import sweep as sweep_thresholds
+from kragx.comparison.threshold_study import sweep as sweep_thresholds
 from kragx.data import TOKENIZERS
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run

@@ -21,8 +21,8 @@ from kragx.app.config.parts import LocalPath, Model, SourcePath, anchored, short
 from kragx.comparison.tuning import GRID, Setting, read_grid, spread
 from kragx.comparison.tuning.grid import settings, value_label
 from kragx.data import file_names, run_names
+from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.evaluation.retrieve import Asking
-from kragx.evaluation.services import CommandRetriever, HttpRetriever
 from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError
 from kragx.ground.plugins import is_import_path

@@ -9,7 +9,7 @@ from typing import Any
 from kragx.app.config import RetrieverConfig, files_of
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import all_makers, made
-from kragx.app.retrieving.partial_answers import PartialAnswers, partial_answers, partial_path
+from kragx.app.retrieving.resuming import PartialAnswers, partial_answers, partial_path
 from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
 from kragx.evaluation.retrieve import retrieve
 from kragx.ground.errors import DataError, KragxError, UsageError

@@ -8,13 +8,13 @@ from kragx.comparison.statistics.evidence import (
     sure_bounds as sure_bounds,
     unseen as unseen,
 )
-from kragx.comparison.statistics.paired import (
+from kragx.comparison.statistics.paired_differences import (
     difference_interval as difference_interval,
     effect_sizes as effect_sizes,
     queries_needed as queries_needed,
     tally as tally,
 )
-from kragx.comparison.statistics.randomisation import (
+from kragx.comparison.statistics.randomisation_tests import (
     MANY as MANY,
     NO_FAMILY as NO_FAMILY,
     Family as Family,
@@ -23,7 +23,7 @@ from kragx.comparison.statistics.randomisation import (
     paired_tests as paired_tests,
     sign_flip_p as sign_flip_p,
 )
-from kragx.comparison.statistics.shuffles import worse_parts as worse_parts
+from kragx.comparison.statistics.worse_part_tests import worse_parts as worse_parts
 from kragx.metrics.intervals import (
     CONFIDENCE as CONFIDENCE,
     LEAST as LEAST,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kragx.comparison.statistics.randomisation import Rows
+from kragx.comparison.statistics.randomisation_tests import Rows
 from kragx.metrics import Bools, Floats
 from kragx.metrics.weights import effective_n
 

@@ -11,7 +11,7 @@ from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalis
 from kragx.data.formats.jsonl import foreign_lines
 from kragx.data.problems import DataWarning
 from kragx.evaluation.calls.tool_answers import as_json, documents_of_tool
-from kragx.evaluation.services.answer_path import AnswerPaths, steps_of, value_at
+from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths, steps_of, value_at
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.options import from_options

@@ -454,7 +454,7 @@ def _notes_made(record: Mapping[str, Any]) -> Notes:
     for kind, settings, finding in record["findings"]:
         notes.findings[kind, settings] = _made(finding)
     if "judging" in record:
-        from kragx.judging.tally import Tally
+        from kragx.judging.judgement_counts import Tally
 
         judging = record["judging"]
         notes.judging = Tally(**{**judging, "dialects": Counter(judging["dialects"])})

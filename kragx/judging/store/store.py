@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kragx.data.databases import Address, StoreFailedError
 from kragx.ground.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
+from kragx.judging.judgement_counts import Spent
 from kragx.judging.question import Judgement, check_whole, counting_of, now
 from kragx.judging.rubric import LISTED, RUBRICS, canonical_json, key_of
-from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.data.databases.database import Database

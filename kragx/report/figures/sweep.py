@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.comparison.thresholds import Sweep
+from kragx.comparison.threshold_study import Sweep
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import in_language, phrase
 from kragx.report.figures.drawing import (

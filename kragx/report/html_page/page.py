@@ -19,7 +19,7 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
-from kragx.comparison.thresholds import Sweep
+from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text, to_json

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kragx.agreement.change.draw import LabelledMetric, draw_lot
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
-from kragx.agreement.change.lot import LabelledMetric, draw_lot
 from kragx.comparison.lists import ListDiff
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import say
@@ -43,7 +43,7 @@ def labelled_difference(
     """
     from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.pairs.duplicates import Copies
-    from kragx.workshop.queue.lot import LotFeed, lot_workshop
+    from kragx.workshop.queue.draw import LotFeed, lot_workshop
     from kragx.workshop.state.state import State
 
     if margin is not None and not 0 < margin < 1:

@@ -11,9 +11,9 @@ from kragx.data.gold import Query
 from kragx.ground.errors import UsageError, check_whole
 from kragx.ground.printing import phrase
 from kragx.judging.judge import Grader, Judged
+from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Rubric
-from kragx.judging.tally import Tally, check_missing
 from kragx.judging.writing import (
     DIFFICULTIES,
     Draft,

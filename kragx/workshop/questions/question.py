@@ -14,7 +14,7 @@ from kragx.data.text import normalise
 from kragx.data.words import words
 from kragx.ground.json_values import HIDDEN, plain
 from kragx.ground.printing import Line, Part, Result, Table, counted, percent, phrase, warning
-from kragx.judging.tally import Tally, failure_lines
+from kragx.judging.judgement_counts import Tally, failure_lines
 from kragx.workshop.questions.words import content_words, mean_leak
 
 LONGEST = 300

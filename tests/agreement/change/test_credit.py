@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import evaluate
-from kragx.agreement.change.lot import LABELLED, LabelledMetric, TwoLists
+from kragx.agreement.change.draw import LABELLED, LabelledMetric, TwoLists
 from kragx.data import Doc
 from kragx.errors import UsageError
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kragx import DataError, Doc, Gold, GoldDataset, evaluate
+from kragx.agreement.change.draw import LabelledMetric, draw_lot
 from kragx.agreement.change.estimate import Ledger
-from kragx.agreement.change.lot import LabelledMetric, draw_lot
 from tests.comparison.lists.test_lists import questions, side_by_side
 
 PRECISION = LabelledMetric("precision", 2)

@@ -15,7 +15,7 @@ import pytest
 
 from kragx.app.commands.main import main
 from kragx.app.config import ConfigWarning
-from kragx.app.folder.opened import FolderWarning
+from kragx.app.result_folder.opened import FolderWarning
 from kragx.data.problems import DataWarning
 from kragx.matchers import MatchWarning
 

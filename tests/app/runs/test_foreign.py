@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from kragx.app import config, pipeline
-from kragx.app.folder.written import claimed
+from kragx.app.result_folder.written import claimed
 from tests.sealing import reseal
 
 pytestmark = pytest.mark.filterwarnings("ignore:gold of one template")

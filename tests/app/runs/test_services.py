@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from tests.evaluation.services.test_command import FOUND, LOOP, pytestmark as needs_perl
+from tests.evaluation.remote_retrievers.test_command import FOUND, LOOP, pytestmark as needs_perl
 from tests.local_server import serving
 
 KEY = "tok-5f2a9c1e7d40"

@@ -10,8 +10,8 @@ import pytest
 
 from kragx import Doc, GoldDataset, Query, Retrieved, Stage
 from kragx.app import config, pipeline
-from kragx.app.folder.written import claimed
-from kragx.app.retrieving.partial_answers import partial_answers
+from kragx.app.result_folder.written import claimed
+from kragx.app.retrieving.resuming import partial_answers
 from kragx.data import Turn
 
 RETRIEVERS = '''

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from kragx.app import config
-from kragx.app.folder.lock import locked
-from kragx.app.folder.opened import opened
-from kragx.app.folder.sealed import finish, publish
-from kragx.app.folder.written import claimed
+from kragx.app.result_folder.lock import locked
+from kragx.app.result_folder.opened import opened
+from kragx.app.result_folder.sealed import finish, publish
+from kragx.app.result_folder.written import claimed
 from kragx.errors import DataError, UsageError
 from tests.app.runs.dying import Changes, Killed
 from tests.thoroughness import some

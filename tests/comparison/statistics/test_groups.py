@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from kragx.comparison import cautions, compare, pair_tests
-from kragx.comparison.statistics import paired_tests, randomisation, shuffles, worse_parts
+from kragx.comparison.statistics import (
+    paired_tests,
+    randomisation_tests,
+    worse_part_tests,
+    worse_parts,
+)
 from tests.comparison.support import evaluation, gold_set
 
 VALUES, SHARES = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.05, 0.1, 0.7, 0.1, 0.05)
@@ -21,11 +26,11 @@ def some_differences(seed, n=4_000, c=3):
 @pytest.fixture
 def grouped(monkeypatch):
     """The tests of questions by a thousand groups of them, as of very many."""
-    monkeypatch.setattr(randomisation, "GROUPS", 1_000)
+    monkeypatch.setattr(randomisation_tests, "GROUPS", 1_000)
 
     def tests(columns, n, *options, **named):
         with monkeypatch.context() as patched:
-            patched.setattr(randomisation, "MANY", 0)
+            patched.setattr(randomisation_tests, "MANY", 0)
             return paired_tests(columns, n, *options, **named)
 
     return tests
@@ -119,7 +124,7 @@ def test_worse_parts_without_shuffling(monkeypatch):
     values[parts[2]] = np.maximum(values[parts[2]] - 0.12, 0)
     values[5::97] = np.nan
     shuffled, family = worse_parts(values, parts, 4_000, handicap=0.5)
-    monkeypatch.setattr(shuffles, "MANY", 0)
+    monkeypatch.setattr(worse_part_tests, "MANY", 0)
     drawn, other = worse_parts(values, parts, 4_000, handicap=0.5)
     assert drawn.p == pytest.approx(shuffled.p, abs=0.02)
     assert drawn.z == pytest.approx(shuffled.z, abs=1e-3)
@@ -142,9 +147,9 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
         for name, own in zip("abc", ranks)
     ]
     plain = compare(evaluations, slices=["query_type"], resamples=1_000)
-    monkeypatch.setattr(randomisation, "MANY", 100)
-    monkeypatch.setattr(randomisation, "GROUPS", 300)
-    monkeypatch.setattr(shuffles, "MANY", 100)
+    monkeypatch.setattr(randomisation_tests, "MANY", 100)
+    monkeypatch.setattr(randomisation_tests, "GROUPS", 300)
+    monkeypatch.setattr(worse_part_tests, "MANY", 100)
     monkeypatch.setattr(cautions, "MANY", 100)
     monkeypatch.setattr(pair_tests, "_CELLS", 1_000)
     many = compare(evaluations, slices=["query_type"], resamples=1_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison.statistics import difference_interval, paired
+from kragx.comparison.statistics import difference_interval, paired_differences
 
 
 def percentile(at):
@@ -16,7 +16,7 @@ def percentile(at):
 @pytest.fixture
 def many(monkeypatch):
     """More than 500 questions are so many."""
-    monkeypatch.setattr(paired, "MANY", 500)
+    monkeypatch.setattr(paired_differences, "MANY", 500)
 
 
 @pytest.mark.integration
@@ -26,7 +26,7 @@ def test_it_says_what_resamples_say(monkeypatch):
     seconds = random.gamma(2, 0.1, 40_000)
     pairs = np.stack([seconds * 1.1, seconds * random.uniform(0.9, 1.1, 40_000)], axis=1)
     bootstrap = np.array(difference_interval(pairs, percentile(95), count=200))
-    monkeypatch.setattr(paired, "MANY", 10_000)
+    monkeypatch.setattr(paired_differences, "MANY", 10_000)
     normal = np.array(difference_interval(pairs, percentile(95)))
     assert normal.mean() == pytest.approx(bootstrap.mean(), abs=0.3 * np.ptp(bootstrap))
     assert np.ptp(normal) == pytest.approx(np.ptp(bootstrap), rel=0.3)
@@ -40,7 +40,7 @@ def test_it_holds_the_truth_as_often_as_the_exact_one(many, monkeypatch, at):
     truth -= np.exp(np.array([0.0, 1.6448536])[int(at == 95)])
     shares = []
     for most in (500, 10_000):  # by the deviation of resamples, and by their percentiles
-        monkeypatch.setattr(paired, "MANY", most)
+        monkeypatch.setattr(paired_differences, "MANY", most)
         held = 0
         for seed in range(200):
             random = np.random.default_rng(seed)

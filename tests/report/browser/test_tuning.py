@@ -7,7 +7,7 @@ import pytest
 
 from kragx import evaluate, write_html
 from kragx.comparison import Settings
-from kragx.comparison.thresholds import sweep_of_grid
+from kragx.comparison.threshold_study import sweep_of_grid
 from kragx.comparison.tuning import Rules, Setting, Tried, settings, tuned
 from tests.browser import expect
 from tests.report.browser.conftest import HOSTILE, dataset, runs

@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from kragx.comparison.statistics.randomisation import MANY, Rows
+from kragx.comparison.statistics.randomisation_tests import MANY, Rows
 from kragx.comparison.statistics.weighted import effective_ns, of_rows, weighted_means
 from kragx.metrics import Floats
 from kragx.metrics.intervals import (

@@ -3,7 +3,7 @@
 Each is made of plain options, in Python and in configs alike, and is asked as any retriever is.
 """
 
-from kragx.evaluation.services.command import CommandRetriever
-from kragx.evaluation.services.http import HttpRetriever
+from kragx.evaluation.remote_retrievers.command import CommandRetriever
+from kragx.evaluation.remote_retrievers.http import HttpRetriever
 
 __all__ = ["CommandRetriever", "HttpRetriever"]

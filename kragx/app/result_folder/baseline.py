@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.folder.sealed import as_written, listed
+from kragx.app.result_folder.sealed import as_written, listed
 from kragx.comparison import Results
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import read_object

@@ -12,8 +12,8 @@ import pytest
 from kragx import DataError, GoldDataset, RetrieverError, UsageError, aretrieve, evaluate, retrieve
 from kragx.data import Mender, Query
 from kragx.data.turns import as_turns
+from kragx.evaluation.remote_retrievers import http
 from kragx.evaluation.retrieve import HistoryWarning
-from kragx.evaluation.services import http
 from kragx.retrievers import HttpRetriever, ReciprocalRankFusion
 from tests.local_server import Reply, serving
 from tests.thoroughness import some

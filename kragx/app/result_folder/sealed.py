@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from kragx.app.folder.lock import locked
+from kragx.app.result_folder.lock import locked
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.data.text import folded
 from kragx.ground.errors import DataError, KragxError, UsageError

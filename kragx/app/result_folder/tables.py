@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kragx.app.folder.sealed import MANIFEST
+from kragx.app.result_folder.sealed import MANIFEST
 from kragx.comparison import Results
 from kragx.comparison.tables import Tables
 from kragx.data.formats.jsonl import read_object

@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.app.config.values import FACTS, RELEVANCE
-from kragx.app.folder.sealed import as_written
+from kragx.app.result_folder.sealed import as_written
 from kragx.data import GoldDataset, Query, Run, every_run
 from kragx.data.formats.jsonl import read_records
 from kragx.evaluation.arranging import match_item

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from kragx.app.config import RunConfig, files_of, load
 from kragx.app.config.values import FACTS, RELEVANCE
-from kragx.app.folder.baseline import read_baseline
-from kragx.app.folder.scores import RecordedScores
-from kragx.app.folder.sealed import MANIFEST, Sealed, as_written, reading
+from kragx.app.result_folder.baseline import read_baseline
+from kragx.app.result_folder.scores import RecordedScores
+from kragx.app.result_folder.sealed import MANIFEST, Sealed, as_written, reading
 from kragx.comparison import Results
 from kragx.comparison.report_fields import check_report
 from kragx.comparison.scores import mean_in
@@ -38,7 +38,7 @@ SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
 BASELINE = "earlier/baseline.json"
 INPUTS = (SCORES, CORPUS, *EARLIER, BASELINE)
-"""What a folder keeps of what stands elsewhere (`kragx.app.folder.written`)."""
+"""What a folder keeps of what stands elsewhere (`kragx.app.result_folder.written`)."""
 
 
 class FolderWarning(UserWarning):

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from kragx import DataError, GoldDataset, RetrieverError, UsageError, evaluate, retrieve
-from kragx.evaluation.services import command as module
+from kragx.evaluation.remote_retrievers import command as module
 from kragx.retrievers import CommandRetriever
 
 pytestmark = pytest.mark.skipif(

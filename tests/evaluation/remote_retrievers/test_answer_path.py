@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError
-from kragx.evaluation.services.answer_path import steps_of, value_at
+from kragx.evaluation.remote_retrievers.answer_path import steps_of, value_at
 from tests.thoroughness import examples
 
 ANSWER = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kragx.comparison.statistics.randomisation import (
+from kragx.comparison.statistics.randomisation_tests import (
     CELLS,
     MANY,
     NO_FAMILY,

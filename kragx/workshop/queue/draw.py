@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kragx.agreement.change.draw import Lot
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
-from kragx.agreement.change.lot import Lot
 from kragx.data import Doc, Query
 from kragx.data.formats.jsonl import make_folder, read_records, write_records
 from kragx.ground.errors import UsageError

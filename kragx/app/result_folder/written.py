@@ -8,12 +8,12 @@
 
 Of files elsewhere it keeps what its numbers need:
 
-    scores.jsonl   what matchers said that need code or a model (`kragx.app.folder.scores`)
+    scores.jsonl   what matchers said that need code or a model (`kragx.app.result_folder.scores`)
     corpus.jsonl   of the corpus the documents that gold and results name, or that are forbidden
     earlier/       the numbers that the run was compared with
 
 While a run goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes.
-All files appear together when the run has ended (`kragx.app.folder.sealed`).
+All files appear together when the run has ended (`kragx.app.result_folder.sealed`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, files_of
-from kragx.app.folder.lock import locked
-from kragx.app.folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, SCORES, opened
-from kragx.app.folder.sealed import (
+from kragx.app.result_folder.lock import locked
+from kragx.app.result_folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, SCORES, opened
+from kragx.app.result_folder.sealed import (
     MANIFEST,
     Manifest,
     check_free,

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
 from kragx.evaluation.answers import Mended
-from kragx.evaluation.services.answer_path import AnswerPaths, valid_path, valid_paths
+from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths, valid_path, valid_paths
 from kragx.ground.errors import DataError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_on_loop, run_sync
 from kragx.ground.options import (
