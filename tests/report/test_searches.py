@@ -191,7 +191,7 @@ def test_lists_as_their_profile_ranks_them(tmp_path):
 def test_where_gold_is_lost(data, results):
     """In the report, side by side, in both languages, and on the page."""
     page = data["index"]["losses"]["id"]
-    of_page = {part["parts"][0]["text"]["en"].split(":")[0]: part for part in page["retrievers"]}
+    of_page = {part["retriever"]: part for part in page["retrievers"]}
     reasons = {name: {own["text"]["en"] for own in of_page[name]["lost"]} for name in of_page}
     assert "never retrieved" in reasons["thorough"]
     assert any(text.startswith("retrieved, not read") for text in reasons["thorough"])

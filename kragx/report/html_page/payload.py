@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from kragx.comparison import (
@@ -225,7 +226,9 @@ def _losses(losses: Sequence[StageLosses]) -> dict[str, Any]:
         "tables": described(reasons_tables(losses)),
         "retrievers": [
             {
-                "parts": described(of_one.describe()),
+                "retriever": of_one.retriever,
+                "summary": text_of(of_one.summary),
+                "parts": described(islice(of_one.describe(), 1, None)),
                 "lost": [lost(loss, of_one.k) for loss in of_one.losses],
             }
             for of_one in losses

@@ -110,7 +110,7 @@ def test_gates_that_failed_come_first_and_the_rest_is_folded(opened, tmp_path):
     assert failed.locator("tbody tr").count() == 8
     first = failed.locator("tbody tr").first.inner_text()
     assert [part.strip() for part in first.split("\t")][:3] == [
-        "❌",
+        "✗",
         "hit_rate@5 surely >= 0.95",
         "좋은 검색기",
     ]
@@ -118,7 +118,7 @@ def test_gates_that_failed_come_first_and_the_rest_is_folded(opened, tmp_path):
     assert "weak</script>" in failed.inner_text()
     assert section.locator("summary").all_inner_texts() == ["Passed: 2"]
     section.locator("summary").click()
-    assert passed.locator("tbody tr").first.inner_text().split()[:2] == ["✅", "hit_rate@5"]
+    assert passed.locator("tbody tr").first.inner_text().split()[:2] == ["✓", "hit_rate@5"]
     korean = opened(path=path, language="ko-KR").locator(".gates")
     assert "10개 중 8개" in korean.locator("p").first.inner_text()
     assert opened().locator(".gates").count() == 0

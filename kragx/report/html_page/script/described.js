@@ -23,7 +23,10 @@ const AS_HEAD = {
   metric: ({ name: own }) => metricHead(data.metrics.find((each) => each.name === own)),
 };
 
-const headNodes = (text) => { const named = nameIn(text); return named ? AS_HEAD[named.is](named) : breakable(plainText(text)); };
+// Few systems have a font for the signs of Markdown's gates.
+const SIGNS = { "✅": "✓", "❌": "✗" };
+
+const headNodes = (text) => { const named = nameIn(text), whole = plainText(text); return named ? AS_HEAD[named.is](named) : breakable(SIGNS[whole] ?? whole); };
 
 /** What stands beside a mean, and what it says; who gets which mark is decided once, for every report. */
 const MARKS = { "★": "best", "=": "shared", "≈": "tied" };

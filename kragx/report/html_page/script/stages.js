@@ -6,8 +6,8 @@ function stagesSection() {
   const { tables, retrievers: all } = data.losses[match().name];
   if (!all.length) return null;
   return el("section.stages", { "aria-labelledby": "stages-title" }, el("h2", { id: "stages-title" }, t("stages")), tables.map((table) => partNodes("stages-title", table)),
-    all.map(({ parts: [summary, ...parts], lost }, place) => el("details", { open: all.length <= 3 && place === 0, ontoggle: scrollHints },
-      el("summary", {}, textNodes(summary.text)), parts.map((part) => partNodes("stages-title", part)),
+    all.map(({ retriever, summary, parts, lost }, place) => el("details", { open: all.length <= 3 && place === 0, ontoggle: scrollHints },
+      el("summary", {}, strong(retriever), ": ", textNodes(summary)), parts.map((part) => partNodes("stages-title", part)),
       lost.length ? el("ul.lost-gold", {}, lost.map(({ n, text, query_ids: ids }) => el("li", {}, el("strong", {}, grouped(n)), " · ", textNodes(text), ": ", questionLinks(ids)))) : null)));
 }
 
