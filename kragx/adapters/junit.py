@@ -43,46 +43,57 @@ def gates_xml(
     for match, group in groupby(sorted(gates, key=by_match), by_match):
         suite = ElementTree.SubElement(root, "testsuite", name=_text(f"kragx gates ({match})"))
         for gate in group:
-            suffix = f" ({gate.where})" if gate.where else ""
-            case = ElementTree.SubElement(
-                suite,
-                "testcase",
-                classname=_text(f"{match}.{gate.retriever}"),
-                name=_text(f"{gate.metric} {gate.condition}{suffix}"),
-            )
-            if not gate.passed:
-                text = _text(f"{gate.retriever}: {gate.said}")
-                ElementTree.SubElement(case, "failure", type="gate", message=text).text = _text(
-                    f"{gate.path}: {gate.metric} {gate.condition}{suffix}: {text}"
-                )
-            else:
-                ElementTree.SubElement(case, "system-out").text = _text(gate.said)
+            _add_gate(suite, match, gate)
     if failures:
-        # A suite of their own, as who failed has failed under each matcher.
-        suite = ElementTree.SubElement(root, "testsuite", name="kragx retrievers")
-        for name, failed in failures.items():
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=_text(name), name="answers the questions"
-            )
-            text = _text(failed.text)
-            ElementTree.SubElement(case, "error", type="retriever", message=text).text = text
+        _add_failures(root, failures)
     if leaks:
-        suite = ElementTree.SubElement(root, "testsuite", name="kragx leaks")
-        for name, texts in leaks.items():
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=_text(name), name="finds nothing that is forbidden"
-            )
-            ElementTree.SubElement(case, "system-out").text = "\n".join(map(_text, texts))
+        _add_leaks(root, leaks)
+    _count(root)
+    if seconds is not None:
+        root.set("time", f"{seconds:.3f}")
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, "unicode")}\n'
+
+
+def _add_gate(suite: ElementTree.Element, match: str, gate: GateResult) -> None:
+    suffix = f" ({gate.where})" if gate.where else ""
+    name = f"{gate.metric} {gate.condition}{suffix}"
+    place = _text(f"{match}.{gate.retriever}")
+    case = ElementTree.SubElement(suite, "testcase", classname=place, name=_text(name))
+    if gate.passed:
+        ElementTree.SubElement(case, "system-out").text = _text(gate.said)
+        return
+    text = _text(f"{gate.retriever}: {gate.said}")
+    failure = ElementTree.SubElement(case, "failure", type="gate", message=text)
+    failure.text = _text(f"{gate.path}: {name}: {text}")
+
+
+def _add_failures(root: ElementTree.Element, failures: Mapping[str, Failures]) -> None:
+    # A suite of their own, as who failed has failed under each matcher.
+    suite = ElementTree.SubElement(root, "testsuite", name="kragx retrievers")
+    for retriever, failed in failures.items():
+        name = "answers the questions"
+        case = ElementTree.SubElement(suite, "testcase", classname=_text(retriever), name=name)
+        text = _text(failed.text)
+        ElementTree.SubElement(case, "error", type="retriever", message=text).text = text
+
+
+def _add_leaks(root: ElementTree.Element, leaks: Mapping[str, Sequence[str]]) -> None:
+    suite = ElementTree.SubElement(root, "testsuite", name="kragx leaks")
+    for retriever, texts in leaks.items():
+        name = "finds nothing that is forbidden"
+        case = ElementTree.SubElement(suite, "testcase", classname=_text(retriever), name=name)
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_text, texts))
+
+
+def _count(root: ElementTree.Element) -> None:
+    """Say on both outer elements how many tests there are, failed and ended in an error."""
     for element in (root, *root):
         cases = list(element.iter("testcase"))
         element.set("tests", str(len(cases)))
         for kind in ("failure", "error"):
             element.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
         element.set("skipped", "0")
-    if seconds is not None:
-        root.set("time", f"{seconds:.3f}")
-    ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, "unicode")}\n'
 
 
 def _text(text: str) -> str:

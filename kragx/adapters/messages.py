@@ -204,11 +204,8 @@ def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
                     name, "tool", query, message=step, place=None, started=step, error=None
                 )
                 calls += [by_id[call_id]] if reader.reads(name) else []
-            case ToolAnswer(call_id, content, error, artifact) if call_id in by_id:
-                call = by_id[call_id]
-                call.error = error
-                if error is None and reader.reads(call.name):
-                    call.documents = reader.documents(content, artifact)
+            case ToolAnswer(call_id) if call_id in by_id:
+                _end(by_id[call_id], event, reader)
             case Cited(sources):
                 cited = sources
                 continue  # words between calls are no step
@@ -217,3 +214,10 @@ def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
     if cited and searches:
         searches[-1] = replace(searches[-1], read=cited)
     return Retrieved(searches=tuple(searches), has_list=False)
+
+
+def _end(call: Call, answer: ToolAnswer, reader: LogReader) -> None:
+    """What came of a call: documents, or an error."""
+    call.error = answer.error
+    if answer.error is None and reader.reads(call.name):
+        call.documents = reader.documents(answer.content, answer.artifact)
