@@ -17,7 +17,7 @@ from kragx.comparison.families import N_FAMILIES, OTHERS, family_of
 from kragx.comparison.pair_tests import SLICE_HANDICAP
 from kragx.comparison.statistics import Family, worse_parts
 
-from .statistics.test_randomisation import flip_tests
+from .statistics.test_randomisation_tests import flip_tests
 from .support import evaluation, gold_set
 
 METRICS = ("hit_rate@5", "mrr@10", "ndcg@10", "hit_rate@1")
