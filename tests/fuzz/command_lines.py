@@ -85,7 +85,7 @@ _ODD = (
 )
 _OUT = ("out.txt", "out.jsonl", "out.svg", "out", "out/deep/er", "made", "", "\x00out", "a" * 300)
 _WRITTEN = ("out", "out.txt", "out.jsonl", "out.svg", "out.sample.jsonl", "store.sqlite", "results")
-_WRITING = ("out", "output", "plot", "summary", "figures", "folder")
+_WRITING = ("out", "output", "plot", "summary", "junit", "figures", "folder")
 """Parameters that say where to write; where the others are read from."""
 
 

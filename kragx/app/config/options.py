@@ -46,8 +46,11 @@ def checked(
     if make:
         # Without what is wrong by itself: else the same mistake would be said twice.
         wrong = {*also, *(error.field.partition(".")[0] for error in errors)}
+        right = {name: value for name, value in given.items() if name not in wrong}
+        needed = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)
         try:
-            kind(**{name: value for name, value in given.items() if name not in wrong})
+            # What lacks a field that it needs says nothing of the others.
+            _ = right.keys() >= {*needed} and kind(**right)
         except KragxError as error:
             errors.append(error)
     if errors:
