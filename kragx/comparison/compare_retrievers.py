@@ -166,7 +166,8 @@ class ComparisonDraft:
         failed = failed_names(failures)
         # Where nobody can be compared, metrics and questions are still those of all.
         scores = [score for score in scores if score.name not in failed] or scores
-        baseline = scores[0].name if baseline is None else baseline
+        # As the retriever's own name, which a page marks: an argument is a mere text.
+        baseline = scores[0].name if baseline is None else names[names.index(baseline)]
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
         if set(names) <= {*failed}:
             aligned = replace(aligned, retrievers=(), columns={})
