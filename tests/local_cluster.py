@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +22,21 @@ def two_workers() -> Iterator[Any]:
         patch.setenv("RAY_AUTH_MODE", "disabled")  # which would leave a token in the home folder
         ray = pytest.importorskip("ray")
         root = str(Path(__file__).parents[1])
+        start = partial(
+            ray.init,
+            num_cpus=2,
+            include_dashboard=False,
+            object_store_memory=100 << 20,
+            log_to_driver=False,
+            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([root])}},
+        )
         with _rays_own():
-            ray.init(
-                num_cpus=2,
-                include_dashboard=False,
-                object_store_memory=100 << 20,
-                log_to_driver=False,
-                runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([root])}},
-            )
+            # Its processes get a few seconds to begin, which a busy machine may not have.
+            with suppress(Exception):
+                start()
+            if not ray.is_initialized():
+                gc.collect()  # now, as what it left unwaited for is warned of
+                start()
         yield ray
         with _rays_own():
             ray.shutdown()
