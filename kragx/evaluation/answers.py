@@ -6,7 +6,7 @@ from typing import Any
 
 from kragx.data import Doc, Mender
 from kragx.data.documents import is_doc, named, ranked
-from kragx.ground.errors import DataError
+from kragx.ground.errors import DataError, KragxError
 
 
 class Mended(list[Doc]):
@@ -23,9 +23,9 @@ def collected(answer: Any) -> Any:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why something failed: the error's own name, and what it says."""
+    """Why something failed: the error's own name, and what it says, in English as in files."""
     try:
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error.text if isinstance(error, KragxError) else error}"
     except Exception:  # a user's error may fail to say what it is
         return f"{type(error).__name__}: (it cannot be printed)"
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from kragx.ground.messages import joined, phrase
+from kragx.ground.messages import joined, phrase, sentence
 
 __all__ = [
     "ConfigError",
@@ -50,17 +50,21 @@ _LONGEST_TEXT = 10_000
 class KragxError(Exception):
     """The root of the tree: catch this to catch everything that kragx raises on purpose.
 
+    Its text is in the language that results are shown in (KRAGX_LANG), as far as its sentences
+    stand in the catalogue.
+
     Args:
         problem: what is wrong, with the value that is.
         path: the file, with the line where there is one (``gold.jsonl:3``).
         field: the field or option, as a path (``match.threshold``, ``gold[0].grade``).
         remedy: what to do about it.
+        values: what stands in the braces of `problem` and `remedy`, where these are literals.
 
     Examples:
         >>> from kragx import KragxError
-        >>> error = KragxError("0 is out of range", field="threshold", remedy="give 0.5 or so")
+        >>> error = KragxError("{n} is too low", field="threshold", remedy="give 0.5 or so", n=0)
         >>> str(error)
-        'threshold: 0 is out of range; give 0.5 or so'
+        'threshold: 0 is too low; give 0.5 or so'
         >>> error.field
         'threshold'
     """
@@ -69,17 +73,26 @@ class KragxError(Exception):
     said: str = ""
     """Its text in the user's language, once a command knows that."""
 
-    def __init__(self, problem: str, *, path: str = "", field: str = "", remedy: str = "") -> None:
-        self.problem: str = problem
+    def __init__(
+        self, problem: str, *, path: str = "", field: str = "", remedy: str = "", **values: object
+    ) -> None:
+        self.problem: str = sentence(problem, values)
         self.path: str = path
         self.field: str = field
-        self.remedy: str = remedy
-        super().__init__(problem)
+        self.remedy: str = sentence(remedy, values)
+        super().__init__(self.problem)
+
+    @property
+    def text(self) -> str:
+        """In English, as files have it; a phrase, which can be said in another language."""
+        location = joined(": ", (self.path, self.field, self.problem))
+        return joined("; ", (location, self.remedy))
 
     def __str__(self) -> str:
-        location = joined(": ", (self.path, self.field, self.problem))
-        # a phrase, which the command can say in another language
-        text = joined("; ", (location, self.remedy))
+        # The catalogues stand on the errors, and are needed where one is shown.
+        from kragx.ground.printing.phrases import in_any_language
+
+        text = in_any_language(self.text)
         if len(text) <= _LONGEST_TEXT:
             return text
         half = _LONGEST_TEXT // 2  # what is wrong stands first, the remedy last
@@ -172,9 +185,11 @@ class UntrustedError(UsageError):
         True
     """
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, **values: object) -> None:
         super().__init__(
-            problem, remedy=phrase("if you trust its author, --trust runs it (docs/security.md)")
+            problem,
+            remedy=phrase("if you trust its author, --trust runs it (docs/security.md)"),
+            **values,
         )
 
 

@@ -60,6 +60,16 @@ def phrase(template: str, /, **values: object) -> Phrase:
     return result
 
 
+def sentence(text: str, values: Mapping[str, object]) -> str:
+    """What an error says, as a phrase: a literal of the source, with values in its braces if any.
+
+    A phrase stays what it is. Without values braces stand for themselves.
+    """
+    if not text or isinstance(text, Phrase):
+        return text
+    return phrase(text if values else text.replace("{", "{{").replace("}", "}}"), **values)
+
+
 def joined(separator: str, pieces: Iterable[str]) -> Phrase:
     """Texts put together, empty ones left out; each stays what it is in another language."""
     texts = tuple(filter(None, pieces))

@@ -120,7 +120,7 @@ def _speaking(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **options)
         except KragxError as error:
-            error.said = in_language(str(error))
+            error.said = str(error)
             raise
 
     signature = inspect.signature(function, eval_str=True)

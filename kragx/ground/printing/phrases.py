@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
@@ -26,8 +26,7 @@ LANGUAGES = (
 )
 """The languages in which results are shown: English, and those that a catalogue stands here for.
 
-JSON is always in English, and so is an exception's text; the command says it as far as the
-catalogue goes.
+JSON is always in English. Other texts are said as far as the catalogue goes.
 """
 
 VARIABLE = "KRAGX_LANG"
@@ -95,6 +94,17 @@ def in_language(value: Any, named: str | None = None) -> Any:
     if language(named) == "en":
         return str(value) if isinstance(value, Phrase) else value
     return _translate(value, catalogue(language(named)))
+
+
+def in_any_language(text: str) -> str:
+    """A phrase in the language that results are shown in; as it is where nobody asks for another.
+
+    A language that does not exist is for whoever shows results to say, and no error's own text.
+    """
+    with suppress(UsageError):
+        if asked_language() not in (None, "en"):
+            return in_language(text)
+    return text
 
 
 @cache
