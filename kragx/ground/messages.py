@@ -55,6 +55,10 @@ def phrase(template: str, /, **values: object) -> Phrase:
     The template is the key of the catalogues (``ko.json``): it stands in the source as
     a literal, and a test holds that each catalogue has it, with the same names in braces.
     """
+    return _filled(template, values)
+
+
+def _filled(template: str, values: Mapping[str, object]) -> Phrase:
     result = Phrase(template.format_map(values))
     result.template, result.values = template, values
     return result
@@ -67,7 +71,7 @@ def sentence(text: str, values: Mapping[str, object]) -> str:
     """
     if not text or isinstance(text, Phrase):
         return text
-    return phrase(text if values else text.replace("{", "{{").replace("}", "}}"), **values)
+    return _filled(text if values else text.replace("{", "{{").replace("}", "}}"), values)
 
 
 def joined(separator: str, pieces: Iterable[str]) -> Phrase:
