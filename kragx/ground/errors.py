@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from kragx.ground.languages import spoken_text
 from kragx.ground.messages import joined, phrase, sentence
 
 __all__ = [
@@ -89,10 +90,7 @@ class KragxError(Exception):
         return joined("; ", (location, self.remedy))
 
     def __str__(self) -> str:
-        # The catalogues stand on the errors, and are needed where one is shown.
-        from kragx.ground.printing.phrases import in_any_language
-
-        text = in_any_language(self.text)
+        text = spoken_text(self.text)
         if len(text) <= _LONGEST_TEXT:
             return text
         half = _LONGEST_TEXT // 2  # what is wrong stands first, the remedy last
@@ -187,9 +185,8 @@ class UntrustedError(UsageError):
 
     def __init__(self, problem: str, **values: object) -> None:
         super().__init__(
-            problem,
-            remedy=phrase("if you trust its author, --trust runs it (docs/security.md)"),
-            **values,
+            sentence(problem, values),
+            remedy="if you trust its author, --trust runs it (docs/security.md)",
         )
 
 

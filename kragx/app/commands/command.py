@@ -14,7 +14,7 @@ from kragx.app.commands.help import Helping, translated_record
 from kragx.app.commands.options import Language
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import KragxError, UsageError
-from kragx.ground.printing import in_language, speaking
+from kragx.ground.printing import speaking
 
 _BY_MATCH = {
     f"--{option.replace('_', '-')}": f"write --match '{{method: {method}, {option}: {value}}}'"

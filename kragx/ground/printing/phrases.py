@@ -1,36 +1,17 @@
-"""Phrases said in the language that results are shown in: which it is, and its catalogue."""
+"""Phrases said in the language that results are shown in, and descriptions made of them."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.languages import LANGUAGES, NAMED, VARIABLE, catalogue, code_of, translate
 from kragx.ground.messages import Phrase, joined, phrase
 from kragx.ground.printing.parts import Cell, Part, Table
-
-_CATALOGUES = files("kragx.ground.printing")
-
-LANGUAGES = (
-    "en",
-    *sorted(Path(entry.name).stem for entry in _CATALOGUES.iterdir() if ".json" in entry.name),
-)
-"""The languages in which results are shown: English, and those that a catalogue stands here for.
-
-JSON is always in English. Other texts are said as far as the catalogue goes.
-"""
-
-VARIABLE = "KRAGX_LANG"
-"""The environment variable that names one."""
 
 
 def listed(names: Sequence[str], limit: int = 8, n: int | None = None) -> Phrase:
@@ -41,9 +22,6 @@ def listed(names: Sequence[str], limit: int = 8, n: int | None = None) -> Phrase
     if len(names) < 2:
         return joined("", names)
     return phrase("{names} and {last}", names=joined(", ", names[:-1]), last=names[-1])
-
-
-_NAMED = ContextVar[str | None]("language", default=None)
 
 
 def language(named: str | None = None) -> str:
@@ -62,10 +40,10 @@ def asked_language(named: str | None = None) -> str | None:
         UsageError: there is no such language.
     """
     variable = os.environ.get(VARIABLE, "")
-    language = named or _NAMED.get() or variable
+    language = named or NAMED.get() or variable
     if not language:
         return None
-    code = re.split(r"[-_.]", language)[0].lower()  # ko_KR.UTF-8, ko-KR
+    code = code_of(language)
     if code not in LANGUAGES:
         field = VARIABLE if language == variable else "language"
         raise UsageError(f"unknown value {language!r}; {nearest(language, LANGUAGES)}", field=field)
@@ -75,11 +53,11 @@ def asked_language(named: str | None = None) -> str | None:
 @contextmanager
 def speaking(named: str | None) -> Iterator[None]:
     """Within it, results are shown in this language; None changes nothing."""
-    token = _NAMED.set(language(named) if named else _NAMED.get())
+    token = NAMED.set(language(named) if named else NAMED.get())
     try:
         yield
     finally:
-        _NAMED.reset(token)
+        NAMED.reset(token)
 
 
 _Text = TypeVar("_Text")
@@ -91,44 +69,7 @@ def in_language(value: str, named: str | None = None) -> str: ...
 def in_language(value: _Text, named: str | None = None) -> _Text: ...
 def in_language(value: Any, named: str | None = None) -> Any:
     """A text in a language, None for the one results are shown in; what is no phrase as it is."""
-    if language(named) == "en":
-        return str(value) if isinstance(value, Phrase) else value
-    return _translate(value, catalogue(language(named)))
-
-
-def in_any_language(text: str) -> str:
-    """A phrase in the language that results are shown in; as it is where nobody asks for another.
-
-    A language that does not exist is for whoever shows results to say, and no error's own text.
-    """
-    with suppress(UsageError):
-        if asked_language() not in (None, "en"):
-            return in_language(text)
-    return text
-
-
-@cache
-def catalogue(named: str) -> Mapping[str, str]:
-    """The sentences of a language by their English templates; of English, which they are, none.
-
-    Korean particles do not follow what is filled in, as nobody knows how a retriever's name ends.
-    """
-    if named == "en":
-        return {}
-    sentences: dict[str, str] = json.loads(
-        _CATALOGUES.joinpath(f"{named}.json").read_text(encoding="utf-8")
-    )
-    return sentences
-
-
-def _translate(value: Any, sentences: Mapping[str, str]) -> Any:
-    if not isinstance(value, Phrase):
-        return value
-    if value.pieces:
-        return value.separator.join(_translate(piece, sentences) for piece in value.pieces)
-    values = {name: _translate(entry, sentences) for name, entry in value.values.items()}
-    # What somebody has added to the source, and to no catalogue, is English.
-    return sentences.get(value.template, value.template).format_map(values)
+    return translate(value, language(named))
 
 
 def translated(text: str) -> str:

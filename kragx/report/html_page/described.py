@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from string import Formatter
 from typing import Any
 
+from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.messages import Name, Phrase
 from kragx.ground.printing import Cell, Line, Part, Table
-from kragx.ground.printing.phrases import LANGUAGES, catalogue
 
 
 def described(parts: Iterable[Part]) -> list[dict[str, Any]]:

@@ -27,8 +27,9 @@ from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.printing import visible
-from kragx.ground.printing.phrases import LANGUAGES, asked_language, catalogue
+from kragx.ground.printing.phrases import asked_language
 from kragx.matchers import BaseMatcher
 from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, Sources

@@ -4,9 +4,10 @@ from html import escape
 from pathlib import Path
 
 from kragx.data.formats.jsonl import open_text
+from kragx.ground.languages import LANGUAGES
 from kragx.ground.printing import Result, in_language, phrase, speaking, visible
 from kragx.ground.printing.notebook import as_html
-from kragx.ground.printing.phrases import LANGUAGES, asked_language
+from kragx.ground.printing.phrases import asked_language
 from kragx.report.html_page.page import part
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -30,8 +30,8 @@ from kragx import (
 from kragx.app.commands.root import SECTIONS, app
 from kragx.evaluation.parts.workers import sendable, work_on
 from kragx.ground.caller_warnings import warn
+from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
-from kragx.ground.printing.phrases import LANGUAGES, catalogue
 from kragx.report.html_page.page import page_words
 from tests.thoroughness import examples
 
