@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,20 @@ from kragx.data.formats import tabular
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.formats.trec import corpus_of, document, is_beir
-from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.gold import Gold, GoldDataset, Query, gold_place, rank_place
 from kragx.data.lists import known_texts
 from kragx.data.problems import Problems
 from kragx.data.runs import Run
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import joined, phrase
 
 _SHOWN = 3  # of the ids that lack: enough to see what they have in common
 
 _FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
+
+_Place = tuple[str, int]
+"""A query's id, and the number of a gold item or document of it, from 1."""
 
 _Entries = Iterator[tuple[str, Doc]]
 """Documents, each with the place where it stands."""
@@ -208,8 +211,8 @@ class Lacking:
     """Ids without a text, each with the first place that names it."""
 
     corpus: Corpus
-    gold: dict[str | None, str] = field(default_factory=dict)
-    retrieved: dict[str | None, str] = field(default_factory=dict)
+    gold: dict[str | None, _Place] = field(default_factory=dict)
+    retrieved: dict[str | None, _Place] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.gold or self.retrieved)
@@ -218,15 +221,15 @@ class Lacking:
         """Note what of some questions, and of what was retrieved for them, has no text."""
         for _, query, retrieved in rows:
             for number, gold in enumerate(query.gold if "gold" in sides else (), start=1):
-                self._note_gold(gold, f"query {query.id!r}, gold {number}")
+                self._note_gold(gold, (query.id, number))
             searches = retrieved.searches if retrieved is not None else ()
             documents = retrieved.documents if retrieved is not None else ()
             for docs in (documents, *(search.measured for search in searches)):
                 for rank, doc in enumerate(docs if "retrieved" in sides else (), start=1):
                     if doc.text is None:
-                        self.retrieved.setdefault(doc.id, f"query {query.id!r}, rank {rank}")
+                        self.retrieved.setdefault(doc.id, (query.id, rank))
 
-    def _note_gold(self, gold: Gold, place: str) -> None:
+    def _note_gold(self, gold: Gold, place: _Place) -> None:
         items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
         have_text = any(item.text is not None for item in items)
         # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
@@ -237,18 +240,24 @@ class Lacking:
 
     def error(self, needed_by: str) -> LackingError:
         """The error that counts them and names a few."""
+        golds = (gold_place(*place) for place in self.gold.values())
+        docs = (rank_place(*place) for place in self.retrieved.values())
         first, *others = (
-            (side, self._named(ids))
-            for side, ids in (("gold", self.gold), ("retrieved", self.retrieved))
+            (side, self._named(ids, places))
+            for side, ids, places in (
+                ("gold", self.gold, golds),
+                ("retrieved", self.retrieved, docs),
+            )
             if ids
         )
-        problem = "; ".join([first[1], *(f"{side}: {names}" for side, names in others)])
-        compared = f"; {needed_by!r} compares texts" if needed_by else ""
-        add = "add 'text'" if self.corpus.source is None else "add them to it"
+        of_others = (joined(": ", [side, names]) for side, names in others)
+        compared = phrase("{method!r} compares texts", method=needed_by) if needed_by else ""
         error = LackingError(
-            problem + compared,
+            joined("; ", [first[1], *of_others, compared]),
             field=first[0],
-            remedy=f"{add}, name the corpus that has them, or match by 'id'",
+            remedy="add 'text', name the corpus that has them, or match by 'id'"
+            if self.corpus.source is None
+            else "add them to it, name the corpus that has them, or match by 'id'",
         )
         error.lacking, error.needed_by = self, needed_by
         return error
@@ -259,16 +268,30 @@ class Lacking:
         self.gold = self.gold | later.gold | self.gold
         self.retrieved = self.retrieved | later.retrieved | self.retrieved
 
-    def _named(self, ids: Mapping[str | None, str]) -> str:
-        """How many they are, and the first few."""
-        names = [f"{shorten(doc_id)} ({place})" for doc_id, place in [*ids.items()][:_SHOWN]]
-        names += [f"{len(ids) - _SHOWN:,} more"] if len(ids) > _SHOWN else []
-        have, are = ("id has", "is") if len(ids) == 1 else ("ids have", "are")
-        note = ""
-        if self.corpus.source is not None:
-            first_id = next(iter(self.corpus.docs), None)
-            note = f" and {are} not in the corpus {self.corpus.name} (whose first is {first_id!r})"
-        return f"{len(ids):,} {have} no text{note}: {', '.join(names)}"
+    def _named(self, ids: Collection[str | None], places: Iterable[str]) -> str:
+        """How many they are, and the first few with their places."""
+        firsts = [
+            phrase("{id} ({place})", id=shorten(doc_id), place=place)
+            for doc_id, place in islice(zip(ids, places), _SHOWN)
+        ]
+        if len(ids) > _SHOWN:
+            firsts.append(phrase("{n:,} more", n=len(ids) - _SHOWN))
+        if self.corpus.source is None:
+            return phrase(
+                "1 id has no text: {names}" if len(ids) == 1 else "{n:,} ids have no text: {names}",
+                n=len(ids),
+                names=joined(", ", firsts),
+            )
+        return phrase(
+            "1 id has no text and is not in the corpus {corpus} (whose first is {first!r}): {names}"
+            if len(ids) == 1
+            else "{n:,} ids have no text and are not in the corpus {corpus} (whose first is "
+            "{first!r}): {names}",
+            n=len(ids),
+            corpus=self.corpus.name,
+            first=next(iter(self.corpus.docs), None),
+            names=joined(", ", firsts),
+        )
 
 
 def as_corpus(value: object) -> Corpus:

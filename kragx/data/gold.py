@@ -44,6 +44,7 @@ from kragx.data.weights import (
     weights_of,
 )
 from kragx.ground.errors import DataError, UsageError, inside
+from kragx.ground.messages import Phrase
 from kragx.ground.printing import Line, Part, Shown, Table, phrase, visible
 
 
@@ -75,6 +76,16 @@ class Gold:
     def __post_init__(self) -> None:
         if not isfinite(self.grade):
             raise DataError(f"'grade' must be a finite number, not {self.grade!r}")
+
+
+def gold_place(query_id: str, number: int) -> Phrase:
+    """Where a gold item stands, for a message; numbers begin with 1."""
+    return phrase("query {query!r}, gold {n}", query=query_id, n=number)
+
+
+def rank_place(query_id: str, rank: int) -> Phrase:
+    """Where a retrieved document stands."""
+    return phrase("query {query!r}, rank {n}", query=query_id, n=rank)
 
 
 def named_items(position: int, gold: Gold) -> Iterator[tuple[str, Gold | Doc]]:

@@ -75,7 +75,7 @@ _ROOM = 1 << 22
 def first_failure(failures: Mapping[str, str]) -> str:
     """The first of some failures, by query id, in words."""
     query_id, error = next(iter(failures.items()))
-    return f"query {query_id!r}: {error}"
+    return phrase("query {query!r}: {error}", query=query_id, error=error)
 
 
 def judged_share(table: MatchTable) -> float | None:

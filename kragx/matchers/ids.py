@@ -14,6 +14,7 @@ import numpy as np
 from kragx.data import look_alikes, told_apart, value_at
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
+from kragx.data.gold import gold_place, rank_place
 from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
@@ -200,7 +201,9 @@ class IdMatcher(IdsMatcher):
         """Those of all documents; None of those that need none."""
         texts = batch.docs.texts
         paths = _OWN if self.id_key is None else (self.id_key,)
-        ids = _ids(batch.docs, paths, is_compared, lambda row: _place(batch, texts, row, "rank"))
+        ids = _ids(
+            batch.docs, paths, is_compared, lambda row: rank_place(*_place(batch, texts, row))
+        )
         needs = is_compared[texts.of_text].tolist() if None in ids else ()
         for row in (row for row, is_needed in enumerate(needs) if is_needed and ids[row] is None):
             names = first_keys((batch.docs.metadata and batch.docs.metadata[row]) or {})
@@ -233,7 +236,7 @@ class IdMatcher(IdsMatcher):
             targets.entries,
             paths,
             is_compared,
-            lambda row: _place(batch, golds, int(targets.gold[row]), "gold"),
+            lambda row: gold_place(*_place(batch, golds, int(targets.gold[row]))),
         )
         has_id = np.array([target_id is not None for target_id in ids], bool)
         n_ids = np.bincount(targets.gold[has_id], minlength=len(golds.numbers))
@@ -254,10 +257,10 @@ class IdMatcher(IdsMatcher):
 _is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 
-def _place(batch: Batch, texts: Lists, row: int, kind: str) -> str:
-    """Where an entry of a batch stands, by its query and its number there."""
+def _place(batch: Batch, texts: Lists, row: int) -> tuple[str, int]:
+    """Where an entry of a batch stands: its query's id, and its number there."""
     query = texts.of_text[row]
-    return f"query {batch.query_ids[query]!r}, {kind} {row - texts.starts[query] + 1}"
+    return batch.query_ids[query], int(row - texts.starts[query]) + 1
 
 
 def first_keys(metadata: Mapping[str, Any]) -> str:

@@ -16,8 +16,10 @@ from kragx.data import Doc, Gold, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
 from kragx.data.entries import NO_TEXT, Entries
+from kragx.data.gold import gold_place, rank_place
 from kragx.data.lists import Forms
 from kragx.ground.errors import DataError
+from kragx.ground.printing import phrase
 from kragx.metrics import Bools, Ints, RankedList
 
 if TYPE_CHECKING:
@@ -95,8 +97,10 @@ class MatchItem(RankedList):
         texts = [doc.text for doc in self.docs]
         if None in texts:
             rank = texts.index(None)
-            doc_id = self.docs[rank].id
-            raise self._textless(f"rank {rank + 1}: document {doc_id!r}", method)
+            place = rank_place(self.query.id, rank + 1)
+            raise self._textless(
+                phrase("{place}: document {id!r}", place=place, id=self.docs[rank].id), method
+            )
         return texts  # type: ignore[return-value]  # none is None
 
     def target_texts(self, method: str) -> dict[int, str]:
@@ -113,13 +117,16 @@ class MatchItem(RankedList):
         with_text = {self.targets[column].gold for column in texts}
         for position, gold in enumerate(self.query.gold):
             if position not in with_text:
-                raise self._textless(f"gold {position + 1}: {gold.id!r}", method)
+                place = gold_place(self.query.id, position + 1)
+                raise self._textless(phrase("{place}: {id!r}", place=place, id=gold.id), method)
         return texts
 
-    def _textless(self, place: str, method: str) -> TextlessError:
+    def _textless(self, entry: str, method: str) -> TextlessError:
         error = TextlessError(
-            f"query {self.query.id!r}, {place} has no text, and the match method {method!r} "
-            "compares texts; add it, or match by 'id'"
+            "{entry} has no text, and the match method {method!r} compares texts; add it, or match "
+            "by 'id'",
+            entry=entry,
+            method=method,
         )
         error.method = method
         return error

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from kragx.data import Doc, value_at
+from kragx.data.gold import gold_place, rank_place
 from kragx.data.pages import Pages, document_name
 from kragx.ground.errors import DataError, inside
 from kragx.ground.options import fitting, is_text, optional, whole
@@ -123,7 +124,7 @@ class PageMatcher(IdsMatcher):
             DataError: it has neither; or a document that is none.
         """
         about = target.metadata
-        place = f"query {item.query.id!r}, gold {target.gold + 1}"
+        place = gold_place(item.query.id, target.gold + 1)
         if "doc" not in about:
             if target.id is None:
                 raise DataError(
@@ -146,7 +147,7 @@ class PageMatcher(IdsMatcher):
             DataError: it says something that is no source or page, or nothing and has no id.
         """
         source, page = (value_at(doc.metadata, key) for key in (self.source_key, self.page_key))
-        place = f"query {item.query.id!r}, rank {rank}"
+        place = rank_place(item.query.id, rank)
         if source is None:
             if doc.id is None:
                 names = first_keys(doc.metadata) or "no metadata"

@@ -334,8 +334,7 @@ def _missing_text_error(
     lacking = Lacking(as_corpus(old))
     for item in golds:
         if item.doc.text is None and item.doc.id in without:
-            label = f"query {item.query.id!r}, gold {item.number + 1}"
-            lacking.gold.setdefault(item.doc.id, label)
+            lacking.gold.setdefault(item.doc.id, (item.query.id, item.number + 1))
     problem = lacking.error("").problem
     remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
     return DataError(problem, field="gold", remedy=remedy)
