@@ -235,6 +235,18 @@ class Probe(Result):
             most=percent(max((lift.fooled[1] for lift in self.lifts if lift.fooled), default=1), 0),
         )
 
+    def _verdict_line(self) -> Line:
+        """Its sentence, and what fooled the judge, the worst first."""
+        fooled = [
+            phrase("{name} ({n} of {of})", name=lift.variant, n=lift.n_fooled, of=lift.n_right)
+            for lift in sorted(self.lifts, key=lambda lift: -lift.n_fooled / (lift.n_right or 1))
+            if lift.n_fooled
+        ]
+        fooled_by = phrase("fooled by {variants}", variants=joined(", ", fooled)) if fooled else ""
+        texts = [fooled_by, self._sentence()]
+        text = joined("; ", texts if self.verdict == "fooled" else texts[::-1])
+        return Line(text) if self.verdict == "not fooled" else warning(text)
+
     def describe(self) -> Iterator[Part]:
         """The verdict, what it rests on, and the lift of each variant."""
         yield Line(
@@ -246,15 +258,7 @@ class Probe(Result):
                 **{name: self.settings[name] for name in ("model", "rubric", "n_queries")},
             )
         )
-        fooled = [
-            phrase("{name} ({n} of {of})", name=lift.variant, n=lift.n_fooled, of=lift.n_right)
-            for lift in sorted(self.lifts, key=lambda lift: -lift.n_fooled / (lift.n_right or 1))
-            if lift.n_fooled
-        ]
-        fooled_by = phrase("fooled by {variants}", variants=joined(", ", fooled)) if fooled else ""
-        texts = [fooled_by, self._sentence()]
-        text = joined("; ", texts if self.verdict == "fooled" else texts[::-1])
-        yield Line(text) if self.verdict == "not fooled" else warning(text)
+        yield self._verdict_line()
         yield from self._of_known()
         yield from self._of_variants()
         if n := self.judging.n_missing:

@@ -263,11 +263,12 @@ def _described(
                 n=n_left,
             )
         )
-    yield Line(
-        phrase("a dry run: nothing was sent")
-        if dry_run
-        else phrase(
-            "answers come within 24 hours: kragx judge status says how far they are, kragx judge "
-            "collect stores them, and then kragx run finds them"
+    if dry_run:
+        yield Line(phrase("a dry run: nothing was sent"))
+    elif batches or n_pending:
+        yield Line(
+            phrase(
+                "answers come within 24 hours: kragx judge status says how far they are, kragx "
+                "judge collect stores them, and then kragx run finds them"
+            )
         )
-    )
