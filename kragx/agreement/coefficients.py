@@ -139,11 +139,7 @@ def estimated(
         drawing: ``confidence``, ``resamples`` and ``seed``; the same seed, the same intervals.
     """
     values, intervals = _resampled(counts, lambda sums: statistics(sums, labels), **drawing)
-    # Only of the pairs as they are: that some resample has no value is no reason for a reader.
-    whole = counts.sum(0)
-    undefined = {
-        name: why_undefined(name, whole, labels) for name, value in values.items() if value is None
-    }
+    undefined = {name: why_undefined(name) for name, value in values.items() if value is None}
     return values, intervals, undefined
 
 
@@ -177,21 +173,13 @@ def title(name: str) -> str:
     )
 
 
-def why_undefined(name: str, confusion: Floats, labels: Sequence[int]) -> str:
-    """Why a statistic has no value for this matrix; arguments as of `statistics`."""
+def why_undefined(name: str) -> str:
+    """Why a statistic has no value."""
     group, _, label = name.partition(".")
-    if group == "bias" and label:
-        return phrase("no compared pair has the human label {label}", label=label)
-    if group != "kappa_binary":
-        label = str(labels[int(confusion.sum(1).argmax())])
-        return phrase(
-            "both sides gave every pair the label {label}: nothing could disagree", label=label
-        )
-    above = binary(confusion, labels.index(int(label)))[1, 1] > 0
     return phrase(
-        "both sides put every pair at {label} or above: nothing could disagree"
-        if above
-        else "both sides put every pair at below {label}: nothing could disagree",
+        "no compared pair has the human label {label}"
+        if group == "bias" and label
+        else "both sides put all pairs on the same side: nothing could disagree",
         label=label,
     )
 

@@ -37,11 +37,6 @@ Verdict = Literal[
 
 _GUESSING, _GOOD = 0.5, 0.9  # an auc; where both are possible, nothing has been learnt
 
-_ORIGINS = {
-    "graded 0": phrase("graded 0"),
-    "gold of another query": phrase("gold of another query"),
-}
-
 
 @dataclass(frozen=True)
 class Baseline:
@@ -70,43 +65,31 @@ class Baseline:
 
 
 def baseline_of(
-    plain_grades: Floats,
-    of_gold: Bools,
-    match: Bools,
-    query: Ints,
-    top: int,
-    draws: Mapping[str, Any],
+    grades: Floats, of_gold: Bools, match: Bools, query: Ints, top: int, draws: Mapping[str, Any]
 ) -> Baseline:
     """What (p) grades say on a scale from 0 to `top`; NaN of what failed, which is no match."""
-    graded = ~np.isnan(plain_grades)
-    scale = np.union1d(np.arange(top + 1.0), plain_grades[graded])
+    graded = ~np.isnan(grades)
+    scale = np.union1d(np.arange(top + 1.0), grades[graded])
     # Sums over queries: how often each grade was given to irrelevant passages and gold texts.
     terms = np.zeros((query.max() + 1, 2, len(scale)))
-    places = np.searchsorted(scale, plain_grades[graded])
-    np.add.at(terms, (query[graded], of_gold[graded].astype(int), places), 1)
+    places = query[graded], of_gold[graded].astype(int), np.searchsorted(scale, grades[graded])
+    np.add.at(terms, places, 1)
     counts = terms.sum(0)
-    auc, interval = _auc_of(terms, draws)
+    auc = defined(_auc(counts[None])["auc"][0])
+    interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **draws)["auc"]
+    # Where nothing varies in resamples, as all gold is graded above all else: as a share.
+    n_queries = int((terms.sum(2) > 0).all(1).sum())
+    if interval is None and auc is not None and n_queries >= LEAST:
+        interval = wilson_interval(auc, n_queries, draws["confidence"])
+    n_irrelevant, n_gold = map(int, counts.sum(1))
+    mean, gold_mean = map(defined, ratio(counts @ scale, counts.sum(1)))
     by_grade = {
         int(grade) if grade == int(grade) else float(grade): (int(irrelevant), int(gold))
         for grade, (irrelevant, gold) in zip(scale, counts.T)
     }
-    n_irrelevant, n_gold = map(int, counts.sum(1))
-    mean, gold_mean = map(defined, ratio(counts @ scale, counts.sum(1)))
-    matches = int((match & ~of_gold).sum()), int((match & of_gold).sum())
-    return Baseline(
-        n_irrelevant, n_gold, mean, gold_mean, by_grade, *matches, auc=auc, interval=interval
-    )
-
-
-def _auc_of(terms: Floats, draws: Mapping[str, Any]) -> tuple[float | None, Interval | None]:
-    """The area under the ROC curve with its interval, of (q, 2, l) counts; None without it."""
-    auc = float(_auc(terms.sum(0, keepdims=True))["auc"][0])
-    interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **draws)["auc"]
-    # Where nothing varies in resamples, as all gold is graded above all else: as a share.
-    n_queries = int((terms.sum(2) > 0).all(1).sum())
-    if interval is None and n_queries >= LEAST:
-        interval = wilson_interval(auc, n_queries, draws["confidence"])
-    return defined(auc), None if np.isnan(auc) else interval
+    n_wrong, n_recognised = (int((match & side).sum()) for side in (~of_gold, of_gold))
+    matches = n_wrong, n_recognised, auc, None if auc is None else interval
+    return Baseline(n_irrelevant, n_gold, mean, gold_mean, by_grade, *matches)
 
 
 def _auc(sums: Floats) -> dict[str, Floats]:
@@ -122,7 +105,7 @@ class Lift:
     """What one variant does to irrelevant passages.
 
     Attributes:
-        variant, what: one of `VARIANTS`.
+        variant: one of `VARIANTS`.
         n: passages with a grade both plain and with the variant.
         n_missing: passages without, as a judgement failed; they are left out, not 0.
         plain, changed: the mean grade without and with it; None if n is 0.
@@ -135,7 +118,6 @@ class Lift:
     """
 
     variant: str
-    what: str
     n: int
     n_missing: int
     plain: float | None
@@ -148,14 +130,10 @@ class Lift:
 
 
 def lift_of(
-    variant: tuple[str, str],
-    grades: Floats,
-    cuts: Ints,
-    query: Ints,
-    draws: Mapping[str, Any],
+    variant: str, grades: Floats, cuts: Ints, query: Ints, draws: Mapping[str, Any]
 ) -> Lift:
     """What a variant does, by (2, i) grades without and with it; NaN of what failed."""
-    graded = ~np.isnan(grades).any(0)
+    graded = np.flatnonzero(~np.isnan(grades).any(0))
     (before, after), cuts = grades[:, graded], cuts[graded]
     query = np.unique(query[graded], return_inverse=True)[1]
     # Sums by query, as whole queries are drawn again: passages of one go up and down together.
@@ -169,12 +147,12 @@ def lift_of(
     if n_right:
         n_queries = len(np.unique(query[right]))
         fooled = wilson_interval(n_fooled / n_right, n_queries, draws["confidence"])
-    means: list[float | None] = [float(side.mean()) for side in (before, after) if side.size]
-    without, with_it = means or (None, None)
-    lift = None if without is None or with_it is None else with_it - without
-    n = len(before), int((~graded).sum())
-    moved = without, with_it, lift
-    return Lift(*variant, *n, *moved, intervals["lift"], n_right, n_fooled, fooled)
+    plain, changed = (float(side.mean()) if side.size else None for side in (before, after))
+    lift = None if plain is None or changed is None else changed - plain
+    counts = len(graded), grades.shape[1] - len(graded)
+    return Lift(
+        variant, *counts, plain, changed, lift, intervals["lift"], n_right, n_fooled, fooled
+    )
 
 
 @dataclass(frozen=True)
@@ -204,115 +182,85 @@ class Probe(Result):
         return grades[0] if len(grades) == 1 else None
 
     @property
-    def verdict(self) -> Verdict:
-        """What the numbers come to: the first of `_verdicts` that holds."""
-        return next(verdict for verdict, holds, _ in self._verdicts() if holds)
+    def _is_unknown(self) -> bool:
+        """Whether the judge may be a good one, and one that guesses as well."""
+        interval = self.baseline.interval
+        return interval is None or interval[0] <= _GUESSING < _GOOD <= interval[1]
 
-    def _verdicts(self) -> Iterator[tuple[Verdict, bool, str]]:
-        """Verdicts, each with whether it holds and what it says; the first that holds counts."""
-        base, interval = self.baseline, self.baseline.interval
-        # Whether the judge may be a good one, and one that guesses as well.
-        is_unknown = interval is None or interval[0] <= _GUESSING < _GOOD <= interval[1]
-        yield (
-            "nothing graded",
-            not base.n_irrelevant,
-            phrase("no irrelevant passage has a grade: nothing is known of this judge"),
+    @property
+    def verdict(self) -> Verdict:
+        """What the numbers come to."""
+        base = self.baseline
+        if not base.n_irrelevant:
+            return "nothing graded"
+        if self.one_grade is not None and (base.n_gold or base.n_wrong):
+            return "one grade"
+        if base.n_wrong == base.n_irrelevant:
+            return "all a match"
+        if base.interval and not self._is_unknown and base.interval[0] <= _GUESSING:
+            return "guessing"
+        if any(lift.n_fooled for lift in self.lifts):
+            return "fooled"
+        return "too few" if self._is_unknown else "not fooled"
+
+    def _sentence(self) -> str:
+        """What the verdict says of the judge."""
+        base, verdict = self.baseline, self.verdict
+        if verdict == "fooled" and not self._is_unknown:
+            return ""
+        return phrase(
+            "no irrelevant passage has a grade: nothing is known of this judge"
+            if verdict == "nothing graded"
+            else "this judge gives {grade:g} to everything ({n} passages); do not trust it: that "
+            "nothing moves it means nothing"
+            if verdict == "one grade"
+            else "this judge takes all {n_wrong} irrelevant passages for a match; do not trust it: "
+            "that nothing moves it means nothing"
+            if verdict == "all a match"
+            else "this judge cannot be told from one that guesses (a gold text is graded above an "
+            "irrelevant passage in {share} of cases, ties as half; guessing: 50%); do not trust "
+            "it, whatever moves it or does not"
+            if verdict == "guessing"
+            else "too few passages to tell whether it is better than guessing"
+            if verdict == "fooled"
+            else "too few queries or gold texts were graded: whether this judge tells what answers "
+            "a query from what does not is unknown, and without that it means nothing that nothing "
+            "moves it"
+            if verdict == "too few"
+            else "nothing that was tried fooled this judge; as few were tried, up to {most} may be",
+            grade=self.one_grade or 0,
+            n=base.n_irrelevant + base.n_gold,
+            n_wrong=base.n_wrong,
+            share=percent(base.auc, 0),
+            most=percent(max((lift.fooled[1] for lift in self.lifts if lift.fooled), default=1), 0),
         )
-        yield (
-            "one grade",
-            self.one_grade is not None and bool(base.n_gold or base.n_wrong),
-            phrase(
-                "this judge gives {grade} to everything ({n} passages, gold texts as well); do "
-                "not trust it: that nothing moves it means nothing"
-                if base.n_gold
-                else "this judge gives {grade} to everything ({n} passages, which are all "
-                "irrelevant); do not trust it: that nothing moves it means nothing",
-                grade="-" if self.one_grade is None else f"{self.one_grade:g}",
-                n=base.n_irrelevant + base.n_gold,
-            ),
-        )
-        yield (
-            "all a match",
-            base.n_wrong == base.n_irrelevant,
-            phrase(
-                "this judge takes all {n} irrelevant passages for a match; do not trust it: "
-                "that nothing moves it means nothing",
-                n=base.n_irrelevant,
-            ),
-        )
-        yield (
-            "guessing",
-            not is_unknown and interval is not None and interval[0] <= _GUESSING,
-            phrase(
-                "this judge cannot be told from one that guesses (a gold text is graded above "
-                "an irrelevant passage in {share} of cases, ties as half; guessing: 50%); do "
-                "not trust it, whatever moves it or does not",
-                share=percent(base.auc, 0),
-            ),
-        )
-        unsure = phrase("too few passages to tell whether it is better than guessing")
-        yield "fooled", any(lift.n_fooled for lift in self.lifts), unsure if is_unknown else ""
-        reason = phrase("too few queries" if base.n_gold else "no gold text was graded")
-        yield (
-            "too few",
-            is_unknown,
-            phrase(
-                "{few}: whether this judge tells what answers a query from what does not is "
-                "unknown, and without that it means nothing that nothing moves it",
-                few=reason,
-            ),
-        )
-        tried = phrase("nothing that was tried fooled this judge")
-        most = max((lift.fooled[1] for lift in self.lifts if lift.fooled), default=None)
-        limit = phrase("as few were tried, up to {most} may be", most=percent(most, 0))
-        yield "not fooled", True, joined("; ", [tried, "" if most is None else limit])
 
     def _verdict_line(self) -> Line:
-        verdict, _, text = next(row for row in self._verdicts() if row[1])
-        lifts = [lift for lift in self.lifts if lift.n_fooled]
-        fooled_by = joined(
-            ", ",
-            (
-                phrase(
-                    "{variant} ({n} of {of})",
-                    variant=lift.variant,
-                    n=lift.n_fooled,
-                    of=lift.n_right,
-                )
-                for lift in sorted(lifts, key=lambda lift: -lift.n_fooled / lift.n_right)
-            ),
-        )
-        fooled = phrase("fooled by {variants}", variants=fooled_by) if lifts else ""
-        text = joined("; ", [fooled, text] if verdict == "fooled" else [text, fooled])
-        return Line(text) if verdict == "not fooled" else warning(text)
+        """Its sentence, and what fooled the judge, the worst first."""
+        fooled = [
+            phrase("{name} ({n} of {of})", name=lift.variant, n=lift.n_fooled, of=lift.n_right)
+            for lift in sorted(self.lifts, key=lambda lift: -lift.n_fooled / (lift.n_right or 1))
+            if lift.n_fooled
+        ]
+        fooled_by = phrase("fooled by {variants}", variants=joined(", ", fooled)) if fooled else ""
+        texts = [fooled_by, self._sentence()]
+        text = joined("; ", texts if self.verdict == "fooled" else texts[::-1])
+        return Line(text) if self.verdict == "not fooled" else warning(text)
 
     def describe(self) -> Iterator[Part]:
         """The verdict, what it rests on, and the lift of each variant."""
-        counts = (
-            phrase("{n} {origin}", n=count, origin=_ORIGINS[origin])
-            for origin, count in self.origins.items()
-            if origin != "gold"
-        )
         yield Line(
             phrase(
-                "{model}, {rubric}: {n} irrelevant passages ({origins}) and {n_gold} gold texts of "
-                "{n_queries} queries",
-                model=self.settings["model"],
-                rubric=self.settings["rubric"],
+                "{model}, {rubric}: {n} irrelevant passages and {n_gold} gold texts of {n_queries} "
+                "queries",
                 n=self.settings["n_passages"],
-                origins=joined(", ", counts),
                 n_gold=self.origins.get("gold", 0),
-                n_queries=self.settings["n_queries"],
+                **{name: self.settings[name] for name in ("model", "rubric", "n_queries")},
             )
         )
         yield self._verdict_line()
         yield from self._of_known()
         yield from self._of_variants()
-        yield from self._of_failed()
-        yield from map(Line, panel_remarks(self.settings, {}))
-
-    def _of_failed(self) -> Iterator[Line]:
-        """How many judgements failed, and why."""
         if n := self.judging.n_missing:
             judging = plain(self.judging)
             kinds = failed_kinds(judging)
@@ -320,6 +268,7 @@ class Probe(Result):
                 phrase("failed judgements: {n} ({kinds}), left out, never 0", n=n, kinds=kinds)
             )
             yield from map(warning, failure_lines(judging))
+        yield from map(Line, panel_remarks(self.settings, {}))
 
     def _of_known(self) -> Iterator[Part]:
         """How often each grade was given, and how well gold is told from the rest."""
@@ -335,13 +284,12 @@ class Probe(Result):
         ]
         yield Table((phrase("without any addition"), *head), rows)
         if base.auc is not None:
-            share = percent(base.auc, 0)
-            if base.interval is not None:
-                share = phrase("{value} ({reason})", value=share, reason=_shares(base.interval))
             yield Line(
                 phrase(
-                    "gold graded above irrelevant: {share} of cases; guessing 50%, perfect 100%",
-                    share=share,
+                    "gold graded above irrelevant: {share} ({between}) of cases; guessing 50%, "
+                    "perfect 100%",
+                    share=percent(base.auc, 0),
+                    between=_shares(base.interval),
                 )
             )
 
@@ -356,7 +304,7 @@ class Probe(Result):
                 "-" if lift.lift is None else signed(lift.lift),
                 ends(lift.interval),
                 phrase("{n} of {of}", n=lift.n_fooled, of=lift.n_right),
-                "-" if lift.fooled is None else _shares(lift.fooled),
+                _shares(lift.fooled),
                 str(lift.n),
             )
             for lift in self.lifts
@@ -369,10 +317,9 @@ class Probe(Result):
                 confidence=confidence,
             )
         )
-        for lift in self.lifts:
-            yield Line(joined(": ", [lift.variant, lift.what]), "dim")
 
 
-def _shares(pair: Interval) -> str:
-    low, high = (percent(end, 0) for end in pair)
-    return phrase("{low} to {high}", low=low, high=high)
+def _shares(pair: Interval | None) -> str:
+    if pair is None:
+        return "-"
+    return phrase("{low} to {high}", low=percent(pair[0], 0), high=percent(pair[1], 0))

@@ -348,12 +348,11 @@ def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
     if n_queries < LEAST:
         yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
         return
-    defined_alone = (name for name, value in agreement.values.items() if value is not None)
-    alike = [name for name in defined_alone if not intervals[name]]
+    alike = [name for name, end in intervals.items() if not end and agreement[name] is not None]
     rough = [
         name
         for name, n_resting in resting_on(counts, agreement.scale.labels).items()
-        if intervals[name] is not None and n_resting < FEW_QUERIES <= n_queries
+        if intervals[name] and n_resting < FEW_QUERIES <= n_queries
     ]
     remarks = {
         phrase(

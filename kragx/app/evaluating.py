@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kragx.app.config import RunConfig, filled
 from kragx.app.config.values import FACTS, RELEVANCE
@@ -26,9 +26,6 @@ from kragx.judging.budget import read_budget
 from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, OnMatch, matcher as make_matcher
 from kragx.metrics import parse_all
-
-if TYPE_CHECKING:
-    from kragx.judging.queue import Outbox
 
 
 def matchers_of(
@@ -104,7 +101,7 @@ def bound(
     config: RunConfig,
     matchers: Mapping[str, BaseMatcher],
     judging: Mapping[str, Any],
-    outbox: "Outbox | None",
+    outbox: Any,
 ) -> dict[str, BaseMatcher]:
     """The matchers as they judge in this run."""
     if (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig
@@ -47,9 +47,6 @@ from kragx.matchers import BaseMatcher
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.report.record import Clock, checkout
 
-if TYPE_CHECKING:
-    from kragx.judging.queue import Outbox
-
 
 def run(
     config: RunConfig,
@@ -60,7 +57,7 @@ def run(
     fresh: bool = False,
     anyway: bool = False,
     say: Callable[[str], object] = str,
-    outbox: "Outbox | None" = None,
+    outbox: Any = None,
 ) -> RunReport:
     """Ask every retriever, match, and compute the metrics.
 

@@ -9,23 +9,15 @@ import json
 import random
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from kragx.ground.errors import DataError, JudgingError, UsageError
+from kragx.ground.errors import DataError, JudgingError
 from kragx.ground.secrets import Secrets
-from kragx.judging.client import Client
 from kragx.judging.judgement_counts import Tally
-from kragx.judging.question import (
-    Judgement,
-    Question,
-    essential,
-    is_pending,
-    material,
-    settles,
-)
+from kragx.judging.question import Judgement, Question, essential, material, settles
 from kragx.judging.rubric import canonical_json, digest, key_of
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, StoreFailedError, record
@@ -102,63 +94,6 @@ class PendingQuestions:
             if question.query_id is not None and key in self.wanted:
                 document = question.document_id or f"text-{key_of(question.document)[:16]}"
                 yield key, question.query_id, document
-
-
-@dataclass
-class Parcel:
-    """What one judge would ask.
-
-    Attributes:
-        settings: the judge's.
-        secrets: what nothing that is kept may show.
-        wanted: the questions, each with its canonical JSON, by key.
-        pairs: their (key, query id, document id).
-        answered: by key whether what need not be asked is in a batch yet, and not in the store.
-    """
-
-    settings: JudgeSettings
-    secrets: Secrets
-    wanted: dict[str, tuple[Question, str]] = field(default_factory=dict)
-    pairs: set[tuple[str, str, str]] = field(default_factory=set)
-    answered: dict[str, bool] = field(default_factory=dict)
-
-
-class Outbox:
-    """Questions that are to be submitted, by the judge that would be asked."""
-
-    def __init__(self) -> None:
-        self._parcels: dict[str, Parcel] = {}
-
-    @property
-    def parcels(self) -> list[Parcel]:
-        """One for each judge."""
-        return list(self._parcels.values())
-
-    def check(self, client: Client) -> None:
-        """Refuse a client whose provider's batches are not known, with a `UsageError`."""
-        if not hasattr(client, "batch_endpoint"):
-            name = client.settings.get("provider", type(client).__name__)
-            raise UsageError(
-                f"judge: {name} cannot be asked in batches, only one question at a time",
-                remedy="use kragx run; or name the model of a provider with OpenAI's batch files "
-                "(judge: {model: ..., base_url: ...})",
-            )
-
-    def put(
-        self,
-        settings: JudgeSettings,
-        questions: PendingQuestions,
-        todo: Sequence[str],
-        judgements: Iterable[Judgement],
-    ) -> None:
-        """Take in what a judge would ask, and what it need not ask for."""
-        if questions.wanted:
-            about = questions.secrets.masked(dict(settings.client.settings))
-            judge = canonical_json([str(settings.store), about])
-            parcel = self._parcels.setdefault(judge, Parcel(settings, questions.secrets))
-            parcel.wanted |= {key: questions.wanted[key] for key in todo}
-            parcel.pairs |= {pair for pair in questions.pairs() if pair[0] in parcel.wanted}
-            parcel.answered |= {row.key: is_pending(row) for row in judgements}
 
 
 @dataclass

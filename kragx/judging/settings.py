@@ -56,7 +56,7 @@ class JudgeSettings:
             labels, or the options of `Examples`; None for no examples.
         secrets: what no kept text may show; None for those of the environment. Those that the
             client knows (`Client`) are always among them.
-        outbox: the `Outbox` that gets what a dry run would ask, to be submitted in batches.
+        outbox: gets what a dry run would ask; a `Submission`, which has it answered in batches.
         clock, sleep: time, for tests.
 
     Raises:

@@ -160,7 +160,8 @@ def test_a_batch_that_is_planned_meanwhile(any_store, again):
         if len(client.requests) == 5:
             keys = keys_of(QUESTIONS, client, any_store)
             with Store(any_store) as other:
-                planned.append(other.batches.plan("1", about, keys, again=again))
+                free = other.batches.plan("1", about, keys, again=again)
+                planned.append(other.batches.plan("1", about, free, again=again))
         return by_document(request)
 
     client = ScriptedClient(plan_at_the_fifth)

@@ -11,21 +11,18 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, evaluate
 from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.service import submit
+from kragx.adapters.batches.submission import Submission
 from kragx.agreement import probe
 from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
 from kragx.data import Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
-from kragx.ground.event_loop import run_sync
 from kragx.judging import Judge, Panel, Question, Store, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.examples import Examples, diverse, is_held_out
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Example
-from kragx.judging.queue import Outbox
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.store import Address
 from tests.judging.batch_server import batches
 from tests.judging.support import judge_of, openai_client
 from tests.thoroughness import examples
@@ -409,19 +406,19 @@ def test_in_batches(tmp_path, store):
     questions = [asked(pair, document=f"grade-2 {pair.document}") for pair in LABELS[:6]]
     with batches(tmp_path / "server", quick=True) as server:
         judge = Judge(openai_client(server.base_url), store=store, examples=Examples(LABELS))
-        outbox = Outbox()
+        outbox = Submission([])
         replace(judge, outbox=outbox, dry_run=True).judge(questions)
-        (parcel,) = outbox.parcels
+        (parcel,) = outbox.parcels.values()
         for key, (question, _) in parcel.wanted.items():
             shown, graded = parts(request_for(question, key, 1.0))
             assert len(shown) == 4
             assert question.query not in {query for query, *_ in shown}
             assert question.document in graded
-        run_sync(lambda: submit(parcel))
+        outbox.send()
         sent = (path.read_text() for path in (tmp_path / "server").glob("*.bin"))
         lines = "".join(text for text in sent if "custom_id" in text)
         assert lines.count("Grade that people gave") == 4 * len(questions)
-        run_sync(lambda: look_after(Address.of(store), [judge.client], collect=True))
+        look_after([store], [judge], collect=True)
         judged = judge.judge(questions)
         assert judged.tally.n_calls == 0
         assert [judgement.grade for judgement in judged.judgements] == [2] * 6

@@ -11,12 +11,9 @@ from dataclasses import replace
 import pytest
 
 from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.service import submit
+from kragx.adapters.batches.submission import Submission
 from kragx.errors import JudgingError
-from kragx.ground.event_loop import run_sync
 from kragx.judging import Judge, Store
-from kragx.judging.queue import Outbox
-from kragx.judging.store import Address
 from tests.judging.batch_server import batches
 from tests.judging.conftest import RECORD
 from tests.judging.recording import HOST, cassette
@@ -43,18 +40,22 @@ def tape(tmp_path, monkeypatch):
     return play
 
 
-def submitted(judge, words):
+def submission(judge, questions):
+    """What a judge would ask, to be submitted."""
+    outbox = Submission([])
+    replace(judge, outbox=outbox, dry_run=True).judge(questions)
+    return outbox
+
+
+def submit(judge, words):
     """Submit what a judge would ask about documents of these words."""
-    outbox = Outbox()
-    collecting = replace(judge, outbox=outbox, dry_run=True)
-    collecting.judge([ask(f"{word}, document {n}") for n, word in enumerate(words)])
-    (parcel,) = outbox.parcels
-    return run_sync(lambda: submit(parcel))
+    submission(judge, [ask(f"{word}, document {n}") for n, word in enumerate(words)]).send()
 
 
 def looked(judge, **options):
     """What is known of a judge's batches."""
-    return run_sync(lambda: look_after(Address.of(judge.store), [judge.client], **options))
+    (overview,) = look_after([judge.store], [judge], **options)
+    return overview
 
 
 @pytest.mark.integration
@@ -62,10 +63,9 @@ def test_a_batch(tape, store):
     """Submitted, looked at, collected: every answer is what it would be if it were asked live."""
     with tape("batch") as (base_url, server):
         judge = Judge(openai_client(base_url), store=store)
-        result = submitted(judge, WORDS)
-        assert (result.n_questions, len(result.batches)) == (6, 1)
+        submit(judge, WORDS)
         (pending,) = looked(judge).batches
-        assert (pending.remote.status, pending.n_questions) == ("validating", 6)
+        assert (pending.remote["status"], pending.n_questions) == ("validating", 6)
         if server:
             server.run(pending.batch.id)
         (collected,) = looked(judge, collect=True).batches
@@ -80,19 +80,18 @@ def test_a_batch(tape, store):
 
 
 @pytest.mark.integration
-def test_an_answer_that_never_came(tape, store):
+def test_an_answer_that_never_came(tape, store, capsys):
     """A batch whose making was not answered is found in the list, by its mark, and made once."""
     with tape("batch-orphan") as (base_url, server):
         judge = Judge(openai_client(base_url), store=store)
         if server:
             server.faults.append("create lost")
         with pytest.raises(JudgingError, match="making a batch failed"):
-            submitted(judge, WORDS[:2])
+            submit(judge, WORDS[:2])
         (batch,) = (entry.batch for entry in looked(judge).batches)
         assert batch.state == "submitted"
-        again = Outbox()
-        replace(judge, outbox=again, dry_run=True).judge([ask("grade-2, document 0")])
-        assert [sum(parcel.answered.values()) for parcel in again.parcels] == [1]
+        submission(judge, [ask("grade-2, document 0")]).send()
+        assert "0 questions submitted, 0 stored already, 1 pending" in capsys.readouterr().out
         if server:
             server.run(batch.id)
         assert looked(judge, collect=True).n_pending == 0
@@ -104,11 +103,8 @@ def test_a_limit_of_bytes(tape, store):
     """Questions that do not go into one file go into several."""
     with tape("batch-bytes") as (base_url, _):
         judge = Judge(openai_client(base_url), store=store)
-        outbox = Outbox()
         questions = [ask(f"grade-1 {'x' * 500} {n}") for n in range(4)]
-        replace(judge, outbox=outbox, dry_run=True).judge(questions)
-        (parcel,) = outbox.parcels
-        result = run_sync(lambda: submit(parcel, most_bytes=6000))
-    sizes = [n for _, n in result.batches]
-    assert sum(sizes) == 4
-    assert len(sizes) == 2
+        submission(judge, questions).send(most_bytes=6000)
+    with Store(store) as opened:
+        sizes = [len(opened.batches.keys(batch)) for batch in opened.batches.batches()]
+    assert sizes == [2, 2]

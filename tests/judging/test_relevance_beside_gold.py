@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, Gold, GoldDataset, Query, Run, UsageError, evaluate
+from kragx.adapters.batches.submission import Submission
 from kragx.app import config as configs, pipeline
 from kragx.errors import JudgingError
 from kragx.judging import Failure, Judge
-from kragx.judging.queue import Outbox
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, jsonl, kragx
 from tests.judging.support import judge_of
@@ -250,9 +250,9 @@ def test_dry_run_counts_it(kragx, config):
 def test_batches_hold_it(config):
     """What would be submitted is what would be asked, each question once."""
     judge = {"model": "m", "base_url": "http://localhost:9/v1", "max_missing": 1}
-    outbox = Outbox()
+    outbox = Submission([])
     pipeline.run(configs.load(Path(config(judge=judge))), outbox=outbox, progress=False)
-    assert sum(len(parcel.wanted) for parcel in outbox.parcels) == 6
+    assert sum(len(parcel.wanted) for parcel in outbox.parcels.values()) == 6
 
 
 def test_a_wrong_judge_is_said_before_anything(kragx, config):

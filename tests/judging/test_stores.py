@@ -115,22 +115,19 @@ def test_batches(any_store):
     keys = {"a", "b"}
     with Store(any_store) as one, Store(any_store) as other:
         assert one.batches.plan("1", about, keys, again=False) == keys
-        assert other.batches.plan("2", about, keys | {"c"}, again=False) == {"c"}
+        assert other.batches.plan("2", about, keys | {"c"}, again=False) == {"c"}  # not planned
+        assert other.batches.plan("2", about, {"c"}, again=False) == {"c"}
         assert other.batches.plan("3", about, keys, again=True) == keys
         pending = one.batches.pending("cx")
         assert {key: judgement.failure for key, judgement in pending.items()} == {"c": "pending"}
         assert pending["c"].detail.startswith("in 2, submitted ")
-        assert one.batches.move("1", "planned", "uploaded", file="f\0")
-        assert one.batches.move("1", "planned", "uploaded", file="f\0")  # the same said twice
-        assert not other.batches.move("1", "planned", "given up")
-        assert other.batches.move("2", "planned", "given up", problems=["why"])
-        assert one.batches.move("3", "planned", "given up")
+        assert one.batches.move("1", "planned", "submitted", id="f\0")
+        assert one.batches.move("1", "planned", "submitted", id="f\0")  # the same said twice
+        assert not other.batches.move("1", "planned", "failed")
+        assert other.batches.move("2", "planned", "failed", problems=["why"])
+        assert one.batches.move("3", "planned", "failed")
         states = [(batch.uid, batch.state, batch.is_open) for batch in one.batches.batches()]
-        assert states == [
-            ("1", "uploaded", True),
-            ("2", "given up", False),
-            ("3", "given up", False),
-        ]
+        assert states == [("1", "submitted", True), ("2", "failed", False), ("3", "failed", False)]
         first, *_ = one.batches.batches()
         assert one.batches.keys(first) == keys
         assert other.batches.plan("4", about, ["c"], again=False) == {"c"}

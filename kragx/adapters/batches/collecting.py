@@ -4,40 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from kragx.adapters.batches.service import BatchService, GoneError, Remote
+from kragx.adapters.batches.service import BatchService, ServiceError
 from kragx.ground.errors import JudgingError
+from kragx.ground.event_loop import run_sync
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 from kragx.ground.secrets import Secrets
+from kragx.judging import Judge, OpenAIClient
 from kragx.judging.budget import spent_of
 from kragx.judging.calls import judged, usage_of_answer
 from kragx.judging.clients.responses import read_response
 from kragx.judging.judgement_counts import Spent, Tally, failure_lines
 from kragx.judging.question import Judgement, Question, output_limit, question_of
 from kragx.judging.rubric import as_asked
-from kragx.judging.store import Address, Store
-from kragx.judging.store.pending import Register, SubmittedBatch
+from kragx.judging.store import Address, NoStoreError, Store
+from kragx.judging.store.pending import SubmittedBatch
 
 _ENDED = ("completed", "expired", "cancelled")
 """Statuses of batches whose answers are there, as many as there are."""
 _NOT_RUN = ("batch_expired", "batch_cancelled")
-_TOGETHER = 1000  # rows in a commit
 _SOON = 60.0  # seconds within which a batch that was asked for may not be listed yet
 _GOOD = 200
-_BEING_MADE = phrase("being made, or interrupted: a minute later it is known")
+_GONE = 404
 _STATES: Mapping[str, str] = {
-    "planned": _BEING_MADE,
-    "uploaded": _BEING_MADE,
+    "planned": phrase("being made, or interrupted: a minute later it is known"),
     "submitted": phrase("submitted"),
     "collected": phrase("collected"),
     "failed": phrase("failed"),
-    "given up": phrase("given up"),
 }
 _COLUMNS = (
     *(phrase("batch"), phrase("model"), phrase("submitted")),
@@ -52,14 +51,14 @@ class BatchStatus:
     Attributes:
         batch: as the store knows it.
         n_questions: how many are in it.
-        remote: as the provider saw it just now, if it was asked.
+        remote: as the provider describes it just now, if it was asked.
         tally: of what was collected just now: what the answers used, and which are no grades.
         odd: how many lines are none, or missing, by what is odd.
     """
 
     batch: SubmittedBatch
     n_questions: int
-    remote: Remote | None = None
+    remote: Mapping[str, Any] | None = None
     tally: Tally | None = None
     odd: Mapping[str, int] = field(default_factory=dict)
 
@@ -69,8 +68,8 @@ class BatchStatus:
         if self.batch.state == "submitted" and self.remote is not None:
             state = phrase(
                 "{status}, {n} of {of} answered",
-                status=self.remote.status,
-                n=self.remote.n_answered,
+                status=self.remote["status"],
+                n=_n_answered(self.remote),
                 of=self.n_questions,
             )
         date = self.batch.planned_at[:16].replace("T", " ")
@@ -92,8 +91,13 @@ class BatchStatus:
             yield Line(grades, item="-")
             odd = (joined(": ", [label, str(n)]) for label, n in self.odd.items() if n)
             remarks += [*failure_lines(plain(self.tally)), *odd]
-        for remark in remarks:
-            yield warning(joined(": ", [name, visible(remark)]))
+        yield from (warning(joined(": ", [name, visible(remark)])) for remark in remarks)
+
+
+def _n_answered(remote: Mapping[str, Any]) -> int:
+    """How many requests of a batch have come to an end."""
+    counts = remote.get("request_counts") or {}
+    return int(counts.get("completed", 0) + counts.get("failed", 0))
 
 
 @dataclass(frozen=True)
@@ -137,203 +141,198 @@ class Overview(Result):
         )
 
 
-async def look_after(
-    address: Address,
-    clients: Sequence[Any] = (),
-    *,
+def look_after(
+    stores: Iterable[object],
+    judges: Sequence[Judge] = (),
     secrets: Secrets | None = None,
+    *,
     collect: bool = False,
-) -> Overview:
-    """The batches of a store, as the provider sees them.
+) -> list[Overview]:
+    """The batches of those of some stores that there are, as their providers see them.
 
     What an interrupted submit has left is found again, or given up where it surely never ran.
 
     Args:
-        address: of the store.
-        clients: reach their providers; no batch of another address is asked for, as a store may be
-            somebody else's, and no key goes where it says.
+        stores: their addresses.
+        judges: whose clients reach the providers, none for the environment's server; no batch of
+            another address is asked for, as a store may be somebody else's, and no key goes where
+            it says.
         secrets: what nothing that is kept may show; None for those of the environment.
         collect: whether the answers of batches that have ended are stored.
 
     Raises:
-        NoStoreError: there is no such store.
-        DataError: the store cannot be used.
+        DataError: a store cannot be used.
     """
+    clients: list[Any] = [judge.client for judge in judges] or [OpenAIClient("of the environment")]
     secrets = Secrets.of() if secrets is None else secrets
     for client in clients:
         secrets = secrets.also(getattr(client, "secrets", ()))
     # As the store names them: without a login, and masked.
-    by_address = {secrets.masked(dict(c.settings)).get("base_url"): c for c in clients}
-    entries: list[BatchStatus] = []
-    problems: list[str] = []
-    with Store(address, make=False) as store:
-        for batch in store.batches.batches():
-            keys = store.batches.keys(batch)
-            entry = BatchStatus(batch, len(keys))
+    by_address = {
+        secrets.masked(dict(client.settings)).get("base_url"): client
+        for client in clients
+        if hasattr(client, "connected")
+    }
+    overviews: list[Overview] = []
+    for address in dict.fromkeys(map(Address.of, stores)):
+        with suppress(NoStoreError), Store(address, make=False) as store:
+            keeper = _Keeper(store, by_address, secrets, collect)
+            overviews.append(run_sync(keeper.overview))
+    return overviews
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    """Looks after the batches of a store; `clients` reach providers, by their addresses."""
+
+    store: Store
+    clients: Mapping[Any, Any]
+    secrets: Secrets
+    collects: bool
+
+    async def overview(self) -> Overview:
+        """All of its batches."""
+        entries: list[BatchStatus] = []
+        problems: list[str] = []
+        for batch in self.store.batches.batches():
+            entry = BatchStatus(batch, len(self.store.batches.keys(batch)))
             try:
-                if batch.is_open:
-                    client = _client_of(batch, by_address)
-                    async with aclosing(BatchService(client, secrets)) as service:
-                        entry = replace(entry, remote=await _found(batch, store.batches, service))
-                        if collect and entry.remote and entry.remote.status in _ENDED:
-                            entry = await _collected(entry, keys, store, service, secrets)
+                entry = await self._visited(entry) if batch.is_open else entry
             except JudgingError as error:
                 # One that cannot be asked after keeps no other from being collected.
                 problems.append(f"{batch.id}: {error}")
             entries.append(entry)
         # Read again, as looking has moved some of them on.
-        current = {batch.uid: batch for batch in store.batches.batches()}
-    batches = tuple(replace(entry, batch=current[entry.batch.uid]) for entry in entries)
-    return Overview(str(address), batches, tuple(problems))
+        current = {batch.uid: batch for batch in self.store.batches.batches()}
+        batches = tuple(replace(entry, batch=current[entry.batch.uid]) for entry in entries)
+        return Overview(str(self.store.address), batches, tuple(problems))
 
+    async def _visited(self, entry: BatchStatus) -> BatchStatus:
+        """An open batch as the provider has it, collected if it has ended."""
+        batch, move = entry.batch, self.store.batches.move
+        address = batch.about["client"].get("base_url")
+        if address not in self.clients:
+            problem = f"it is not known how to reach {address}"
+            raise JudgingError(f"{problem}; name the config that it was submitted with")
+        async with aclosing(BatchService(self.clients[address], self.secrets)) as service:
+            remote_id = batch.detail.get("id")
+            if remote_id is None:  # a submit was interrupted, or is at it
+                planned_at = datetime.fromisoformat(batch.planned_at)
+                remote_id = await service.find(batch.uid, planned_at.timestamp())
+                is_late = (datetime.now(UTC) - planned_at).total_seconds() > _SOON
+                if remote_id is not None:
+                    move(batch.uid, "planned", "submitted", id=remote_id)
+                elif is_late:
+                    problems = ["interrupted; the provider knows no such batch"]
+                    move(batch.uid, "planned", "failed", problems=problems)
+            if remote_id is None:
+                return entry
+            remote = await service.look(remote_id)
+            entry = replace(entry, remote=remote)
+            if remote["status"] == "failed":
+                errors = (remote.get("errors") or {}).get("data") or ()
+                move(batch.uid, "submitted", "failed", problems=[*map(_in_words, errors)])
+            elif self.collects and remote["status"] in _ENDED:
+                entry = await self._collected(entry, remote, service)
+        return entry
 
-def _client_of(batch: SubmittedBatch, by_address: Mapping[Any, Any]) -> Any:
-    address = batch.about["client"].get("base_url")
-    if address not in by_address:
-        problem = f"it is not known how to reach {address}"
-        raise JudgingError(f"{problem}; name the config that it was submitted with")
-    return by_address[address]
-
-
-async def _found(batch: SubmittedBatch, register: Register, service: BatchService) -> Remote | None:
-    """An open batch as the provider has it; None where a submit was interrupted and made none.
-
-    Should the submit be at work yet and have uploaded nothing, it notices, and makes none.
-
-    Raises:
-        JudgingError: the provider cannot be asked.
-    """
-    if batch.state == "planned":
-        register.move(batch.uid, "planned", "given up", problems=["interrupted before it began"])
-        return None
-    remote_id = batch.id
-    if batch.state == "uploaded":
-        planned, since = map(datetime.fromisoformat, (batch.planned_at, batch.since))
-        orphan = await service.find(batch.uid, planned.timestamp())
-        if orphan is None:
-            if (datetime.now(UTC) - since).total_seconds() > _SOON:
-                problems = ["interrupted; the provider knows no such batch"]
-                register.move(batch.uid, "uploaded", "given up", problems=problems)
-            return None
-        remote_id = orphan.id
-        register.move(batch.uid, "uploaded", "submitted", id=remote_id)
-    remote = await service.look(remote_id)
-    if remote.status == "failed":
-        register.move(batch.uid, "submitted", "failed", problems=_problems(remote))
-    return remote
-
-
-def _problems(remote: Remote) -> list[str]:
-    """Why a batch failed."""
-    return [
-        f"{error.get('code')}: {error.get('message')}"
-        + (f" (line {error['line']})" if error.get("line") else "")
-        for error in (remote.errors and remote.errors.data) or ()
-    ]
-
-
-async def _collected(
-    entry: BatchStatus, keys: Set[str], store: Store, service: BatchService, secrets: Secrets
-) -> BatchStatus:
-    """A batch that has ended, with its answers stored.
-
-    Raises:
-        JudgingError: a file came in half, and not all of it has been asked anew meanwhile.
-    """
-    batch, remote = entry.batch, entry.remote
-    assert remote is not None  # it has ended
-    lines, problems = _Lines(), []
-    for file in filter(None, (remote.output_file_id, remote.error_file_id)):
-        try:
-            lines.read(await service.download(file), keys)
-        except GoneError as error:
-            problems.append(error.problem)
-    graded = (judgement.grade is not None for judgement in store.settled([*keys]).values())
-    if not problems and lines.n < remote.n_answered and sum(graded) < len(keys):
-        raise JudgingError(
-            f"it has fewer lines than it says: {lines.n} of {remote.n_answered} lines came; "
-            "nothing of it counts as collected",
-            remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending asks "
-            "its questions anew and pays for them again",
-        )
-    answers = {key: result for key, result in lines.results.items() if result is not None}
-    tally = _stored(batch, answers, store, secrets)
-    # Last of all: one that is killed before collects it again, and stores nothing twice.
-    store.batches.move(batch.uid, "submitted", "collected", status=remote.status, problems=problems)
-    odd: dict[str, int] = {
-        phrase("not run before it ended"): len(lines.results) - len(answers),
-        phrase("no answer came for"): len(keys) - len(lines.results),
-        phrase("lines that cannot be read, or are about what was not asked"): lines.n_odd,
-    }
-    return replace(entry, tally=tally, odd=odd)
-
-
-def _stored(
-    batch: SubmittedBatch, answers: Mapping[str, tuple[int, Any]], store: Store, secrets: Secrets
-) -> Tally:
-    """Store the answers; those that an interrupted collect has stored are not stored twice."""
-    rubrics = {name: as_asked(rubric) for name, rubric in batch.about["rubrics"].items()}
-    dialect, client = str(batch.about.get("dialect", "")), batch.about["client"]
-    has_tool = "tool" in dialect.split(", ")
-    common = {"source": "batch", "asked_model": batch.model, "output_limit": output_limit(client)}
-    materials = store.questions(answers.keys())
-    attempts: list[Judgement] = []
-    questions: list[Question] = []
-    tally = Tally()
-    for key, (status, body) in answers.items():
-        question = question_of(materials[key], rubrics[materials[key]["rubric"]["digest"]])
-        answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
-        answer = replace(answer, dialect=dialect or None)
-        # Nothing is reserved for a call that has ended.
-        usage = usage_of_answer(answer, int(batch.about["prompt_tokens"]), Spent())
-        tally.add(spent_of(usage))
-        # An answer has the same id whenever it is collected, and a store takes an id once.
-        uid = hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32]
-        attempts.append(judged(key, question, answer, usage, secrets, uid=uid, **common))
-        questions.append(question)
-    for start in range(0, len(attempts), _TOGETHER):
-        store.add(attempts[start : start + _TOGETHER])
-    tally.count(questions, attempts)
-    return tally
-
-
-@dataclass
-class _Lines:
-    """What the files of a batch say, whatever their order.
-
-    Attributes:
-        results: status and body of what each request came to, by its key: of several the first
-            with status 200, else the last; None for one that was not run before the batch ended.
-        n_odd: how many lines are none, or about what was not asked.
-        n: how many lines can be read.
-    """
-
-    results: dict[str, tuple[int, Any] | None] = field(default_factory=dict)
-    n_odd: int = 0
-    n: int = 0
-
-    def read(self, content: bytes, keys: Set[str]) -> None:
-        """Take in a file of a batch that asks for these keys."""
-        # Only a line feed ends a line: texts may hold whatever else ends one.
-        for line in filter(bytes.strip, content.split(b"\n")):
+    async def _collected(
+        self, entry: BatchStatus, remote: Mapping[str, Any], service: BatchService
+    ) -> BatchStatus:
+        """A batch that has ended, with its answers stored."""
+        batch, register = entry.batch, self.store.batches
+        keys = register.keys(batch)
+        lines: list[_Record | None] = []
+        problems: list[str] = []
+        for name in filter(None, map(remote.get, ("output_file_id", "error_file_id"))):
             try:
-                record = json.loads(line)
-                key, result = str(record["custom_id"]), _result(record)
-            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-                self.n_odd += 1
-                continue
-            self.n += 1
-            before = self.results.get(key)
-            if key not in keys:
-                self.n_odd += 1
-            elif before is None or (result is not None and before[0] != _GOOD):
-                self.results[key] = result
+                lines += _records(await service.download(name))
+            except ServiceError as error:
+                if error.status != _GONE:
+                    raise
+                problems.append(error.problem)
+        records = [record for record in lines if record is not None]
+        graded = (judgement.grade is not None for judgement in self.store.settled([*keys]).values())
+        if not problems and len(records) < _n_answered(remote) and sum(graded) < len(keys):
+            raise JudgingError(
+                f"it has fewer lines than it says: {len(records)} of {_n_answered(remote)} lines "
+                "came; nothing of it counts as collected",
+                remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending "
+                "asks its questions anew and pays for them again",
+            )
+        results: dict[str, tuple[()] | tuple[int, Any]] = {}
+        for key, result in records:
+            # Of several lines about a question the first one of the greatest worth.
+            if key in keys and (key not in results or _worth(result) > _worth(results[key])):
+                results[key] = result
+        answers = {key: (result[0], result[1]) for key, result in results.items() if result}
+        tally = self._stored(batch, answers)
+        # Last of all: one that is killed before collects it again, and stores nothing twice.
+        status = remote["status"]
+        register.move(batch.uid, "submitted", "collected", status=status, problems=problems)
+        odd: dict[str, int] = {
+            phrase("not run before it ended"): len(results) - len(answers),
+            phrase("no answer came for"): len(keys) - len(results),
+            phrase("lines that cannot be read, or are about what was not asked"): len(lines)
+            - sum(key in keys for key, _ in records),
+        }
+        return replace(entry, tally=tally, odd=odd)
+
+    def _stored(self, batch: SubmittedBatch, answers: Mapping[str, tuple[int, Any]]) -> Tally:
+        """Store the answers; those that an interrupted collect has stored are not stored twice."""
+        rubrics = {name: as_asked(rubric) for name, rubric in batch.about["rubrics"].items()}
+        dialect = str(batch.about.get("dialect", ""))
+        materials = self.store.questions(answers.keys())
+        attempts: list[Judgement] = []
+        questions: list[Question] = []
+        tally = Tally()
+        for key, (status, body) in answers.items():
+            question = question_of(materials[key], rubrics[materials[key]["rubric"]["digest"]])
+            content, has_tool = json.dumps(body).encode(), "tool" in dialect.split(", ")
+            answer = read_response(status, {}, content, has_tool=has_tool)
+            answer = replace(answer, dialect=dialect or None)
+            # Nothing is reserved for a call that has ended.
+            usage = usage_of_answer(answer, int(batch.about["prompt_tokens"]), Spent())
+            tally.add(spent_of(usage))
+            attempt = judged(
+                *(key, question, answer, usage, self.secrets),
+                # The same id whenever it is collected, and a store takes an id once.
+                uid=hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32],
+                source="batch",
+                asked_model=batch.model,
+                output_limit=output_limit(batch.about["client"]),
+            )
+            attempts.append(attempt)
+            questions.append(question)
+        self.store.add(attempts)
+        tally.count(questions, attempts)
+        return tally
 
 
-def _result(record: Mapping[str, Any]) -> tuple[int, Any] | None:
-    """Status and body of a line; None for a request that was not run."""
-    error = record.get("error")
-    if error is not None:
-        return None if error.get("code") in _NOT_RUN else (0, {"error": error})
-    response = record["response"]
-    return int(response["status_code"]), response["body"]
+_Record = tuple[str, tuple[()] | tuple[int, Any]]
+"""A key, and the status and body that its request came to; neither if it was never run."""
+
+
+def _records(content: bytes) -> Iterator[_Record | None]:
+    """What the lines of a file say; None for one that cannot be read."""
+    # Only a line feed ends a line: texts may hold whatever else ends one.
+    for line in filter(bytes.strip, content.split(b"\n")):
+        try:
+            record = json.loads(line)
+            key, error = str(record["custom_id"]), record.get("error")
+            if error is None:
+                response = record["response"]
+                yield key, (int(response["status_code"]), response["body"])
+            else:
+                yield key, () if error.get("code") in _NOT_RUN else (0, {"error": error})
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            yield None
+
+
+def _worth(result: tuple[()] | tuple[int, Any]) -> tuple[bool, bool]:
+    return bool(result), result[:1] == (_GOOD,)
+
+
+def _in_words(error: Mapping[str, Any]) -> str:
+    line = f" (line {error['line']})" if error.get("line") else ""
+    return f"{error.get('code')}: {error.get('message')}{line}"

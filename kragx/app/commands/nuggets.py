@@ -59,9 +59,12 @@ def nuggets(
     if not (dry_run or submit):  # before anything is paid for
         _check_new(out)
     limits = opt.limits(budget, max_calls)
-    outbox = declared("parts", "batches")() if submit else None
     with loaded.secrets.guarding():
         judge = read_judge(filled(loaded.judge)).members[0]
+        outbox = None
+        if submit:
+            make = declared("parts", "batches")
+            outbox = make(judge.members, loaded.secrets, dry_run=dry_run)
         adjusted_judge = adjusted(
             judge,
             secrets=loaded.secrets,
@@ -70,13 +73,11 @@ def nuggets(
             outbox=outbox,
             budget=judge.budget.with_limits(limits) if limits else None,
         )
-        if outbox is not None and not dry_run:
-            outbox.finish_interrupted(adjusted_judge.members, loaded.secrets)
         dataset = pipeline.load_dataset(loaded)
         texts = pipeline.corpus_of(loaded).gold(dataset)
         result = extract(dataset, adjusted_judge, most=most, origin=origin, texts=texts)
         if outbox is not None:
-            outbox.send(dry_run=dry_run)
+            outbox.send()
             return
     if dry_run:
         show_parts(counted_plan(result.judging, adjusted_judge.plans))

@@ -4,9 +4,8 @@ Whoever is about to ask claims the key, and renews the claim until the answer is
 that is killed renews nothing, and others take over after `LASTS` seconds; on the same machine they
 see at once that it is gone.
 
-A batch is planned before anything is sent, so that whoever comes after a killed submit knows what
-may have been made: ``planned`` (nothing can run yet), ``uploaded`` (it may run), ``submitted`` (it
-does); then one of ``collected``, ``failed`` and ``given up``, which let go of its questions.
+A batch holds its questions from before it is made: ``planned`` (it may run, whatever becomes of the
+submit), ``submitted`` (it does), then ``collected`` or ``failed``, which let go of them.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ def _gone(owners: Iterable[str]) -> set[str]:
 # -- batches ---------------------------------------------------------------------------------
 
 
-_OPEN = ("planned", "uploaded", "submitted")
+_OPEN = ("planned", "submitted")
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,6 @@ class SubmittedBatch:
         uid: ours.
         planned_at: when it was planned, in UTC (ISO 8601).
         state: how far it is.
-        since: when it got there.
         about: how it was asked for: client, dialect, rubrics by their digests, the most that all of
             it can take, and about how many tokens a question has.
         detail: what was last learned: the provider's id, its status, what went wrong.
@@ -174,7 +172,6 @@ class SubmittedBatch:
     uid: str
     planned_at: str
     state: str
-    since: str
     about: Mapping[str, Any] = field(metadata=HIDDEN)
     detail: Mapping[str, Any]
 
@@ -208,15 +205,9 @@ class Register:
         self._database, self._path = database, path
 
     def batches(self) -> list[SubmittedBatch]:
-        """All of them, oldest first.
-
-        Raises:
-            DataError: a row is none that kragx wrote.
-        """
-        rows = self._database.rows(
-            "batches", ("uid", "planned_at", "state", "since", "about", "detail")
-        )
-        return [self._batch(*row) for row in rows]
+        """All of them, oldest first; a `DataError` where a row is none that kragx wrote."""
+        names = ("uid", "planned_at", "state", "about", "detail")
+        return [self._batch(*row) for row in self._database.rows("batches", names)]
 
     def keys(self, batch: SubmittedBatch) -> set[str]:
         """The keys of the questions of a batch."""
@@ -225,68 +216,61 @@ class Register:
 
     def pending(self, keys: Collection[str]) -> dict[str, Judgement]:
         """What stands for the answers that open batches are to give to these questions."""
-        rows = self._database.do(lambda db: _in_open_batches(db, keys))
-        pending = {batch.uid: batch for batch in self.batches()} if rows else {}
+        uids = self._database.do(lambda db: _in_open_batches(db, keys))
         where = {
-            uid: f"in {batch.id}, submitted {batch.planned_at}" for uid, batch in pending.items()
+            batch.uid: f"in {batch.id}, submitted {batch.planned_at}"
+            for batch in (self.batches() if uids else ())
         }
-        return {key: in_batch(key, where[uid]) for key, uid in rows}
+        return {key: in_batch(key, where[uid]) for key, uid in uids.items()}
 
     def plan(
-        self, uid: str, about: Mapping[str, Any], keys: Iterable[str], *, again: bool
+        self, uid: str, about: Mapping[str, Any], keys: Collection[str], *, again: bool
     ) -> set[str]:
-        """Take questions into a new batch; those that are in it then are returned.
+        """Take questions into a new batch if all of them are free; those that are, are returned.
 
-        Left out is what has a grade by now, what an open batch has, and what somebody is asking.
-
-        Args:
-            uid: the batch's.
-            about: how it is asked for.
-            keys: of the questions.
-            again: take also what an open batch has, or somebody is asking.
+        Not free is what has a grade by now, what an open batch has, and what somebody is asking;
+        of these the last two are where `again` is set.
         """
-        wanted = set(keys)
 
         def work(db: Connection) -> set[str]:
             if db.dialect.name == "postgresql":  # an SQLite file has one writer at a time
                 names = ", ".join(f"{SCHEMA.name}.{table.name}" for table in (batches, claims))
                 db.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
             # A claim goes after its answer has come: this order misses neither.
-            busy = set() if again else _live(db) | dict(_in_open_batches(db, wanted)).keys()
+            busy = set() if again else _live(db) | _in_open_batches(db, keys, but=uid).keys()
             graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
-            free = wanted - busy
+            free = set(keys) - busy
             free -= {key for (key,) in rows_of(db, graded, attempts.c.key, free)}
-            if free:
-                row = {"uid": uid, "state": "planned", "about": _json(about), "detail": "{}"}
+            if len(free) == len(keys):
+                row = {"uid": uid, "state": "planned", "about": json.dumps(about), "detail": "{}"}
                 insert_rows(db, batches, [{**row, "planned_at": now(), "since": now()}])
-                insert_rows(db, batch_questions, [{"uid": uid, "key": key} for key in free])
+                insert_rows(db, batch_questions, [{"uid": uid, "key": key} for key in keys])
             return free
 
         return self._database.do(work, write=True)
 
     def move(self, uid: str, before: str, after: str, **detail: Any) -> bool:
-        """Say how far a batch is; False, and nothing said, if it is not where it was any more."""
+        """Say how far a batch is; False, and nothing said, if somebody has moved it elsewhere."""
 
         def work(db: Connection) -> bool:
             is_it = batches.c.uid == uid
             query = select(batches.c.state, batches.c.detail).where(is_it).with_for_update()
             state, known = db.execute(query).one()
-            details = _json({**json.loads(known), **detail})
-            if state != before:  # asked again, as no answer had come, it may stand there
-                return (state, known) == (after, details)
-            values = {"state": after, "since": now(), "detail": details}
-            db.execute(update(batches).where(is_it).values(values))
-            return True
+            if state == before:
+                text = json.dumps(json.loads(known) | detail)
+                values = {"state": after, "since": now(), "detail": text}
+                db.execute(update(batches).where(is_it).values(values))
+            # Asked again, as a server's answer got lost, it stands there already.
+            return state in (before, after)
 
         return self._database.do(work, write=True)
 
     def _batch(
-        self, uid: str, planned_at: str, state: str, since: str, about: str, detail: str
+        self, uid: str, planned_at: str, state: str, about: str, detail: str
     ) -> SubmittedBatch:
         try:
-            batch = SubmittedBatch(
-                uid, planned_at, state, since, dict(json.loads(about)), dict(json.loads(detail))
-            )
+            values = dict(json.loads(about)), dict(json.loads(detail))
+            batch = SubmittedBatch(uid, planned_at, state, *values)
             batch.model, batch.about["rubrics"], int(batch.about["prompt_tokens"])
             Used() + batch.most
         except (ValueError, TypeError, LookupError, UsageError):
@@ -295,12 +279,9 @@ class Register:
         return batch
 
 
-def _in_open_batches(db: Connection, keys: Iterable[str]) -> list[Any]:
-    """Those of these keys that are in open batches, each with the batch's uid."""
+def _in_open_batches(db: Connection, keys: Iterable[str], but: str = "") -> dict[str, str]:
+    """The uids of the open batches (but this one) that have these keys, by key."""
     columns = batch_questions.c
     query = select(columns.key, columns.uid).join(batches, batches.c.uid == columns.uid)
-    return [*rows_of(db, query.where(batches.c.state.in_(_OPEN)), columns.key, keys)]
-
-
-def _json(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, sort_keys=True)
+    query = query.where(batches.c.state.in_(_OPEN), columns.uid != but)
+    return dict(map(tuple, rows_of(db, query, columns.key, keys)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from kragx.adapters.batches.commands import Submission
+from kragx.adapters.batches.submission import Submission
 from kragx.app.config import RunConfig, filled, load, load_dataset_config
 from kragx.app.run_summary import judging_plan
 from kragx.data import GoldDataset, read_dataset
@@ -97,9 +97,9 @@ class QuestionMaterial:
         """
         secrets = Secrets.of() if self.config is None else self.config.secrets
         judge_options = None if self.config is None else self.config.judge
-        outbox = Submission() if submit else None
         with secrets.guarding():
             judge = read_judge(None if judge_options is None else filled(judge_options))
+            outbox = Submission(judge.members, secrets, dry_run=dry_run) if submit else None
             judge = adjusted(
                 judge,
                 secrets=secrets,
@@ -108,12 +108,10 @@ class QuestionMaterial:
                 outbox=outbox,
                 budget=judge.budget.with_limits(limits) if limits else None,
             )
-            if outbox is not None and not dry_run:
-                outbox.finish_interrupted(judge.members, secrets)
             own_rubric = None if rubric is None else read_rubric(rubric)
             result = write_questions(self.corpus, judge, n, rubric=own_rubric, **options)
             if outbox is not None:
-                outbox.send(dry_run=dry_run)
+                outbox.send()
                 return None
         if not dry_run:
             return result

@@ -444,7 +444,7 @@ def test_found_among_many(kragx, config, server, monkeypatch):
 
 @pytest.mark.integration
 def test_another_submit_at_once(kragx, config, server, monkeypatch):
-    """Of two submits at a time one gives way: no question is in two batches that run."""
+    """Of two submits at a time one gives way: no question is in two batches."""
     path = config()
     upload = BatchService.upload
     codes = []
@@ -458,8 +458,8 @@ def test_another_submit_at_once(kragx, config, server, monkeypatch):
     monkeypatch.setattr(BatchService, "upload", late)
     slow = kragx("judge", "submit", path)
     assert codes == [0]
-    assert slow.code == 4
-    assert "another submit has taken over 24 questions" in slow.err
+    assert slow.code == 0
+    assert "0 questions submitted" in slow.out
     assert server.n_batches == 1
     server.run("batch_0001")
     assert kragx("judge", "collect", path).code == 0
@@ -602,11 +602,10 @@ no_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL 
     "where",
     [
         "before Register.plan 1",
-        "after Register.plan 1",
         "after BatchService.upload 1",
-        "after Register.move 1",
+        "after Register.plan 1",
         "after BatchService.create 1",
-        "after Register.move 2",
+        "after Register.move 1",
         "after BatchService.upload 2",
         "after BatchService.create 2",
     ],
@@ -682,7 +681,7 @@ def test_states(kragx, config, server, monkeypatch):
         monkeypatch.setattr(BatchService, name, looked(getattr(BatchService, name)))
     kragx("judge", "submit", config())
     with Store(STORE) as store:
-        assert [*states, store.batches.batches()[0].state] == ["planned", "uploaded", "submitted"]
+        assert [*states, store.batches.batches()[0].state] == ["planned", "submitted"]
 
 
 @pytest.mark.integration
