@@ -11,7 +11,7 @@ import numpy as np
 from kragx import matchers
 from kragx.data import Doc, Gold
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.evaluation.parts.source_parts import MatchPlan, match_source
+from kragx.evaluation.matched import MatchPlan, match_source
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.ground.errors import UsageError

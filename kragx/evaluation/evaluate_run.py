@@ -27,7 +27,7 @@ from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import GatheredEvidence, judging_counts
 from kragx.evaluation.forbidden import Forbidding, ids_met
 from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
-from kragx.evaluation.parts.source_parts import Matches, itself, match_source, observed
+from kragx.evaluation.matched import Matches, itself, match_source, observed
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
