@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from kragx.evaluation.parts.workers import Engine, Hands, work_on
+from kragx.evaluation.parts.workers import Engine, work_on
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class OneThread(Engine):
     @contextmanager
     def working(self, function, waiting):
         """Nobody else is needed."""
-        yield Hands(partial(work_on, function), lambda outcome: outcome, 1)
+        yield partial(work_on, function), lambda value: value, 1
 
 
 ONE_THREAD = OneThread()

@@ -807,7 +807,6 @@ def resumed(cell: Cell, folder: Path) -> Values:
     return out(cell, folder)
 
 
-_JUDGED = frozenset({"match: llm", "match: nuggets"})
 _LISTS = frozenset({"facts", "weights"})
 _TREC = frozenset(
     {
@@ -872,8 +871,8 @@ DOORS: Mapping[str, Door] = {
     "lists in parts": Door(lists_in_parts, _LISTS),
     "workers=2": Door(in_parts_of(2), slow=23),
     "Ray": Door(in_parts_of({"ray": {"address": "auto"}}), slow=23, fixture="cluster"),
-    "--out": Door(out, _JUDGED),
-    "resumed tables": Door(resumed, _JUDGED, slow=7),
+    "--out": Door(out),
+    "resumed tables": Door(resumed, slow=7),
 }
 
 

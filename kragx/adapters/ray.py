@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from kragx.evaluation.parts.workers import AHEAD, Engine, Hands, Outcome, Waiting, died, work_on
+from kragx.evaluation.parts.workers import AHEAD, Engine, Hands, Waiting, died, work_on
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.options import check_options, fitting, is_text, optional, whole
 
@@ -54,8 +54,8 @@ class Ray(Engine):
             task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work_there)
             limit = self.n or AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
             try:
-                yield Hands(partial(task.remote, _code(), of_all), ray.get, limit)
-            except ray.exceptions.RayTaskError as error:  # errors of the work come as outcomes
+                yield partial(task.remote, _code(), of_all), ray.get, limit
+            except ray.exceptions.RayTaskError as error:  # errors of the work come as values
                 raise _differs("no kragx of this kind", error.ip) from error
             except ray.exceptions.RayError as error:
                 remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
@@ -111,14 +111,14 @@ def _first_line(error: Exception) -> str:
     return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
 
 
-def _work_there(code: str, function: bytes, item: bytes) -> Outcome:
+def _work_there(code: str, function: bytes, item: bytes) -> Any:
     """What an item comes to, once it is sure that this worker computes what the driver would."""
     if code == _code():
         return work_on(function, item)
     import ray
 
     address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
-    return Outcome(_differs("another version of kragx than this process", address))
+    return _differs("another version of kragx than this process", address)
 
 
 def _differs(problem: str, address: str) -> UsageError:

@@ -20,10 +20,9 @@ from kragx.data.weights import WEIGHT, unequal
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import informed, unmeasured
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import Facts, reading_settings
+from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
-from kragx.evaluation.matched import itself
 from kragx.evaluation.part_tables.scored import (
     FACTS,
     ScoredPart,
@@ -32,6 +31,7 @@ from kragx.evaluation.part_tables.scored import (
     scored,
     settings_hash,
 )
+from kragx.evaluation.parts.matched import itself
 from kragx.evaluation.parts.source_parts import parts_of, passing
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.searching.searching import unmatched
@@ -83,7 +83,8 @@ def evaluate_in_parts(
     """`kragx.evaluate` of results, part by part, with the values of each part in a file.
 
     A part whose values stand in the folder already, of the same content and settings, is not
-    computed again. The numbers are those of `evaluate`, to the last bit.
+    computed again, nor is anything of it judged. The numbers are those of `evaluate`, to the last
+    bit.
 
     Args:
         source: results, as of `evaluate`: a file of JSON Lines, or Parquet.
@@ -91,14 +92,15 @@ def evaluate_in_parts(
         corpus: as for `evaluate`.
         workers: as for `evaluate`.
         measures: match, metrics, profile, no_gold, forbidden, facts_match and budget_tokenizer, as
-            for `evaluate`; nothing asks a judge, and the values of a metric depend on their own
-            question alone.
+            for `evaluate`; a judge grades against the gold, and the values of a metric depend on
+            their own question alone.
 
     Raises:
         UsageError: an argument is wrong, or of a kind that needs all questions at once.
         DataError: as `evaluate`.
         WorkerError: as `evaluate`.
         RetrieverError: as `evaluate`.
+        JudgingError: as `evaluate`; the parts that are whole are kept.
         MissingExtraError: pyarrow is not installed.
     """
     with needing("parquet", "writing tables of values"):
@@ -114,7 +116,8 @@ def evaluate_in_parts(
     _check(criteria)
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
-    criteria = informed(criteria.for_run(results.name), results)
+    criteria = criteria.for_run(results.name)
+    criteria = informed(replace(criteria, matcher=criteria.matcher.against_gold()), results)
     is_told = criteria.forbids(results)
     forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if is_told else None
     keep = itself if criteria.looks else groups_of
@@ -126,11 +129,12 @@ def evaluate_in_parts(
     make_folder(tables)
     settings = settings_hash(criteria, plan)
     score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=settings)
-    engine, parts = engine_of(workers), parts_of(results.rows)
+    engine, parts = engine_of(workers, *criteria.deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
     total = ScoredPart(key="", metrics=criteria.metrics, stats=results.stats, notes=Notes())
     names, n_kept = list[str](), 0
-    for part in passing(results, total.notes, work, phrase("scored parts")):
+    is_shown = False if criteria.judges else None  # a judge shows its own
+    for part in passing(results, total.notes, work, phrase("scored parts"), is_shown):
         total.add(part)
         names.append(f"{part.key}.parquet")
         n_kept += part.is_kept
@@ -140,15 +144,20 @@ def evaluate_in_parts(
 
 
 def _check(criteria: Criteria) -> None:
-    """Refuse what only all questions together can tell, and judges, who keep their own store."""
-    remedy = "score without --out"
-    if any(matcher.judges for matcher in (*criteria.deciders, criteria.relevance_by) if matcher):
-        problem = "--out: what a judge grades is kept in its store, from which it goes on"
-        raise UsageError(problem, remedy=remedy)
+    """Refuse what only all questions together can tell."""
+    if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
+        raise _refused("what a judge of relevance finds in all retrievers is one pool")
+    if any(matcher.votes for matcher in criteria.deciders):
+        raise _refused("how far the judges of a panel differ is said of all questions at once")
     for spec in criteria.specs:
+        if spec.metric.from_relevance is not None:
+            raise _refused(f"metric {str(spec)!r} is judged in a pool of all questions")
         if not (spec.apart or spec.metric.from_searches is not None):
-            problem = f"--out: metric {str(spec)!r} is not made of values of single questions"
-            raise UsageError(problem, remedy=f"leave it out, or {remedy}")
+            raise _refused(f"metric {str(spec)!r} is not made of values of single questions")
+
+
+def _refused(problem: str) -> UsageError:
+    return UsageError(f"--out: {problem}", remedy="leave it out, or score without --out")
 
 
 def _evaluation(
@@ -162,13 +171,20 @@ def _evaluation(
     facts = {}
     if criteria.facts_by is not None:
         facts = Facts.concluded(total.counts(FACTS), total.facts, criteria.facts_by)
+    if total.is_open:
+        raise _refused(
+            "judgements are missing, and what they leave open is estimated from all questions "
+            "together; the next run asks for these alone"
+        )
+    if matcher.judges and not sums["n_with_any_gold"]:
+        raise _refused("no question has gold, and what a judge finds relevant is one pool")
     criteria.check_lost(notes, sums["n_with_any_gold"])
     for reader in total.readers:
         reader.warn()
     weights = unequal(total.column(WEIGHT), source.dataset_name)
     scores = [joined_scores(spec, total, weights) for spec in criteria.specs]
     warn_above_1(scores)
-    counts = source.counts(sums, criteria.profile, notes) | facts
+    counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
     if forbidding is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": total.beyond.n_lost}
         total.beyond.warn()
@@ -198,10 +214,9 @@ def _tells_forbidden(total: ScoredPart, criteria: Criteria) -> bool:
         return False
     check_cycle(beyond.newer)
     if beyond.are_apart:
-        raise UsageError(
-            "--out: no retrieved id is forbidden anywhere, or gold, so that nobody knows whether "
-            "the ids of what is forbidden are those of these documents",
-            remedy="name the corpus that has them, or score without --out",
+        raise _refused(
+            "no retrieved id is forbidden anywhere, or gold, so that nobody knows whether the ids "
+            "of what is forbidden are those of these documents (a corpus would tell)"
         )
     for spec in criteria.specs:
         if spec.metric.reads_forbidden:

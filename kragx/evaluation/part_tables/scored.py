@@ -29,7 +29,7 @@ from kragx.evaluation.evaluation import versions
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.forbidden import Beyond, widened
 from kragx.evaluation.inputs import StreamStats, table_counts
-from kragx.evaluation.matched import Matches, MatchPlan
+from kragx.evaluation.parts.matched import Matches, MatchPlan
 from kragx.evaluation.parts.source_parts import Part, PartResult, match_part
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError
@@ -50,6 +50,9 @@ _LONGEST = 200
 
 _PASSED = ("query_ids", "lines", "statuses", "orders", "failures")
 """What a table keeps of `StreamStats` as it is."""
+
+_JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored")
+"""What is kept of `Tally.kept`, beside the dialects."""
 
 VERSION = 9
 """Of the form of tables; a table of another one is not taken."""
@@ -74,7 +77,10 @@ def _plain_notes(notes: Notes) -> dict[str, Any]:
         [*key, type(finding).__name__, TypeAdapter(type(finding)).dump_python(finding, mode="json")]
         for key, finding in notes.findings.items()
     ]
-    return {"counts": dict(notes), "findings": findings}
+    # Nothing is asked for a table that stands there.
+    judging = notes.judging.kept() if "judging" in vars(notes) else None
+    judged = judging and {name: getattr(judging, name) for name in (*_JUDGED, "dialects")}
+    return {"counts": dict(notes), "findings": findings, "judging": judged}
 
 
 def _notes_of(record: Mapping[str, Any]) -> Notes:
@@ -83,6 +89,11 @@ def _notes_of(record: Mapping[str, Any]) -> Notes:
     kinds = {kind.__name__: kind for kind in classes}
     for kind, settings, name, finding in record["findings"]:
         notes.findings[kind, settings] = TypeAdapter(kinds[name]).validate_python(finding)
+    if (judging := record["judging"]) is not None:
+        from kragx.judging.judgement_counts import Tally
+
+        notes.judging = Tally(**{name: judging[name] for name in _JUDGED})
+        notes.judging.dialects.update(judging["dialects"])
     return notes
 
 
@@ -109,6 +120,7 @@ class ScoredPart(PartResult):
         longest: the most documents of a question.
         beyond: what all questions together can tell of what is forbidden.
         is_kept: whether its table stood there before.
+        is_open: whether there is none, as judgements are missing; of several parts, in any.
     """
 
     key: str
@@ -123,6 +135,7 @@ class ScoredPart(PartResult):
     beyond: Beyond = field(default_factory=Beyond)
     version: int = VERSION
     is_kept: bool = False
+    is_open: bool = False
 
     def add(self, later: Self) -> None:
         """Add the scores of the questions behind these."""
@@ -135,6 +148,7 @@ class ScoredPart(PartResult):
             self.values.setdefault(name, []).extend(values)
         self.sums.update(later.sums)
         self.longest = max(self.longest, later.longest)
+        self.is_open |= later.is_open
 
     def column(self, name: str) -> Floats | None:
         """(q) the values of a column; None where there is none."""
@@ -168,6 +182,7 @@ def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
         criteria.metrics,
         criteria.token_settings,
         criteria.passages,
+        [judge.decides_by for judge in criteria.judges],
         [vocabulary.key for vocabulary in told],
         [*map(_code, map(type, foreign)), *map(_code, ways)],
         [texts.needed_by, *texts.sides],
@@ -218,7 +233,8 @@ def scored(
             _compute(result, matched.matches, items, criteria)
     except KragxError as error:
         raise error.within(path=part.name) from error
-    write_table(path, result, [*map(groups_of, items)] if criteria.looks else items)
+    if not result.is_open:
+        write_table(path, result, [*map(groups_of, items)] if criteria.looks else items)
     return result
 
 
@@ -244,6 +260,8 @@ def _compute(
     result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
     for score in scores:
         _note(result, score)
+    are_open = any(score.bounds and score.extremes is None for score in scores)
+    result.is_open = are_open or matches.table.has_unknown
     if evidence is not None:
         result.readers = [*evidence.readers.values()]
         if (facts := evidence.matched_facts) is not None:

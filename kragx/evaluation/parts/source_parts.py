@@ -7,7 +7,7 @@ import io
 import pickle
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -18,10 +18,10 @@ from kragx.data.batch import Batch, Row, batches_of
 from kragx.data.formats.located import files_of, shown
 from kragx.data.formats.parquet import ParquetTable
 from kragx.evaluation.inputs import Source, StreamStats
-from kragx.evaluation.matched import Matches, MatchPlan, match_stream
+from kragx.evaluation.parts.matched import Matches, MatchPlan, match_stream
 from kragx.evaluation.parts.workers import Engine
 from kragx.ground.printing import phrase, progress_bar
-from kragx.matchers import MatchItem, Notes, OnMatch, Trace
+from kragx.matchers import MatchItem, Notes, OnMatch, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
 
 PART_BYTES = 16 << 20
@@ -181,8 +181,8 @@ def match_part(
 def match_in_parts(
     source: Source, plan: MatchPlan, notes: Notes, engine: Engine, on_match: OnMatch | None = None
 ) -> Matches:
-    """`match_source`, by others."""
-    stats, parts = source.stats, list[Matches]()
+    """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
+    stats, parts, plan = source.stats, list[Matches](), replace(plan, texts=source.texts)
     stats.kept = None if plan.keep is None else []
     work = partial(
         match_part,
@@ -197,6 +197,7 @@ def match_in_parts(
         if on_match is not None:
             for item, trace in result.traces:
                 on_match(item, trace)
+    matching.conclude(plan.matcher, notes)
     return Matches.joined(*zip(*parts))
 
 
@@ -204,7 +205,11 @@ _Part = TypeVar("_Part", bound=PartResult)
 
 
 def passing(
-    source: Source, notes: Notes, results: Generator[_Part, None, None], title: str
+    source: Source,
+    notes: Notes,
+    results: Generator[_Part, None, None],
+    title: str,
+    is_shown: bool | None = None,
 ) -> Iterator[_Part]:
     """What comes of the parts of a source, in order, which passes then.
 
@@ -213,13 +218,14 @@ def passing(
         notes: those of the parts are merged into these.
         results: what came of each, as it is done.
         title: of the progress bar.
+        is_shown: whether there is one; None for only on a terminal.
 
     Raises:
         DataError: a question stands in two parts, or ids lack texts, all of which are counted.
     """
     stats = source.stats
     # Closed at once, also after a mistake, as others may be at work.
-    with closing(results), progress_bar(title, None, None) as advance:
+    with closing(results), progress_bar(title, None, is_shown) as advance:
         try:
             for result in results:
                 if not stats.lines.keys().isdisjoint(result.stats.lines):

@@ -8,10 +8,9 @@ import signal
 import sys
 import threading
 import traceback
-import warnings
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -19,9 +18,9 @@ from itertools import chain, islice
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from kragx.ground.caller_warnings import warn, warned_text
+from kragx.ground.caller_warnings import warn
 from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
 from kragx.ground.options import from_options
@@ -31,28 +30,15 @@ from kragx.matchers import BaseMatcher, MatchWarning
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 Waiting = deque[tuple[str, Any]]
-"""Items under way by name, each with what stands for its `Outcome`, in order."""
+"""Items under way by name, each with what stands for its value, in order."""
 
 AHEAD = 2
 """How many items wait for each worker, so that none is idle while results are taken in."""
 
 
-class Outcome(NamedTuple):
-    """What came of an item: the value, or its error; and what was warned of, with categories."""
-
-    value: Any
-    warned: Sequence[tuple[str, type[Warning]]] = ()
-
-
-class Hands(NamedTuple):
-    """Others, who work: they take an item, as it is sent, and give its outcome, once it is there.
-
-    At most so many items are under way at once.
-    """
-
-    submit: Callable[[bytes], Any]
-    outcome: Callable[[Any], Outcome]
-    limit: int
+Hands = tuple[Callable[[bytes], Any], Callable[[Any], Any], int]
+"""Others, who work: what gives them an item, as it is sent; what gives its value or error, once it
+is there; and how many items may be under way at once."""
 
 
 class Engine(ABC):
@@ -75,8 +61,7 @@ class Engine(ABC):
     ) -> Generator[Value, None, None]:
         """Yield what the function makes of each item, in the order of the items.
 
-        Errors are raised here; what was warned of there is warned of here, once. For a single item
-        nobody else is asked.
+        Errors are raised here. For a single item nobody else is asked.
 
         Args:
             function: of a module, with arguments that can be sent to other processes.
@@ -90,22 +75,17 @@ class Engine(ABC):
         if len(beginning) < 2:
             yield from map(function, beginning)
             return
-        stream, shown = chain(beginning, stream), set[tuple[str, type[Warning]]]()
-        waiting: Waiting = deque()
-        with self.working(sendable(function), waiting) as (submit, outcome, limit):
+        stream, waiting = chain(beginning, stream), Waiting()
+        with self.working(sendable(function), waiting) as (submit, value_of, limit):
             while True:
                 for item in islice(stream, limit - len(waiting)):
                     waiting.append((str(getattr(item, "name", item)), submit(sendable(item))))
                 if not waiting:
                     return
-                value, warned = outcome(waiting[0][1])
+                value = value_of(waiting[0][1])
                 waiting.popleft()
                 if isinstance(value, Exception):
                     raise value
-                for warning in warned:
-                    if warning not in shown:
-                        shown.add(warning)
-                        warn(*warning)
                 yield value
 
 
@@ -182,8 +162,8 @@ _work_of: dict[str, Any] = {}
 """The function that this process works with for others, as it was sent, and unpickled."""
 
 
-def work_on(function: bytes, item: bytes) -> Outcome:
-    """What a function and an item come to that were sent, where nobody sees errors and warnings.
+def work_on(function: bytes, item: bytes) -> Any:
+    """What a function and an item come to that were sent, or the error.
 
     A process unpickles the function once, with its matcher and corpus.
     """
@@ -192,17 +172,14 @@ def work_on(function: bytes, item: bytes) -> Outcome:
             _work_of.update(function=pickle.loads(function), sent=function)
         unpacked = pickle.loads(item)
     except Exception as error:  # a class of the script, say
-        return Outcome(_not_sendable(error))
-    with warnings.catch_warnings(record=True, action="always") as raised:
+        return _not_sendable(error)
+    try:
+        return _work_of["function"](unpacked)
+    except Exception as error:
         try:
-            value = _work_of["function"](unpacked)
-        except Exception as error:
-            try:
-                pickle.loads(pickle.dumps(error))
-            except Exception:  # whoever waits could not read it, and would take that for a death
-                error = RuntimeError("".join(traceback.format_exception(error)))
-            return Outcome(error)
-    return Outcome(value, [(warned_text(note.message), note.category) for note in raised])
+            return pickle.loads(pickle.dumps(error))
+        except Exception:  # whoever waits could not read it, and would take that for a death
+            return RuntimeError("".join(traceback.format_exception(error)))
 
 
 @dataclass(frozen=True)
@@ -218,16 +195,15 @@ class ProcessPool(Engine):
     @contextmanager
     def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
         """Within it the processes run."""
-        context = _Context()
-        with ProcessPoolExecutor(self.n, context, _begin, (function,)) as executor:
+        with ProcessPoolExecutor(self.n, _Context(), _begin, (function,)) as executor:
             try:
                 submit = lambda item: executor.submit(_work, item)  # noqa: E731
-                yield Hands(submit, Future.result, AHEAD * self.n)
+                yield submit, Future.result, AHEAD * self.n
             except BrokenExecutor as error:  # whoever died was at one of the first
                 names = (name for name, future in waiting if future.exception())
                 raise died(", or on ".join(islice(names, self.n))) from error
             except BaseException:  # interrupts as well: nobody waits for what they are at
-                for process in context.processes:
+                for process in executor._processes.values():
                     process.terminate()
                 raise
 
@@ -246,16 +222,9 @@ class _Process(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Where an executor has such processes from, which it does not name to anybody."""
+    """Where an executor has such processes from."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.processes: list[SpawnProcess] = []
-
-    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
-        """A process."""
-        self.processes.append(_Process(*args, **options))
-        return self.processes[-1]
+    Process = _Process
 
 
 def _begin(function: bytes) -> None:
@@ -267,7 +236,7 @@ def _begin(function: bytes) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _work(item: bytes) -> Outcome:
+def _work(item: bytes) -> Any:
     return work_on(_work_of["ours"], item)
 
 

@@ -10,7 +10,6 @@ from kragx.data.batch import Batch, batches_of
 from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import NO_TEXTS, Source, StreamStats, Texts
-from kragx.evaluation.parts.workers import Engine
 from kragx.evaluation.searching import Searched, Searching
 from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, matching
 from kragx.metrics import MatchTable, Profile
@@ -139,11 +138,7 @@ def match_stream(
 
 
 def match_source(
-    source: Source,
-    plan: MatchPlan,
-    notes: Notes,
-    engine: Engine | None = None,
-    on_match: OnMatch | None = None,
+    source: Source, plan: MatchPlan, notes: Notes, on_match: OnMatch | None = None
 ) -> Matches:
     """The matches of a whole source, which has passed then.
 
@@ -151,20 +146,13 @@ def match_source(
         source: what is evaluated.
         plan: what is done with it.
         notes: the matcher adds its counts here.
-        engine: does the work in parts; None for all of it at once, here.
-        on_match: is told of each query what the matcher, and of a combination each member, said.
+        on_match: as of `match_stream`.
 
     Raises:
-        DataError: the first that would be found reading all of it; ids without texts are counted.
-        WorkerError: a process died.
+        DataError: as whoever reads it; ids without texts are counted.
     """
     plan = replace(plan, texts=source.texts)
-    if engine is None:
-        matches = match_stream(batches_of(source.rows), source.stats, plan, notes, on_match)
-        source.ended()
-    else:
-        from kragx.evaluation.parts.source_parts import match_in_parts  # most do without
-
-        matches = match_in_parts(source, plan, notes, engine, on_match)
+    matches = match_stream(batches_of(source.rows), source.stats, plan, notes, on_match)
+    source.ended()
     matching.conclude(plan.matcher, notes)
     return matches
