@@ -6,25 +6,14 @@ import hashlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from kragx.evaluation.parts.workers import (
-    AHEAD,
-    Engine,
-    Item,
-    Outcome,
-    Value,
-    died,
-    in_order,
-    name_of,
-    sendable,
-    work_on,
-)
+from kragx.evaluation.parts.workers import AHEAD, Engine, Hands, Waiting, died, work_on
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.options import check_options, fitting, is_text, optional, whole
 
@@ -32,6 +21,8 @@ __all__: list[str] = []
 
 RETRIES = 3
 """How often a task is tried again whose worker died."""
+
+_LOGS = "its logs (below /tmp/ray) say why; workers=2 (--workers 2) does the work without Ray"
 
 
 @dataclass(frozen=True)
@@ -50,28 +41,28 @@ class Ray(Engine):
     def __post_init__(self) -> None:
         check_options(self)
 
-    def map(
-        self, function: Callable[[Item], Value], items: Iterable[Item]
-    ) -> Generator[Value, None, None]:
-        """Yield what the function makes of each item, in the order of the items.
+    @contextmanager
+    def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
+        """Within it the cluster is there.
 
         Raises:
-            UsageError: there is no such cluster, or its machines have another kragx or Python, or
-                lack the file.
+            UsageError: there is no such cluster, or its machines have another kragx, or none.
             WorkerError: a task's worker died again and again.
         """
-        sent = sendable(function)
         with self.connected() as ray:
-            of_all = ray.put(sent)  # each worker fetches it once, with its matcher and corpus
+            of_all = ray.put(function)  # each worker fetches it once, with its matcher and corpus
             task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work_there)
-
-            def submit(item: Item) -> _Task:
-                path = getattr(item, "place", "")  # of a part of a file
-                ref = task.remote(sys.path, _code(), path, _size(path), of_all, sendable(item))
-                return _Task(ray, ref, name_of(item))
-
-            n_processors = max(int(ray.cluster_resources().get("CPU", 1)), 1)
-            yield from in_order(submit, items, self.n or AHEAD * n_processors)
+            limit = self.n or AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
+            try:
+                yield partial(task.remote, _code(), of_all), ray.get, limit
+            except ray.exceptions.RayTaskError as error:  # errors of the work come as values
+                raise _differs("no kragx of this kind", error.ip) from error
+            except ray.exceptions.RayError as error:
+                remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
+                raise died(waiting[0][0], remark) from error
+            finally:
+                for _, ref in waiting:
+                    ray.cancel(ref, force=True)
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
@@ -99,33 +90,6 @@ class Ray(Engine):
                     ray.shutdown()
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A task that is under way."""
-
-    ray: Any
-    ref: Any
-    name: str
-
-    def result(self) -> Outcome:
-        """Its outcome, once it is there; errors of the work are part of it."""
-        try:
-            outcome: Outcome = self.ray.get(self.ref)
-        except self.ray.exceptions.RayTaskError as error:
-            raise _differs("no kragx of this kind", error.ip) from error
-        except self.ray.exceptions.RayError as error:
-            remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
-            raise died(self.name, remark) from error
-        return outcome
-
-    def cancel(self) -> None:
-        """Nobody wants it any more."""
-        self.ray.cancel(self.ref, force=True)
-
-
-_LOGS = "its logs (below /tmp/ray) say why; workers=2 (--workers 2) does the work without Ray"
-
-
 def _start(ray: Any, address: str) -> None:
     """Connect to a cluster, or start one; whatever keeps it from that is said with a remedy."""
     try:
@@ -147,22 +111,14 @@ def _first_line(error: Exception) -> str:
     return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
 
 
-def _work_there(
-    paths: Sequence[str], code: str, path: str, size: int | None, function: bytes, item: bytes
-) -> Outcome:
+def _work_there(code: str, function: bytes, item: bytes) -> Any:
     """What an item comes to, once it is sure that this worker computes what the driver would."""
+    if code == _code():
+        return work_on(function, item)
     import ray
 
-    # Modules are found here that the process finds that has sent the work.
-    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
-    if code == _code() and size == _size(path):
-        return work_on(function, item)
-    is_other = code != _code()
-    problem = (
-        "another version of kragx than this process" if is_other else f"not the same file {path}"
-    )
     address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
-    return Outcome(_differs(problem, address))
+    return _differs("another version of kragx than this process", address)
 
 
 def _differs(problem: str, address: str) -> UsageError:
@@ -181,7 +137,3 @@ def _code() -> str:
     for path in sorted(folder.rglob("*.py")):
         code.update(str(path.relative_to(folder)).encode() + path.read_bytes())
     return code.hexdigest()
-
-
-def _size(path: str) -> int | None:
-    return Path(path).stat().st_size if Path(path).is_file() else None

@@ -11,7 +11,8 @@ import numpy as np
 from kragx import matchers
 from kragx.data import Doc, Gold
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.evaluation.parts.source_parts import MatchPlan, match_source
+from kragx.evaluation.parts.matched import MatchPlan, match_source
+from kragx.evaluation.parts.source_parts import match_in_parts
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.ground.errors import UsageError
@@ -63,7 +64,11 @@ def match_pairs(
     # Whoever decides on pairs sees the questions without an answer as well.
     whole = replace(resolved, missing="empty")
     plan = MatchPlan(matcher, whole, keep=partial(_describe_pair, texts=texts))
-    table = match_source(source, plan, matchers.Notes(), engine).table
+    notes = matchers.Notes()
+    if engine is None:
+        table = match_source(source, plan, notes).table
+    else:
+        table = match_in_parts(source, plan, notes, engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.stats.kept or ()):
         scores = table.dense(row)

@@ -27,7 +27,8 @@ from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import GatheredEvidence, judging_counts
 from kragx.evaluation.forbidden import Forbidding, ids_met
 from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
-from kragx.evaluation.parts.source_parts import Matches, itself, match_source, observed
+from kragx.evaluation.parts.matched import Matches, itself, match_source, observed
+from kragx.evaluation.parts.source_parts import match_in_parts
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
@@ -202,7 +203,10 @@ def _match_and_measure(
         criteria, matches = _judged(source, criteria, notes, match_listener, forbidding)
     else:
         plan = replace(criteria.plan(keep=itself if looks else None), forbidding=forbidding)
-        matches = match_source(source, plan, notes, engine, match_listener)
+        if engine is None:
+            matches = match_source(source, plan, notes, match_listener)
+        else:
+            matches = match_in_parts(source, plan, notes, engine, match_listener)
     matches = matches.weighed(source.dataset_name)
     table, marks, searches = matches.on_basis, matches.forbidden, matches.searches
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, pairwise
 from math import inf
 from statistics import median
@@ -396,12 +397,23 @@ def losses_of(
     queries = [query for query in with_gold if lists[query.id]]
     answers = [run[query.id] for query in queries if query.id in run and depth is None]
     n_read_unknown = sum(answer.error is None and read_of(answer) is None for answer in answers)
-    remarks = [*_left_out(depth, len(with_gold) - len(queries)), *_read_unknown(n_read_unknown)]
+    remarks = _read_unknown(n_read_unknown)
+    if n_left_out := len(with_gold) - len(queries):
+        text = phrase(
+            "questions without a search that gives documents, left out: {n}"
+            if depth is None
+            else "questions without stages, left out: {n}",
+            n=n_left_out,
+        )
+        remarks.insert(0, text)
     metrics = ["recall"] if depth is None else _metrics(k)
-    of_lists = _ListMatcher(final, dataset, run, criteria.measured(metrics), corpus, on_match)
+    evaluate = partial(
+        evaluate_run, criteria=criteria.measured(metrics), corpus=corpus, on_match=on_match
+    )
+    of_list = partial(_evaluated, final, run.name, dataset, lists, evaluate)
     # Of lists that are matched already nothing is matched anew.
     settled = {ANSWER: final} if depth else matches_of_lists(final, run, tools)
-    matched = of_lists.matched(lists, settled, remarks)
+    matched = _matched(lists, settled, None if criteria.matcher.judges else of_list, remarks)
     if not matched.keys() - {ANSWER}:
         return _unsaid(run.name, final.match_name, depth, remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
@@ -422,75 +434,58 @@ def losses_of(
     return StageLosses(*heading, tuple(scores), items, tuple(remarks), n_read_unknown)
 
 
-@dataclass(frozen=True)
-class _ListMatcher:
-    """Matches what stages returned as the answers were matched."""
+def _matched(
+    lists: Mapping[str, Mapping[str, Stage]],
+    settled: Mapping[str, Evaluation],
+    evaluate: Callable[[str], Evaluation] | None,
+    remarks: list[str],
+) -> dict[str, Evaluation]:
+    """The evaluations of lists by their names, the answer's last.
 
-    final: Evaluation
-    dataset: GoldDataset
-    run: Run
-    criteria: Criteria
-    corpus: object
-    on_match: OnMatchOf | None
-
-    def matched(
-        self,
-        lists: Mapping[str, Mapping[str, Stage]],
-        settled: Mapping[str, Evaluation],
-        remarks: list[str],
-    ) -> dict[str, Evaluation]:
-        """The evaluations of lists by their names, the answer's last.
-
-        Args:
-            lists: those of each question.
-            settled: those that are matched already.
-            remarks: get why others are passed over.
-        """
-        matched: dict[str, Evaluation] = {}
-        # The longest chain says the order of all; the lists of searches stand behind their stages.
-        names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
-        for name in sorted(names, key=lambda name: (name == ANSWER, name == ALL)):
-            try:
-                if name in settled:
-                    matched[name] = settled[name]
-                elif not self.criteria.matcher.judges:
-                    matched[name] = self._evaluated(name, lists)
-                elif (text := _not_judged()) not in remarks:
-                    remarks.append(text)
-            except (DataError, UsageError) as error:
-                why = visible(str(error).splitlines()[0])
-                text = phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
+    Args:
+        lists: those of each question.
+        settled: those that are matched already.
+        evaluate: matches one by its name; None where that would ask a judge.
+        remarks: get why others are passed over.
+    """
+    matched: dict[str, Evaluation] = {}
+    # The longest chain says the order of all; the lists of searches stand behind their stages.
+    names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
+    for name in sorted(names, key=lambda name: (name == ANSWER, name == ALL)):
+        try:
+            if name in settled:
+                matched[name] = settled[name]
+            elif evaluate is not None:
+                matched[name] = evaluate(name)
+            elif (text := _not_judged()) not in remarks:
                 remarks.append(text)
-        return matched
-
-    def _evaluated(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
-        queries = [query for query in self.dataset if name in lists.get(query.id, ())]
-        results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
-        with warnings.catch_warnings():  # said of the answers already, and by the same matcher
-            warnings.simplefilter("ignore", MatchWarning)
-            warnings.simplefilter("ignore", MetricWarning)
-            evaluation = evaluate_run(
-                # What must not come is told of answers; what a stage held for a while is no leak.
-                GoldDataset(tuple(replace(query, forbidden=None) for query in queries)),
-                Run(results, name=f"{self.run.name} > {name}"),
-                self.criteria,
-                corpus=self.corpus,
-                on_match=self.on_match,
-            )
-            threshold = self.final.table.threshold  # which may be another than the matcher's
-            is_same = evaluation.table.threshold == threshold
-            return evaluation if is_same else evaluation.at_threshold(threshold)
+        except (DataError, UsageError) as error:
+            why = visible(str(error).splitlines()[0])
+            text = phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
+            remarks.append(text)
+    return matched
 
 
-def _left_out(k: int | None, n: int) -> list[str]:
-    """Of how many questions nobody knows the way, if of any."""
-    text = phrase(
-        "questions without a search that gives documents, left out: {n}"
-        if k is None
-        else "questions without stages, left out: {n}",
-        n=n,
-    )
-    return [text] if n else []
+def _evaluated(
+    final: Evaluation,
+    run: str,
+    dataset: GoldDataset,
+    lists: Mapping[str, Mapping[str, Stage]],
+    evaluate: Callable[[GoldDataset, Run], Evaluation],
+    name: str,
+) -> Evaluation:
+    """The list of this name of each question that has it, matched as the answers were."""
+    # What must not come is told of answers; what a stage held for a while is no leak.
+    asked = (replace(query, forbidden=None) for query in dataset)
+    queries = tuple(query for query in asked if name in lists.get(query.id, ()))
+    results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
+    with warnings.catch_warnings():  # said of the answers already, and by the same matcher
+        warnings.simplefilter("ignore", MatchWarning)
+        warnings.simplefilter("ignore", MetricWarning)
+        evaluation = evaluate(GoldDataset(queries), Run(results, name=f"{run} > {name}"))
+        threshold = final.table.threshold  # which may be another than the matcher's
+        is_same = evaluation.table.threshold == threshold
+        return evaluation if is_same else evaluation.at_threshold(threshold)
 
 
 def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:

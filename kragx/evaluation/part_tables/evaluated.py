@@ -5,6 +5,7 @@ Memory holds the values, ids and hashes of questions; no texts, and no pairs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,18 +26,20 @@ from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_
 from kragx.evaluation.part_tables.scored import (
     FACTS,
     ScoredPart,
+    groups_of,
     joined_scores,
     scored,
     settings_hash,
 )
+from kragx.evaluation.parts.matched import itself
 from kragx.evaluation.parts.source_parts import parts_of, passing
 from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.searching.searching import unmatched
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.plugins import check_arguments
 from kragx.ground.printing import phrase
-from kragx.matchers import matching
+from kragx.matchers import Notes, matching
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.metrics import MatchTable
 from kragx.metrics.engine import warn_above_1
 from kragx.metrics.leaks import check_kinds
 
@@ -114,104 +117,87 @@ def evaluate_in_parts(
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
     criteria = criteria.for_run(results.name)
-    criteria = replace(criteria, matcher=criteria.matcher.against_gold())
-    criteria, forbids = informed(criteria, results), criteria.forbids(results)
-    forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if forbids else None
+    criteria = informed(replace(criteria, matcher=criteria.matcher.against_gold()), results)
+    is_told = criteria.forbids(results)
+    forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if is_told else None
+    keep = itself if criteria.looks else groups_of
+    plan = replace(criteria.plan(keep, texts), forbidding=forbidding)
     # Parts hash and sample their own gold, which is added here: nobody has all of it at once.
     results.stats.hashes, results.stats.golds = [], GoldSample()
     # Absolute, as a worker on another machine stands in another folder.
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
-    score = partial(
-        scored,
-        criteria=criteria,
-        texts=texts,
-        folder=tables,
-        settings=settings_hash(criteria, texts, forbidding),
-        forbidding=forbidding,
-    )
+    settings = settings_hash(criteria, plan)
+    score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=settings)
     engine, parts = engine_of(workers, *criteria.deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
-    total = ScoredPart()
+    total = ScoredPart(key="", metrics=criteria.metrics, stats=results.stats, notes=Notes())
+    names, n_kept = list[str](), 0
     is_shown = False if criteria.judges else None  # a judge shows its own
-    for part in passing(results, work, phrase("scored parts"), is_shown):
+    for part in passing(results, total.notes, work, phrase("scored parts"), is_shown):
         total.add(part)
+        names.append(f"{part.key}.parquet")
+        n_kept += part.is_kept
     evaluation = _evaluation(total, results, criteria, forbidding).answered()
-    _write_summary(evaluation, total.paths, Path(folder))
-    return ScoredInParts(evaluation, tuple(total.paths), total.n_kept)
+    _write_summary(evaluation, names, Path(folder))
+    return ScoredInParts(evaluation, tuple(tables / name for name in names), n_kept)
 
 
 def _check(criteria: Criteria) -> None:
     """Refuse what only all questions together can tell."""
-    remedy = "score without --out"
     if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
-        problem = "--out: what a judge of relevance finds in all retrievers is one pool"
-        raise UsageError(problem, remedy=f"give the questions gold, or {remedy}")
+        raise _refused("what a judge of relevance finds in all retrievers is one pool")
     if any(matcher.votes for matcher in criteria.deciders):
-        problem = "--out: how far the judges of a panel differ is said of all questions at once"
-        raise UsageError(problem, remedy=f"name one judge, or {remedy}")
+        raise _refused("how far the judges of a panel differ is said of all questions at once")
     for spec in criteria.specs:
-        is_pooled = spec.metric.from_relevance is not None
-        if is_pooled or not (spec.apart or spec.metric.from_searches is not None):
-            why = "judged in a pool of all" if is_pooled else "not made of values of single"
-            raise UsageError(
-                f"--out: metric {str(spec)!r} is {why} questions",
-                remedy=f"leave it out, or {remedy}",
-            )
+        if spec.metric.from_relevance is not None:
+            raise _refused(f"metric {str(spec)!r} is judged in a pool of all questions")
+        if not (spec.apart or spec.metric.from_searches is not None):
+            raise _refused(f"metric {str(spec)!r} is not made of values of single questions")
+
+
+def _refused(problem: str) -> UsageError:
+    return UsageError(f"--out: {problem}", remedy="leave it out, or score without --out")
 
 
 def _evaluation(
     total: ScoredPart, source: Source, criteria: Criteria, forbidding: Forbidding | None
 ) -> Evaluation:
     """The numbers of all parts, as `evaluate` gives them."""
-    is_told = _tells_forbidden(total, criteria)
+    if forbidding is not None and not _tells_forbidden(total, criteria):
+        forbidding = None  # nothing is forbidden after all
     sums, notes, matcher = total.sums, total.notes, criteria.matcher
     matching.conclude(matcher, notes)
     facts = {}
     if criteria.facts_by is not None:
         facts = Facts.concluded(total.counts(FACTS), total.facts, criteria.facts_by)
-    if total.n_open:
-        raise UsageError(
-            f"--out: judgements are missing in {total.n_open} of {len(total.paths)} parts, and "
-            "what they leave open is estimated from all questions together",
-            remedy="run again, which asks for these alone, or score without --out",
+    if total.is_open:
+        raise _refused(
+            "judgements are missing, and what they leave open is estimated from all questions "
+            "together; the next run asks for these alone"
         )
     if matcher.judges and not sums["n_with_any_gold"]:
-        raise UsageError(
-            "--out: no question has gold, and what a judge finds relevant is one pool",
-            remedy="score without --out",
-        )
+        raise _refused("no question has gold, and what a judge finds relevant is one pool")
     criteria.check_lost(notes, sums["n_with_any_gold"])
-    for reader in total.readers.values():
+    for reader in total.readers:
         reader.warn()
     weights = unequal(total.column(WEIGHT), source.dataset_name)
     scores = [joined_scores(spec, total, weights) for spec in criteria.specs]
     warn_above_1(scores)
     counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
-    if is_told:
+    if forbidding is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": total.beyond.n_lost}
         total.beyond.warn()
     n, n_answered = sums["n_queries"], source.stats.statuses["answered"]
-    nothing = np.zeros(0, np.int32)  # no documents and pairs are known
-    table = MatchTable(
-        doc_start=np.zeros(n + 1, np.int64),
-        gold_start=np.zeros(n + 1, np.int64),
-        grade=np.zeros(0),
-        # Which they were is in the tables; of this one only their number is asked.
-        answered=np.arange(n) < n_answered,
-        repeated=np.zeros(0, bool),
-        pair_doc=nothing,
-        pair_gold=nothing,
-        pair_score=np.zeros(0),
-        threshold=matcher.threshold,
-        weights=weights,
-    )
+    # No documents and pairs are known; of those that were answered only their number is asked.
+    nothing = unmatched(np.zeros(n, np.int64), np.arange(n) < n_answered)
+    table = replace(nothing, threshold=matcher.threshold, weights=weights)
     siblings = criteria.siblings(source.stats.golds or GoldSample(), notes)
-    told_by = forbidding if is_told else None
+    readers = {reader.options: reader for reader in total.readers}
     return replace(
-        unmeasured(source, criteria, table, counts, siblings, None, told_by),
+        unmeasured(source, criteria, table, counts, siblings, None, forbidding),
         longest=total.longest,
-    ).with_scores(scores, reading_settings(total.readers, criteria.token_settings))
+    ).with_scores(scores, reading_settings(readers, criteria.token_settings))
 
 
 def _tells_forbidden(total: ScoredPart, criteria: Criteria) -> bool:
@@ -228,10 +214,9 @@ def _tells_forbidden(total: ScoredPart, criteria: Criteria) -> bool:
         return False
     check_cycle(beyond.newer)
     if beyond.are_apart:
-        raise UsageError(
-            "--out: no retrieved id is forbidden anywhere, or gold, so that nobody knows whether "
-            "the ids of what is forbidden are those of these documents",
-            remedy="name the corpus that has them, or score without --out",
+        raise _refused(
+            "no retrieved id is forbidden anywhere, or gold, so that nobody knows whether the ids "
+            "of what is forbidden are those of these documents (a corpus would tell)"
         )
     for spec in criteria.specs:
         if spec.metric.reads_forbidden:
@@ -239,7 +224,7 @@ def _tells_forbidden(total: ScoredPart, criteria: Criteria) -> bool:
     return True
 
 
-def _write_summary(evaluation: Evaluation, tables: list[Path], folder: Path) -> None:
+def _write_summary(evaluation: Evaluation, tables: Sequence[str], folder: Path) -> None:
     """Write what a report holds of an evaluation, and which tables have its values."""
     summary = {
         "retriever": evaluation.name,
@@ -248,7 +233,7 @@ def _write_summary(evaluation: Evaluation, tables: list[Path], folder: Path) -> 
         # Pairs are not kept, so there is nothing to decide at another threshold.
         "nearby": None,
         "failures": dict(evaluation.failures),
-        "tables": [f"{TABLES}/{path.name}" for path in tables],
+        "tables": [f"{TABLES}/{name}" for name in tables],
     }
     with open_text(folder / SUMMARY) as file:
         file.write(to_json(summary, indent=1))

@@ -1,141 +1,95 @@
-"""Parts of a source, stretches of questions that can be worked on alone; and their matches."""
+"""Parts of a source, stretches of questions that can be worked on alone, and what comes of them."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import pickle
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
-from kragx.data import NO_CORPUS, LackingError, Mender, Reading, stands_twice
+from kragx.data import LackingError, Mender, Reading
 from kragx.data.batch import Batch, Row, batches_of
 from kragx.data.formats.located import files_of, shown
 from kragx.data.formats.parquet import ParquetTable
-from kragx.data.problems import Problem
-from kragx.data.weights import unequal
-from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
-from kragx.evaluation.inputs import NO_TEXTS, Source, StreamStats, Texts
+from kragx.evaluation.inputs import Source, StreamStats
+from kragx.evaluation.parts.matched import Matches, MatchPlan, match_stream
 from kragx.evaluation.parts.workers import Engine
-from kragx.evaluation.searching import Searched, Searching
 from kragx.ground.printing import phrase, progress_bar
-from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, Trace, matching
+from kragx.matchers import MatchItem, Notes, OnMatch, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.metrics import MatchTable, Profile
-from kragx.metrics.search_table import SearchTable
 
-PART_BYTES = 8 << 20
-"""Bytes of a file that are a part, of its beginning."""
+PART_BYTES = 16 << 20
+"""Bytes of a file that are a part: each begins anew to look at texts, so few large ones are less
+work, and too few leave workers idle."""
 
 PART_ROWS = 512
 """Questions in memory that are a part."""
 
 
 @dataclass(frozen=True)
-class Part(ABC):
-    """A stretch of questions.
+class Lines:
+    """Whole lines of a file of JSON Lines: the number of the first, and the bytes of all."""
 
-    Attributes:
-        name: what messages call it.
-        file: that it is of, as messages have it.
-        place: that file as every process finds it; empty where all of it is sent.
-    """
-
-    name: str
-    file: str = field(default="", kw_only=True)
-    place: str = field(default="", kw_only=True)
-
-    @property
-    @abstractmethod
-    def key(self) -> str:
-        """The SHA-256 of its content."""
-
-    @abstractmethod
-    def batches(self, mender: Mender) -> Iterator[Batch]:
-        """Its questions, many at once; what is wrong is said with the line of the whole file."""
-
-
-@dataclass(frozen=True)
-class Rows(Part):
-    """Questions as they are; whoever has read them has counted surrogates."""
-
-    content: Sequence[Row]
-
-    @property
-    def key(self) -> str:
-        """Of what they are pickled to."""
-        return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
-
-    def batches(self, mender: Mender) -> Iterator[Batch]:
-        """They, many at once."""
-        return batches_of(self.content)
-
-
-@dataclass(frozen=True)
-class Lines(Part):
-    """Whole lines of a JSON Lines file.
-
-    Attributes:
-        first: the number of the first line, from 1.
-        start, stop: the bytes.
-        format: the format of the file's records.
-    """
-
+    path: Path
     first: int
     start: int
     stop: int
     format: str
 
-    @property
-    def key(self) -> str:
-        """Of the bytes."""
-        return hashlib.sha256(self.lines()).hexdigest()
-
-    def lines(self) -> bytes:
+    def read(self) -> bytes:
         """The lines."""
-        with Path(self.place).open("rb") as file:
+        with self.path.open("rb") as file:
             file.seek(self.start)
             return file.read(self.stop - self.start)
 
-    def batches(self, mender: Mender) -> Iterator[Batch]:
-        """The questions on these lines."""
-        lines = enumerate(io.BytesIO(self.lines()), start=self.first)
-        return _read(Reading(self.file, self.format, strict=True, lines=lines), mender)
-
 
 @dataclass(frozen=True)
-class Groups(Part):
-    """Row groups of a Parquet file that has a row a question."""
+class Part:
+    """A stretch of questions.
 
-    table: ParquetTable
+    Attributes:
+        name: what messages call it.
+        content: where it stands, as every process finds it: lines of a file, or row groups of one
+            that has a row a question; or the questions as they are.
+        file: that it is of, as messages have it.
+    """
+
+    name: str
+    content: Lines | ParquetTable | Sequence[Row]
+    file: str = ""
 
     @property
     def key(self) -> str:
-        """Of the bytes, and of what they mean."""
-        return self.table.content_hash()
+        """The SHA-256 of its content."""
+        match self.content:
+            case ParquetTable():
+                return self.content.content_hash()
+            case Lines():
+                return hashlib.sha256(self.content.read()).hexdigest()
+        return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
 
     def batches(self, mender: Mender) -> Iterator[Batch]:
-        """The questions in these rows."""
-        return _read(Reading(self.table, "gold", strict=True), mender)
-
-
-def _read(reading: Reading, mender: Mender) -> Iterator[Batch]:
-    reading.problems.mender = mender
-    return reading.batches()
+        """Its questions, many at once; what is wrong is said with the line of the whole file."""
+        match self.content:
+            case ParquetTable():
+                reading = Reading(self.content, "gold", strict=True)
+            case Lines() as part:
+                lines = enumerate(io.BytesIO(part.read()), start=part.first)
+                reading = Reading(self.file, part.format, strict=True, lines=lines)
+            case rows:
+                return batches_of(rows)  # whoever has read them has counted surrogates
+        reading.problems.mender = mender
+        return reading.batches()
 
 
 def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     """Cut questions into parts; of a JSON Lines file that is not packed only line ends are read.
-
-    Args:
-        rows: the questions; those of a `Reading` of a file are named by where they stand, if each
-            process can read them there.
 
     Raises:
         DataError: as `Reading`, as far as it has to be read.
@@ -162,7 +116,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
 def _in_rows(rows: Iterable[Row], file: str = "") -> Iterator[Part]:
     stream, n = iter(rows), 0
     while content := list(islice(stream, PART_ROWS)):
-        yield Rows(f"questions {n + 1:,} to {n + len(content):,}", content, file=file)
+        yield Part(f"questions {n + 1:,} to {n + len(content):,}", content, file)
         n += len(content)
 
 
@@ -170,118 +124,18 @@ def _groups_of(file: str) -> Iterator[Part]:
     for table in ParquetTable(file).stretches(PART_BYTES):
         groups = table.groups or (0,)
         name = f"{shown(file)}, row groups {groups[0] + 1} to {groups[-1] + 1}"
-        yield Groups(name, table, file=shown(file), place=table.place)
+        yield Part(name, table, shown(file))
 
 
 def _lines_of(path: str, format_: str) -> Iterator[Part]:
-    first, start, place = 1, 0, str(Path.cwd() / path)
+    first, start = 1, 0
     with Path(path).open("rb") as file:
-        # Parts grow: each begins anew to look at texts, and too few leave workers idle at the end.
-        while raw := file.read(min(max(PART_BYTES, start // 8), 4 * PART_BYTES)):
+        while raw := file.read(PART_BYTES):
             raw += file.readline()
             stop = start + len(raw)
-            name = f"{path} from line {first} on"
-            yield Lines(name, first, start, stop, format_, file=path, place=place)
+            lines = Lines(Path.cwd() / path, first, start, stop, format_)
+            yield Part(f"{path} from line {first} on", lines, path)
             first, start = first + raw.count(b"\n"), stop
-
-
-def itself(item: MatchItem) -> MatchItem:
-    """A question with its documents, for metrics that look at them."""
-    return item
-
-
-@dataclass(frozen=True)
-class MatchPlan:
-    """What is done with every part; it can be sent to other processes.
-
-    Attributes:
-        matcher: scores the pairs.
-        profile: says what is done with lists before.
-        texts: fills in those of ids.
-        hashes: whether each query's gold is hashed, as the whole gold set is not at hand.
-        golds: whether gold is kept that is compared with gold, for the same reason.
-        keep: what is kept of each question; None for nothing. A function of a module.
-        keeps_traces: whether what the matcher was asked and said is kept.
-        forbidding: tells what must not come; None where nothing is forbidden.
-        searching: takes searches apart; None where nobody looks at any.
-    """
-
-    matcher: BaseMatcher
-    profile: Profile
-    texts: Texts = NO_TEXTS
-    hashes: bool = False
-    golds: bool = False
-    keep: Callable[[MatchItem], Any] | None = None
-    keeps_traces: bool = False
-    forbidding: Forbidding | None = None
-    searching: Searching | None = None
-
-
-class Matches(NamedTuple):
-    """What matching some questions came to.
-
-    Attributes:
-        table: the matches; where there are searches of all distinct documents.
-        forbidden: the marks of what must not come; None where nothing is forbidden.
-        searched: what was searched for; None where nobody looks at any.
-    """
-
-    table: MatchTable
-    forbidden: PartMarks | None = None
-    searched: Searched | None = None
-
-    def weighed(self, place: str) -> Matches:
-        """The same without the questions' weights where all are alike.
-
-        Raises:
-            DataError: all are 0; `place` names the questions.
-        """
-        if self.table.weights is None:
-            return self
-        weights = unequal(self.table.weights, place)
-        return self._replace(table=replace(self.table, weights=weights))
-
-    @property
-    def searches(self) -> SearchTable | None:
-        """What each search brought; None where nobody looks at any."""
-        return None if self.searched is None else self.searched.matched(self.table)
-
-    @property
-    def on_basis(self) -> MatchTable:
-        """The table of the list that metrics are about which name none."""
-        searches = self.searches
-        return self.table if searches is None else searches.of()
-
-
-def matches_of(
-    tables: Sequence[MatchTable],
-    marks: Iterable[PartMarks | None],
-    searched: Iterable[Searched | None],
-) -> Matches:
-    """The matches of all questions of some parts, in order; at least one of them."""
-    all_marks, searches = [*filter(None, marks)], [*filter(None, searched)]
-    return Matches(
-        MatchTable.joined(tables),
-        joined(all_marks) if all_marks else None,
-        Searched.joined(searches) if searches else None,
-    )
-
-
-def observed(
-    batches: Iterable[Batch], forbidding: Forbidding | None, searching: Searching | None
-) -> tuple[Iterable[Batch], Callable[[MatchTable], Matches]]:
-    """Batches, as they are matched, and what makes their matches of their table once all passed.
-
-    What must not come is looked for in what any search of a question brought.
-    """
-    marks: list[PartMarks] = []
-    searched: list[Searched] = []
-    if searching is not None:
-        note = None if forbidding is None else lambda batch: marks.append(forbidding.marks(batch))
-        batches = searching.watching(batches, searched, note)
-    elif forbidding is not None:
-        batches = forbidding.watching(batches, marks)
-    return batches, lambda table: matches_of([table], marks, searched)
 
 
 @dataclass(kw_only=True)
@@ -289,114 +143,62 @@ class PartResult:
     """What came of a part.
 
     Attributes:
-        file: that it is of, where a source has several.
         stats: what is known of its questions.
         notes: what the matcher noted.
-        lacking: the error that says which ids have no text; None where none lacks one.
     """
 
-    file: str = ""
-    stats: StreamStats = field(default_factory=StreamStats)
+    stats: StreamStats
     notes: Notes = field(default_factory=Notes)
-    lacking: LackingError | None = None
 
 
 @dataclass(kw_only=True)
 class MatchedPart(PartResult):
-    """What matching a part came to.
+    """What matching a part came to: its matches, and traces, where somebody listens."""
 
-    Attributes:
-        matches: its matches; None where texts are lacking.
-        traces: of each question what the matcher was asked, and said.
-    """
-
-    matches: Matches | None = None
-    traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
+    matches: Matches
+    traces: Sequence[tuple[MatchItem, Trace]] = ()
 
 
-def match_stream(
-    batches: Iterable[Batch],
-    stats: StreamStats,
-    plan: MatchPlan,
-    notes: Notes,
-    on_match: OnMatch | None = None,
-) -> Matches:
-    """The matches of batches, which pass then: the one function that matches any.
+def match_part(
+    part: Part, plan: MatchPlan, *, hashes: bool, golds: bool, keeps_traces: bool = False
+) -> MatchedPart:
+    """Match a part, in whichever process.
 
     Args:
-        batches: as they are read.
-        stats: takes note of them.
-        plan: what is done with them.
-        notes: the matcher adds its counts here.
-        on_match: is told of each query what the matcher, and of a combination each member, said.
-
-    Raises:
-        LackingError: ids have no text, and something compares texts.
+        part: some questions.
+        plan: how they are matched.
+        hashes: whether their gold is hashed, as the whole gold set is not at hand.
+        golds: whether gold is kept that is compared with gold, for the same reason.
+        keeps_traces: whether what the matcher was asked and said is kept.
     """
-    arranged = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
-    seen, collect = observed(arranged, plan.forbidding, plan.searching)
-    return collect(matching.match_batches(seen, plan.matcher, notes, on_match))
+    stats = StreamStats(hashes=[] if hashes else None, golds=GoldSample() if golds else None)
+    notes, traces = Notes(), list[tuple[MatchItem, Trace]]()
+    on_match = (lambda *said: traces.append(said)) if keeps_traces else None
+    matches = match_stream(part.batches(stats.mender), stats, plan, notes, on_match)
+    return MatchedPart(stats=stats, notes=notes, matches=matches, traces=traces)
 
 
-def match_part(part: Part, plan: MatchPlan) -> MatchedPart:
-    """Match a part, in whichever process."""
-    stats = StreamStats(
-        hashes=[] if plan.hashes else None,
-        kept=None if plan.keep is None else [],
-        golds=GoldSample() if plan.golds else None,
-        searching=plan.searching,
+def match_in_parts(
+    source: Source, plan: MatchPlan, notes: Notes, engine: Engine, on_match: OnMatch | None = None
+) -> Matches:
+    """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
+    stats, parts, plan = source.stats, list[Matches](), replace(plan, texts=source.texts)
+    stats.kept = None if plan.keep is None else []
+    work = partial(
+        match_part,
+        plan=plan,
+        hashes=stats.hashes is not None,
+        golds=stats.golds is not None,
+        keeps_traces=on_match is not None,
     )
-    result = MatchedPart(file=part.file, stats=stats)
-    on_match: OnMatch | None = None
-    if plan.keeps_traces:
-        on_match = lambda item, trace: result.traces.append((item, trace))  # noqa: E731
-    try:
-        batches = part.batches(stats.mender)
-        result.matches = match_stream(batches, stats, plan, result.notes, on_match)
-    except LackingError as error:
-        error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
-        result.lacking = error
-    return result
-
-
-def match_source(
-    source: Source,
-    plan: MatchPlan,
-    notes: Notes,
-    engine: Engine | None = None,
-    on_match: OnMatch | None = None,
-) -> Matches:
-    """The matches of a whole source, which has passed then.
-
-    Args:
-        source: what is evaluated.
-        plan: what is done with it.
-        notes: the matcher adds its counts here.
-        engine: does the work in parts; None for all of it at once, here.
-        on_match: is told of each query what the matcher, and of a combination each member, said.
-
-    Raises:
-        DataError: the first that would be found reading all of it; ids without texts are counted.
-        WorkerError: a process died.
-    """
-    stats, plan = source.stats, replace(plan, texts=source.texts)
-    stats.kept, stats.searching = None if plan.keep is None else [], plan.searching
-    if engine is None:
-        parts = [match_stream(batches_of(source.rows), stats, plan, notes, on_match)]
-        source.ended()
-    else:
-        hashes, golds = stats.hashes is not None, stats.golds is not None
-        plan = replace(plan, hashes=hashes, golds=golds, keeps_traces=on_match is not None)
-        parts = []
-        work = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
-        for result in passing(source, work, phrase("matched parts")):
-            notes.merge(result.notes)
-            parts += [] if result.matches is None else [result.matches]
+    results = engine.map(work, parts_of(source.rows))
+    for result in passing(source, notes, results, phrase("matched parts")):
+        parts.append(result.matches)
+        if on_match is not None:
             for item, trace in result.traces:
-                if on_match is not None:
-                    on_match(item, trace)
+                on_match(item, trace)
     matching.conclude(plan.matcher, notes)
-    return parts[0] if len(parts) == 1 else matches_of(*zip(*parts))
+    return Matches.joined(*zip(*parts))
 
 
 _Part = TypeVar("_Part", bound=PartResult)
@@ -404,7 +206,8 @@ _Part = TypeVar("_Part", bound=PartResult)
 
 def passing(
     source: Source,
-    parts: Generator[_Part, None, None],
+    notes: Notes,
+    results: Generator[_Part, None, None],
     title: str,
     is_shown: bool | None = None,
 ) -> Iterator[_Part]:
@@ -412,32 +215,34 @@ def passing(
 
     Args:
         source: what is evaluated.
-        parts: what came of each, as it is done.
+        notes: those of the parts are merged into these.
+        results: what came of each, as it is done.
         title: of the progress bar.
         is_shown: whether there is one; None for only on a terminal.
 
     Raises:
         DataError: a question stands in two parts, or ids lack texts, all of which are counted.
     """
-    lacking: LackingError | None = None
-    first: dict[str, tuple[str, int | None]] = {}
+    stats = source.stats
     # Closed at once, also after a mistake, as others may be at work.
-    with closing(parts), progress_bar(title, None, is_shown) as advance:
-        for result in parts:
-            places = {name: (result.file, line) for name, line in result.stats.lines.items()}
-            twice = next((query_id for query_id in places if query_id in first), None)
-            if twice is not None:
-                message = stands_twice(twice, places[twice], first[twice])
-                raise Problem(*places[twice], "query_id", message).error()
-            first |= places
-            # Raised at the end, so that the error counts the ids without text of all parts.
-            if lacking is not None and result.lacking is not None:
-                lacking.lacking.add(result.lacking.lacking)
-            lacking = lacking or result.lacking
-            source.stats.add(result.stats)
-            advance()
-            yield result
+    with closing(results), progress_bar(title, None, is_shown) as advance:
+        try:
+            for result in results:
+                if not stats.lines.keys().isdisjoint(result.stats.lines):
+                    _read_whole(source)
+                stats.add(result.stats)
+                notes.merge(result.notes)
+                advance()
+                yield result
+        except LackingError:
+            _read_whole(source)
+            raise
     source.ended()
-    if lacking is not None:
-        lacking.lacking.corpus = source.texts.corpus
-        raise lacking.lacking.error(lacking.needed_by)
+
+
+def _read_whole(source: Source) -> None:
+    """Read a source once more, here, which says what single parts cannot know is wrong."""
+    rows = source.rows if source.reading is None else source.reading.anew(None)
+    is_gone = source.reading is not None and source.reading.is_read_once
+    for _ in () if is_gone else source.texts.filled(batches_of(rows)):
+        pass

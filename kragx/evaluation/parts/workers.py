@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
 import signal
 import sys
 import threading
 import traceback
-import warnings
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
-from multiprocessing.connection import Connection
+from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
-from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from kragx.ground.caller_warnings import warn, warned_text
+from kragx.ground.caller_warnings import warn
 from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
 from kragx.ground.options import from_options
@@ -33,26 +29,39 @@ from kragx.matchers import BaseMatcher, MatchWarning
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+Waiting = deque[tuple[str, Any]]
+"""Items under way by name, each with what stands for its value, in order."""
 
 AHEAD = 2
 """How many items wait for each worker, so that none is idle while results are taken in."""
 
 
-class Outcome(NamedTuple):
-    """What came of an item: the value, or its error; and what was warned of, with categories."""
-
-    value: Any
-    warned: Sequence[tuple[str, type[Warning]]] = ()
+Hands = tuple[Callable[[bytes], Any], Callable[[Any], Any], int]
+"""Others, who work: what gives them an item, as it is sent; what gives its value or error, once it
+is there; and how many items may be under way at once."""
 
 
 class Engine(ABC):
-    """Does the same with many items."""
+    """Does the same with many items, in other processes."""
 
     @abstractmethod
+    def working(self, function: bytes, waiting: Waiting) -> AbstractContextManager[Hands]:
+        """Within it others work with a function; where it is left early nothing of it goes on.
+
+        Raises:
+            WorkerError: one of them died; it says at which item of those that wait.
+        """
+
+    def connected(self) -> AbstractContextManager[Any]:
+        """Within this it stays ready, for all that is done meanwhile."""
+        return nullcontext()
+
     def map(
         self, function: Callable[[Item], Value], items: Iterable[Item]
     ) -> Generator[Value, None, None]:
         """Yield what the function makes of each item, in the order of the items.
+
+        Errors are raised here. For a single item nobody else is asked.
 
         Args:
             function: of a module, with arguments that can be sent to other processes.
@@ -61,10 +70,23 @@ class Engine(ABC):
         Raises:
             WorkerError: whoever worked on an item died.
         """
-
-    def connected(self) -> AbstractContextManager[Any]:
-        """Within this it stays ready, for all that is done meanwhile."""
-        return nullcontext()
+        stream = iter(items)
+        beginning = [*islice(stream, 2)]
+        if len(beginning) < 2:
+            yield from map(function, beginning)
+            return
+        stream, waiting = chain(beginning, stream), Waiting()
+        with self.working(sendable(function), waiting) as (submit, value_of, limit):
+            while True:
+                for item in islice(stream, limit - len(waiting)):
+                    waiting.append((str(getattr(item, "name", item)), submit(sendable(item))))
+                if not waiting:
+                    return
+                value = value_of(waiting[0][1])
+                waiting.popleft()
+                if isinstance(value, Exception):
+                    raise value
+                yield value
 
 
 def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
@@ -91,10 +113,8 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
             with inside(f"engine.{name}"):
                 engine = from_options(declared("engines", name), options or {})
         case _:
-            raise UsageError(
-                f"{workers!r} is no number of processes, 1 or more, and no engine",
-                field="workers",
-            )
+            problem = f"{workers!r} is no number of processes, 1 or more, and no engine"
+            raise UsageError(problem, field="workers")
     judge = next((matcher for matcher in matchers if matcher.judges), None)
     if judge is None:
         return engine
@@ -107,56 +127,6 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
         MatchWarning,
     )
     return None
-
-
-# -- sending and receiving -------------------------------------------------------------------------
-
-
-def in_order(
-    submit: Callable[[Any], Any],
-    items: Iterable[Any],
-    limit: int,
-    read: Callable[[Any], Outcome] = lambda outcome: outcome,
-) -> Generator[Any, None, None]:
-    """The values of what is submitted, in order; at most so many items are under way.
-
-    Errors are raised here. What was warned of there is warned of here, once.
-
-    Args:
-        submit: from an item to the `Future` of its outcome, or what is like one.
-        items: are taken as there is room.
-        limit: how many are under way at most.
-        read: from what the future has to the outcome.
-    """
-    waiting: deque[tuple[str, Any]] = deque()
-    shown: set[tuple[str, type[Warning]]] = set()
-    stream = iter(items)
-    try:
-        while True:
-            for item in islice(stream, limit - len(waiting)):
-                waiting.append((name_of(item), submit(item)))
-            if not waiting:
-                return
-            value, warned = read(waiting[0][1].result())
-            waiting.popleft()
-            if isinstance(value, Exception):
-                raise value
-            for warning in warned:
-                if warning not in shown:
-                    shown.add(warning)
-                    warn(*warning)
-            yield value
-    except BrokenExecutor as error:  # whoever died was at one of the first
-        names = (name for name, future in waiting if future.exception())
-        raise died(", or on ".join(islice(names, limit // AHEAD))) from error
-    finally:
-        for _, future in waiting:
-            future.cancel()
-
-
-def name_of(item: object) -> str:
-    """What messages call an item."""
-    return str(getattr(item, "name", item))
 
 
 def died(name: str, remark: str = "") -> WorkerError:
@@ -188,8 +158,12 @@ def _not_sendable(error: Exception) -> UsageError:
     )
 
 
-def work_on(function: bytes, item: bytes) -> Outcome:
-    """What a function and an item come to that were sent, where nobody sees errors and warnings.
+_work_of: dict[str, Any] = {}
+"""The function that this process works with for others, as it was sent, and unpickled."""
+
+
+def work_on(function: bytes, item: bytes) -> Any:
+    """What a function and an item come to that were sent, or the error.
 
     A process unpickles the function once, with its matcher and corpus.
     """
@@ -198,29 +172,14 @@ def work_on(function: bytes, item: bytes) -> Outcome:
             _work_of.update(function=pickle.loads(function), sent=function)
         unpacked = pickle.loads(item)
     except Exception as error:  # a class of the script, say
-        return Outcome(_not_sendable(error))
-    with warnings.catch_warnings(record=True, action="always") as raised:
-        try:
-            value = _work_of["function"](unpacked)
-        except Exception as error:
-            return Outcome(_sendable(error))
-    return Outcome(value, [(warned_text(note.message), note.category) for note in raised])
-
-
-_work_of: dict[str, Any] = {}
-"""The function that this process works with for others, as it was sent and unpickled."""
-
-
-def _sendable(error: Exception) -> Exception:
-    """An error as it reaches whoever waits for it, whatever its class takes."""
+        return _not_sendable(error)
     try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError("".join(traceback.format_exception(error)))
-    return error
-
-
-# -- processes of this machine ---------------------------------------------------------------------
+        return _work_of["function"](unpacked)
+    except Exception as error:
+        try:
+            return pickle.loads(pickle.dumps(error))
+        except Exception:  # whoever waits could not read it, and would take that for a death
+            return RuntimeError("".join(traceback.format_exception(error)))
 
 
 @dataclass(frozen=True)
@@ -233,28 +192,20 @@ class ProcessPool(Engine):
 
     n: int
 
-    def map(
-        self, function: Callable[[Item], Value], items: Iterable[Item]
-    ) -> Generator[Value, None, None]:
-        """Yield what the function makes of each item; for a single one no process is started."""
-        stream = iter(items)
-        beginning = list(islice(stream, 2))
-        if len(beginning) < 2:
-            yield from map(function, beginning)
-            return
-        alive, ours = _Context().Pipe(duplex=False)
-        with _writing():
-            folder = TemporaryDirectory(prefix="kragx-workers-", ignore_cleanup_errors=True)
-        with folder as path:
-            prepared = alive, sendable(function), path
-            executor = ProcessPoolExecutor(self.n, _Context(), _begin, prepared)
-            submit = lambda item: executor.submit(_work, sendable(item))  # noqa: E731
+    @contextmanager
+    def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
+        """Within it the processes run."""
+        with ProcessPoolExecutor(self.n, _Context(), _begin, (function,)) as executor:
             try:
-                yield from in_order(submit, chain(beginning, stream), AHEAD * self.n, _read)
-            finally:  # also where it is interrupted, or nobody wants the rest
-                ours.close()
-                executor.shutdown(cancel_futures=True)
-                alive.close()
+                submit = lambda item: executor.submit(_work, item)  # noqa: E731
+                yield submit, Future.result, AHEAD * self.n
+            except BrokenExecutor as error:  # whoever died was at one of the first
+                names = (name for name, future in waiting if future.exception())
+                raise died(", or on ".join(islice(names, self.n))) from error
+            except BaseException:  # interrupts as well: nobody waits for what they are at
+                for process in executor._processes.values():
+                    process.terminate()
+                raise
 
 
 class _Process(SpawnProcess):
@@ -276,53 +227,22 @@ class _Context(SpawnContext):
     Process = _Process
 
 
-@contextmanager
-def _writing() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(
-            f"what a worker has made cannot be written: {error}",
-            field="workers",
-            remedy="see that the folder of temporary files (TMPDIR names it) can be written and "
-            "has room; or leave 'workers' out",
-        ) from None
-
-
-def _read(path: str) -> Outcome:
-    """The outcome that a process of ours has written."""
-    outcome: Outcome = pickle.loads(Path(path).read_bytes())
-    Path(path).unlink()
-    return outcome
-
-
-def _begin(alive: Connection, function: bytes, folder: str) -> None:
-    """Prepare a process of ours: it works with a function as long as a connection is open."""
+def _begin(function: bytes) -> None:
+    """Prepare a process of ours: it works with a function as long as there is who has begun it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    _of_ours.update(function=function, folder=folder)
-    threading.Thread(target=_end_with, args=(alive, folder), daemon=True).start()
+    _work_of.update(ours=function)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-_of_ours: dict[str, Any] = {}
-"""What a process of ours works with, once it has begun: the function, and where outcomes go."""
+def _work(item: bytes) -> Any:
+    return work_on(_work_of["ours"], item)
 
 
-def _work(item: bytes) -> str:
-    """Work on an item; the name of the file in which the outcome stands.
-
-    A name goes through a pipe in one piece. Of an outcome that a killed process has begun to send
-    the rest would be waited for.
-    """
-    outcome = work_on(_of_ours["function"], item)
-    with _writing(), NamedTemporaryFile(dir=_of_ours["folder"], delete=False) as file:
-        pickle.dump(outcome, file, pickle.HIGHEST_PROTOCOL)
-    return file.name
-
-
-def _end_with(alive: Connection, folder: str) -> None:
-    """Wait until whoever has started this wants no more, or is gone, as nothing is ever sent."""
-    alive.poll(None)
-    shutil.rmtree(folder, ignore_errors=True)
+def _end_with_parent() -> None:
+    """Wait until whoever has started this is gone, as an executor's processes outlive a kill."""
+    parent = parent_process()
+    assert parent is not None  # as it was spawned
+    parent.join()
     os._exit(1)  # in the middle of whatever it is at

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from json import JSONDecodeError
 from typing import Annotated, Any
 
-from kragx.data import Doc, Mender
-from kragx.evaluation.answers import documents_of
+from kragx.data import Doc, Mender, as_docs
+from kragx.data.formats.jsonl import foreign_json
+from kragx.evaluation.answers import Mended, documents_of
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.options import optional
 
@@ -22,6 +24,8 @@ _OF_JSON = (Mapping, list, tuple, str, int, float, type(None))  # their methods 
 _SHOWN = 8
 """Names of fields that an error lists."""
 
+QUOTED = 200
+"""Characters of an odd answer that are shown."""
 
 Step = str | int | None
 """A field's name, an entry's place, or None for each entry."""
@@ -119,7 +123,7 @@ def valid_paths(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AnswerPaths:
     """Where an answer has its documents, and these their fields.
 
@@ -151,6 +155,34 @@ class AnswerPaths:
             DataError: they are not where they should be, or are none.
         """
         return documents_of(self.hits(answer) if self.paths else answer, mender)
+
+    def read_json(
+        self, body: str, answered: str, kind: str = "", *, strings: bool = True, remedy: str = ""
+    ) -> list[Doc]:
+        """The ranked documents of an answer that came as JSON.
+
+        Args:
+            body: the answer.
+            answered: whose it is, as an error begins.
+            kind: what it says it is, for what is no JSON.
+            strings: whether texts are documents.
+            remedy: what to do where documents that are read as they are are none.
+
+        Raises:
+            DataError: it has none, and is quoted.
+        """
+        mender, is_found = Mender(), False
+        try:
+            hits = self.hits(foreign_json(body, strict=True))
+            is_found = True
+            return Mended(as_docs(hits, mender, "documents", strings=strings), mender.surrogates)
+        except ValueError as error:  # a DataError is one
+            if is_found and remedy and self.are_plain:
+                error.remedy = remedy  # type: ignore[attr-defined]  # it is a DataError here
+            problem = f", but: {error}"
+            if isinstance(error, JSONDecodeError):
+                problem = f" with no JSON ({kind or 'of no type'})"
+            raise DataError(f"{answered}{problem}{quoted(body)}") from None
 
     @property
     def are_plain(self) -> bool:
@@ -192,3 +224,12 @@ def _field(path: str | Mapping[str, str], value: Any, label: str) -> Any:
     if isinstance(path, str):
         return value_at(path, value, label)
     return {name: _field(place, value, label) for name, place in path.items()}
+
+
+def quoted(body: str) -> str:
+    """The first characters of an answer, in one line."""
+    text = " ".join(body[: 4 * QUOTED].split())
+    if not text:
+        return "; the answer is empty"
+    is_cut = len(text) > QUOTED or len(body) > 4 * QUOTED
+    return f"; the answer {'begins' if is_cut else 'is'} {text[:QUOTED]}{'...' * is_cut}"

@@ -17,10 +17,9 @@ from queue import SimpleQueue
 from typing import Annotated, Any, ClassVar, Self
 from weakref import finalize
 
-from kragx.data import Doc, Mender, as_docs
-from kragx.data.formats.jsonl import foreign_json
-from kragx.evaluation.answers import Mended
-from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, inside, shorten
+from kragx.data import Doc
+from kragx.evaluation.remote_retrievers.answer_path import QUOTED, AnswerPaths
+from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, shorten
 from kragx.ground.options import check_options, fitting, optional, some_seconds
 from kragx.ground.secrets import Secrets
 
@@ -33,7 +32,7 @@ GRACE = 2.0
 _LINES, _LONGEST = 20, 500
 """Of what it wrote to standard error the lines that are shown, and the bytes of each."""
 
-_QUOTED = 200
+_PATHS = AnswerPaths(documents="documents")
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none
 
 
@@ -280,12 +279,13 @@ class _Process:
     def _hand_over(self, line: bytes) -> None:
         try:
             text = line.decode("utf-8-sig")
-            number = int(str(json.loads(text)["id"]))
+            record = json.loads(text)
+            number = int(str(record["id"]))
             if not 0 < number <= self._count:
                 raise ValueError(number)
         except (ValueError, KeyError, TypeError, RecursionError):
             # Whose answer it is cannot be told: all that wait for one have to know.
-            start = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()[:_QUOTED]
+            start = line[: 4 * QUOTED].decode("utf-8", "replace").strip()[:QUOTED]
             problem = f"{self._shown} wrote what is no answer to a question: {start!r}"
             remedy = (
                 'an answer is a line {"id": ..., "documents": [...]} with the id of its question; '
@@ -297,21 +297,8 @@ class _Process:
         if answer is None or answer.done():
             return  # nobody waits for it any longer
         try:
-            answer.set_result(self._documents(text))
+            if (problem := record.get("error")) is not None:
+                raise RetrieverError(f"{self._shown}: {problem}")
+            answer.set_result(_PATHS.read_json(text, f"{self._shown} answered", strings=False))
         except KragxError as error:
             answer.set_exception(error)
-        except ValueError as error:
-            answer.set_exception(DataError(f"{self._shown} answered with odd JSON: {error}"))
-
-    def _documents(self, text: str) -> list[Doc]:
-        with inside(path=self._shown):
-            record, mender = foreign_json(text, strict=True), Mender()
-            if record.get("error") is not None:
-                raise RetrieverError(str(record["error"]))
-            if isinstance(documents := record.get("documents"), list):
-                docs = as_docs(documents, mender, "documents", strings=False)
-                return Mended(docs, mender.surrogates)
-        answer = {name: value for name, value in record.items() if name != "id"}
-        raise DataError(
-            f"{self._shown} answered {shorten(answer, _QUOTED)}; 'documents' must be a list"
-        )

@@ -5,15 +5,12 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from json import JSONDecodeError
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
-from kragx.data import Doc, Mender, as_docs
-from kragx.data.formats.jsonl import foreign_json
-from kragx.evaluation.answers import Mended
-from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths, valid_path, valid_paths
+from kragx.data import Doc
+from kragx.evaluation.remote_retrievers.answer_path import QUOTED, AnswerPaths, quoted
 from kragx.ground.errors import DataError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_on_loop, run_sync
 from kragx.ground.options import (
@@ -46,9 +43,6 @@ LONGEST_WAIT = 60.0
 MOST_BYTES = 32 << 20
 """Of an answer: a thousand documents of 30 KB each."""
 
-_QUOTED = 200
-"""Characters of an odd answer that are shown."""
-
 
 def _address(value: Any) -> Any:
     is_http = is_text(value) and re.match(r"https?://[^/\s]", value)
@@ -64,7 +58,7 @@ _TEXTS = fitting(
 
 
 @dataclass(frozen=True, eq=False)
-class HttpRetriever:
+class HttpRetriever(AnswerPaths):
     """A server that answers questions over HTTP with JSON.
 
         HttpRetriever(
@@ -112,11 +106,6 @@ class HttpRetriever:
     json: Any = None
     params: Annotated[Mapping[str, Any] | None, optional(_TEXTS)] = field(default=None)
     headers: Annotated[Mapping[str, str] | None, optional(_TEXTS)] = field(default=None)
-    documents: Annotated[str, valid_path] = "$"
-    text: Annotated[str | None, optional(valid_path)] = None
-    id: Annotated[str | None, optional(valid_path)] = None
-    score: Annotated[str | None, optional(valid_path)] = None
-    metadata: Annotated[str | Mapping[str, str] | None, optional(valid_paths)] = None
     timeout: Annotated[float, some_seconds] = 30.0
     retries: Annotated[int, whole(0, 20)] = 3
     most_bytes: Annotated[int, whole(1)] = MOST_BYTES
@@ -271,7 +260,7 @@ class HttpRetriever:
         return RetrieverError(f"{self._request}: {problem}")
 
     def _refused(self, response: "httpx.Response") -> RetrieverError:
-        what = f"{_status(response)}{_quoted(response.text)}"
+        what = f"{_status(response)}{quoted(response.text)}"
         return RetrieverError(f"{self._request} answered {what}")
 
     def _read(self, response: "httpx.Response") -> list[Doc]:
@@ -279,25 +268,17 @@ class HttpRetriever:
         if response.is_redirect:
             location = response.headers.get("location", "nowhere")
             raise RetrieverError(
-                f"{self._request} answered {_status(response)}, to {location[:_QUOTED]}",
+                f"{self._request} answered {_status(response)}, to {location[:QUOTED]}",
                 remedy="write that address, if it is the right one: no redirect is followed",
             )
         if not response.is_success:
             raise self._refused(response)
-        paths = AnswerPaths(self.documents, self.text, self.id, self.score, self.metadata)
-        mender, remedy = Mender(), ""
-        try:
-            hits = paths.hits(foreign_json(response.text, strict=True))
-            remedy = "say where its text and id are, as text: _source.body, id: _id"
-            return Mended(as_docs(hits, mender, "documents"), mender.surrogates)
-        except ValueError as error:  # a DataError is one
-            if paths.are_plain and remedy:
-                error.remedy = remedy  # type: ignore[attr-defined]  # it is a DataError here
-            problem = f", but: {error}"
-            if isinstance(error, JSONDecodeError):
-                problem = f" with no JSON ({response.headers.get('content-type', 'of no type')})"
-            answered = f"{self._request} answered {response.status_code}"
-            raise DataError(f"{answered}{problem}{_quoted(response.text)}") from None
+        return self.read_json(
+            response.text,
+            f"{self._request} answered {response.status_code}",
+            response.headers.get("content-type", ""),
+            remedy="say where its text and id are, as text: _source.body, id: _id",
+        )
 
 
 @dataclass(eq=False)
@@ -327,12 +308,3 @@ def _filled(value: Any, query: str, history: Any = HISTORY) -> Any:
 
 def _status(response: "httpx.Response") -> str:
     return f"{response.status_code} {response.reason_phrase}".strip()
-
-
-def _quoted(body: str) -> str:
-    """The first characters of an answer, in one line."""
-    text = " ".join(body[: 4 * _QUOTED].split())
-    if not text:
-        return "; the answer is empty"
-    is_cut = len(text) > _QUOTED or len(body) > 4 * _QUOTED
-    return f"; the answer {'begins' if is_cut else 'is'} {text[:_QUOTED]}{'...' * is_cut}"

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from dataclasses import dataclass
@@ -84,10 +83,10 @@ def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size)
         file = Path(folder, "gold.jsonl")
         file.write_bytes(content.encode())
         own = [*parts.parts_of(Reading(str(file), "gold"))]
-        assert b"".join(part.lines() for part in own) == content.encode()
+        assert b"".join(part.content.read() for part in own) == content.encode()
         lines = content.splitlines(keepends=True)
         for part in own:
-            assert part.lines().startswith(lines[part.first - 1].encode())
+            assert part.content.read().startswith(lines[part.content.first - 1].encode())
         of_parts = [line for part in own for line, *_ in in_rows(part.batches(Mender()))]
         assert of_parts == [line for line, *_ in Reading(str(file), "gold")]
 
@@ -259,30 +258,6 @@ def test_a_worker_that_dies_is_an_error_that_names_its_part():
     """Whatever kills it, nobody waits for it."""
     with pytest.raises(WorkerError, match=r"a worker died while it worked on 1, or on 2;"):
         list(ProcessPool(2).map(_dies, [1, 2, 3]))
-
-
-def _is_cut_off(item):
-    import os
-    import signal
-    import threading
-
-    if item == 2:
-        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
-    return b"." * (200 << 20)
-
-
-@pytest.mark.integration
-def test_a_worker_that_dies_while_it_sends_is_an_error_too():
-    """Nobody waits for the rest of a value."""
-    with pytest.raises(WorkerError, match="a worker died while it worked on"):
-        list(ProcessPool(2).map(_is_cut_off, [1, 2, 2, 2]))
-
-
-def test_without_room_for_values_it_is_said(monkeypatch):
-    """They come through the folder of temporary files."""
-    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
-    with pytest.raises(UsageError, match=r"workers: .* cannot be written: .*TMPDIR"):
-        list(ProcessPool(2).map(_cores, [1, 2]))
 
 
 def _fails_or_sleeps(item):

@@ -103,7 +103,7 @@ ODD = {
     "no JSON": (b"loading the index", DataError, "no answer to a question: 'loading the index'"),
     "no id": (b'{"documents": []}', DataError, "with the id of its question"),
     "another id": (b'{"id": "99", "documents": []}', DataError, "no answer to a question"),
-    "no list": (b'{"id": "ID", "hits": []}', DataError, "'documents' must be a list"),
+    "no list": (b'{"id": "ID", "hits": []}', DataError, "no field 'documents' in the answer"),
     "no document": (b'{"id": "ID", "documents": [{"body": "a"}]}', DataError, "body: unknown"),
     "a text": (b'{"id": "ID", "documents": ["a"]}', DataError, "an object is expected"),
     "a key twice": (
@@ -114,7 +114,7 @@ ODD = {
     "a number too large": (
         b'{"id": "ID", "documents": [{"text": "a", "score": 1e999}]}',
         DataError,
-        "answered with odd JSON: 1e999 is too large a number",
+        "answered, but: 1e999 is too large a number",
     ),
     "no UTF-8": (b"\xff\xfe", DataError, "no answer to a question"),
 }

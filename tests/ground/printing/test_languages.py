@@ -28,8 +28,6 @@ from kragx import (
     sweep,
 )
 from kragx.app.commands.root import SECTIONS, app
-from kragx.evaluation.parts.workers import sendable, work_on
-from kragx.ground.caller_warnings import warn
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
 from kragx.report.html_page.page import page_words
@@ -108,18 +106,6 @@ def test_what_is_warned_of_can_be_said():
     assert len(calls) > 10
     plain = ast.JoinedStr, ast.Constant, ast.BinOp
     assert [place for place, text in calls.items() if isinstance(text, plain)] == []
-
-
-def test_a_warning_of_another_process_is_said_as_one_of_this():
-    """What is warned of comes back as what can be said in Korean."""
-    _, warned = pickle.loads(pickle.dumps(work_on(sendable(_warning), sendable(3))))
-    ((text, category),) = warned
-    assert (text, category) == ("and 3 more", UserWarning)
-    assert in_language(text, "ko") == "외 3개"
-
-
-def _warning(n):
-    warn(phrase("and {n} more", n=n), UserWarning)
 
 
 @pytest.mark.parametrize("language", OTHERS)
