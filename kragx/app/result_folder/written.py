@@ -117,8 +117,6 @@ def _strangers(folder: Path, config: RunConfig) -> list[str]:
     """What stands in a folder without a manifest and is not of kragx or the system."""
     with refused(folder, "read"):
         names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    if "results" in names and not any((folder / "results").iterdir()):
-        names.remove("results")
     stores = [path for store in config.stores for path in (*store_files(store), *store.parents)]
     store_names = {path.name for path in stores if path.parent == folder.resolve()}
     return [name for name in names if name not in {*_NOBODYS, *store_names}]

@@ -131,7 +131,7 @@ def test_a_folder_with_a_manifest_of_another_program(write, kragx, here):
     assert (outcome.code, "not a manifest that kragx wrote" in outcome.err) == (3, True)
 
 
-@pytest.mark.parametrize("name", ["results", "deep", "mine.sqlite", "vectors.sqlite-wal"])
+@pytest.mark.parametrize("name", ["deep", "mine.sqlite", "vectors.sqlite-wal"])
 def test_stores_of_the_config_are_no_strangers(write, here, name):
     """Judgements and vectors may be kept in the folder of results, before there are any."""
     out = write(
