@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.app.result_folder.sealed import MANIFEST, checked_file
+from kragx.app.result_folder.sealed import MANIFEST, check_files, settled
 from kragx.app.result_folder.tables import is_scored
 from kragx.comparison.history import History, PastRun
 from kragx.data.formats.jsonl import read_object
@@ -76,14 +76,17 @@ def _folders(results: Path) -> Iterator[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return any((folder / name).exists() for name in (MANIFEST, REPORT, UNFINISHED))
+    names = (MANIFEST, REPORT)
+    return folder.name.endswith(UNFINISHED) or any((folder / name).exists() for name in names)
 
 
 def _report(folder: Path) -> dict[str, Any]:
     """The report of a run; a `DataError` where there is none, it is not whole, or it is broken."""
-    path = checked_file(folder, REPORT) if _is_run(folder) and not is_scored(folder) else None
-    if path is not None:
-        return read_object(path, "report")
+    if _is_run(folder) and not is_scored(folder):
+        manifest = settled(folder)
+        check_files(folder, manifest, {REPORT})
+        if REPORT in manifest:
+            return read_object(folder / REPORT, "report")
     raise DataError(
         "kragx score --out has written it, which does not say when"
         if is_scored(folder)

@@ -199,7 +199,7 @@ def validate(
     try:
         unequal(weights_of(queries), reading.name)
     except DataError as error:
-        problems.add(None, error.field, f"{error.problem}; {error.remedy}")
+        problems.add(None, error.field, error.problem_and_remedy)
     compared = {
         name: _compared(summary[name], shares, len(queries))
         for name, shares in (targets or {}).items()
@@ -223,7 +223,7 @@ def _check_versions(queries: Sequence[Query], problems: Problems) -> None:
     try:
         check_versions(item for query in queries for item in query.forbidden or ())
     except DataError as error:
-        problems.add(None, f"{FORBIDDEN}.{error.field}", f"{error.problem}; {error.remedy}")
+        problems.add(None, f"{FORBIDDEN}.{error.field}", error.problem_and_remedy)
 
 
 def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]:

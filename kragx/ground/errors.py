@@ -84,10 +84,14 @@ class KragxError(Exception):
         super().__init__(self.problem)
 
     @property
+    def problem_and_remedy(self) -> str:
+        """What is wrong, and what to do about it, without where it is."""
+        return joined("; ", (self.problem, self.remedy))
+
+    @property
     def text(self) -> str:
         """In English, as files have it; a phrase, which can be said in another language."""
-        location = joined(": ", (self.path, self.field, self.problem))
-        return joined("; ", (location, self.remedy))
+        return joined(": ", (self.path, self.field, self.problem_and_remedy))
 
     def __str__(self) -> str:
         text = spoken_text(self.text)
@@ -325,24 +329,10 @@ def nearest(value: str, valid: Iterable[str]) -> str:
 def _is_near(first: str, second: str) -> bool:
     if first in second or second in first:
         return True
-    # The optimal string alignment distance: letters changed, left out, put in, or swapped with the
-    # next one.
-    before: list[int] = []
-    row: list[int] = [*range(len(second) + 1)]
-    for row_number, letter in enumerate(first, start=1):
-        before, last, row = row, before, [row_number]
-        for place, other_letter in enumerate(second, start=1):
-            fewest = min(
-                before[place] + 1, row[-1] + 1, before[place - 1] + (letter != other_letter)
-            )
-            if (
-                row_number > 1
-                and place > 1
-                and first[row_number - 2 : row_number] == second[place - 2 : place][::-1]
-            ):
-                fewest = min(fewest, last[place - 2] + 1)
-            row.append(fewest)
-    return row[-1] <= max(1, max(len(first), len(second)) // 3)
+    from rapidfuzz.distance.OSA import distance  # an error's time, not that of every command
+
+    # Letters changed, left out, put in, or swapped with the next one.
+    return distance(first, second) <= max(1, max(len(first), len(second)) // 3)
 
 
 def check_whole(field: str, value: object, lowest: int = 1, *, highest: int | None = None) -> None:

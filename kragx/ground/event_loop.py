@@ -6,7 +6,6 @@ closed. So there is one for the life of the process, and a notebook's own loop d
 """
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -95,7 +94,8 @@ _thread: _LoopThread | None = None
 def _first() -> _LoopThread:
     global _thread  # noqa: PLW0603  # the process has one
     with _lock:
-        _thread = _thread or _LoopThread()
+        if _thread is None or not _thread.is_alive():  # a forked process inherits no thread
+            _thread = _LoopThread()
         return _thread
 
 
@@ -178,13 +178,3 @@ class _Call(Generic[_Result]):
             return None
         error = self.future.exception()
         return None if isinstance(error, asyncio.CancelledError) else error
-
-
-def _forget() -> None:
-    """In a forked process, which inherits no thread, begin anew."""
-    global _thread, _lock
-    _thread, _lock = None, threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)

@@ -34,22 +34,16 @@ def check_options(value: Any) -> None:
             raise (error if error.field else error.within(name)) from None
 
 
-def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
+def from_options(kind: type[Made], options: Mapping[Any, Any]) -> Made:
     """The dataclass `kind` made of a mapping of its fields.
 
     Raises:
         UsageError: an option is unknown, missing or wrong; the error's field is its name.
     """
-    field_of = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
     if not isinstance(options, Mapping):
         raise UsageError(phrase("a mapping is expected"))
-    for name in options:
-        if name not in field_of:
-            remedy = nearest(str(name), field_of)
-            raise UsageError("unknown field", field=str(name), remedy=remedy)
-    for name, field in field_of.items():
-        if field.default is MISSING and name not in options:
-            raise UsageError("missing; it is required", field=name)
+    for error in mistakes_in(kind, options):
+        raise error
     return kind(**options)
 
 

@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
@@ -48,7 +48,6 @@ _WHOLE = 8
 """Shorter ones than this only as words of their own."""
 _WORD = 12
 """What is shorter and but letters is a word (``local``, ``lm-studio``), and kept in texts."""
-_SHORT = 64
 
 
 @dataclass(frozen=True)
@@ -106,14 +105,6 @@ class Secrets:
 
         The password of any URL is masked, too, and what is called a key in it (``?key=``).
         """
-        return self._of_short(text) if len(text) <= _SHORT else self._mask(text)
-
-    @cached_property
-    def _of_short(self) -> Callable[[str], str]:
-        """The same of names of models and the like, which come again and again."""
-        return lru_cache(256)(self._mask)
-
-    def _mask(self, text: str) -> str:
         if "://" in text:
             text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
             text = _IN_QUERY.sub(self._in_query, text)
@@ -234,15 +225,6 @@ class BareUrl(str):
     def basic(self) -> str | None:
         """The header `Authorization` that says the login; None without one."""
         return self.login and f"Basic {b64encode(':'.join(self.login).encode()).decode()}"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _address, (str(self), self.login)
-
-
-def _address(url: str, login: tuple[str, str] | None) -> BareUrl:
-    address = BareUrl(url)
-    address.login = login
-    return address
 
 
 def secrets_in(value: object, name: str = "") -> Iterator[str]:

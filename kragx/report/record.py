@@ -20,13 +20,16 @@ NAMES = 5
 """So many changed files are named; of the others it is said how many they are."""
 
 UNFINISHED = ".unfinished"
-"""The folder within a result folder in which a run keeps what it has not finished."""
+"""How the folder's name ends, beside that of results, in which a run keeps what is unfinished."""
 
 _PATIENCE = 10.0
 """Seconds within which git must answer: what it has to say is worth no more."""
 
 _RESULTS = {"config.yaml", "gold.jsonl", "report.json"}
 """Files that tell a result folder: what a run has written is no change of what it was made from."""
+
+
+_CACHES = ("__pycache__", ".kragx")
 
 
 def _text(value: object) -> str | None:
@@ -285,7 +288,7 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
     def is_left(path: Path) -> bool:
         inside = list(path.parents)[: -len(top.parents) - 1]
         return (
-            not {"__pycache__", ".kragx", UNFINISHED}.isdisjoint(path.parts)
+            any(part in _CACHES or part.endswith(UNFINISHED) for part in path.parts)
             or not results.isdisjoint((path, *path.parents))
             or any(map(is_result, inside))
         )

@@ -356,7 +356,7 @@ def test_what_is_refused(tmp_path, store):
     refused(UsageError, "n: 40 are wanted, and 24 of 48 labels", n=40)
     with pytest.raises(UsageError, match=r"judge.examples.n: 0 is not a whole number"):
         read_judge({"model": "m", "examples": {"labels": str(path), "n": 0}})
-    with pytest.raises(UsageError, match=r"judge.examples.label: unknown field; perhaps"):
+    with pytest.raises(UsageError, match=r"judge.examples.label: unknown key; perhaps"):
         read_judge({"model": "m", "examples": {"label": str(path)}})
     with pytest.raises(UsageError, match=r"judge.examples.labels: missing"):
         read_judge({"model": "m", "examples": {"n": 2}})

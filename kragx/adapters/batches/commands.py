@@ -37,10 +37,7 @@ def submit(
     ],
     settings: opt.Settings = None,
     dry_run: opt.DryRun = False,
-    budget: Annotated[
-        float | None,
-        typer.Option(help="The most that each judge's answers may cost, in its prices' currency."),
-    ] = None,
+    budget: opt.Budget = None,
     max_calls: opt.MaxCalls = None,
     max_tokens: opt.MaxTokens = None,
     budget_per: opt.BudgetPer = None,

@@ -1,7 +1,7 @@
-"""What all commands do alike: help by panels, --language, files that stay, options that went."""
+"""What all commands do alike: help by panels, --language, files that stay."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -15,41 +15,6 @@ from kragx.app.commands.options import Language
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import KragxError, UsageError
 from kragx.ground.printing import speaking
-
-_BY_MATCH = {
-    f"--{option.replace('_', '-')}": f"write --match '{{method: {method}, {option}: {value}}}'"
-    for option, method, value in (
-        ("casefold", "text", "false"),
-        ("direction", "contains", "either"),
-        ("id_key", "id", "metadata.parent_id"),
-        ("measure", "rouge2", "recall"),
-        ("tokenizer", "rouge2", "kiwi"),
-    )
-}
-_REMOVED: Mapping[str, Mapping[str, str]] = {
-    "score": _BY_MATCH,
-    "match": _BY_MATCH,
-    "agree": {"--top": "leave it out: the top grade is found"},
-    "compare": {"--html": "write kragx run, with these files as 'results' of its retrievers"},
-    "diff": {
-        "--gold": "write kragx gold import WORKSHOP LABELS.jsonl",
-        "--slice": "write --questions FILE, with the questions of the slice alone",
-    },
-    "history": {
-        "--html": "write --plot history.svg",
-        "--store": "write kragx agree HUMAN JUDGE --before EARLIER",
-    },
-    "label": dict.fromkeys(
-        ("--person", "--workshop"), "write kragx workshop FOLDER --annotator NAME"
-    ),
-    "schema": {"--report": "leave it out: docs/report.md says what report.json holds"},
-    "status": {"--offline": "leave it out"},
-    "sweep": dict.fromkeys(
-        ("--from", "--step", "--to", "--tolerance"),
-        "leave it out: every hundredth is looked at, and every score with --every-score",
-    ),
-}
-"""What is written instead of options that went, by the command they were of."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -73,19 +38,6 @@ class _Command(Helping, TyperCommand):
         for head, records in panels.items():
             with formatter.section(head):
                 formatter.write_dl(records)
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As of `TyperCommand`; of an option that went it is said what takes its place."""
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:
-            # Of click, or of typer's own copy of it: the class has no one name to catch it by.
-            option = getattr(error, "option_name", None)
-            instead = _REMOVED.get(str(self.name), {}).get(str(option))
-            if type(error).__name__ != "NoSuchOption" or instead is None:
-                raise
-            problem = "there is no such option any more"
-            raise UsageError(problem, field=str(option), remedy=instead) from None
 
     def invoke(self, ctx: Any) -> Any:
         read = [param for name, param in ctx.params.items() if name not in {*_WRITTEN, "language"}]

@@ -6,14 +6,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import show, written
-from kragx.comparison import failed
-from kragx.comparison.gates import gates_parts
+from kragx.app.commands.output import end, show, written
+from kragx.comparison.gates import failed, gates_parts
 from kragx.comparison.lists import ListDiff
-from kragx.ground import printing
 from kragx.ground.entry_points import declared
-from kragx.ground.errors import RetrieverError, UsageError
-from kragx.ground.printing import Line, as_markdown, phrase, warning
+from kragx.ground.errors import UsageError
+from kragx.ground.printing import Line, as_markdown, warning
 
 _LABELS = "Labels"
 
@@ -180,7 +178,8 @@ def diff(
         notes = [part.text for part in sentences if isinstance(part, Line)]
         write_diff_html(result, out, notes=notes)
         written([out])
-    _end(result)
+    names = (failure.retriever for failure in result.failures if failure.failed)
+    end(names, failed(result.gates))
 
 
 def _diff(
@@ -194,12 +193,3 @@ def _diff(
     if retriever:
         raise UsageError("--retriever: belongs to folders; with --config OLD and NEW are names")
     return diffing.ask_both(configs.load(config), old, new, **options)
-
-
-def _end(result: ListDiff) -> None:
-    """Say by the exit code what went wrong."""
-    if names := [failure.retriever for failure in result.failures if failure.failed]:
-        printing.say(phrase("not comparable, as failed: {names}", names=", ".join(names)))
-        raise typer.Exit(RetrieverError.exit_code)
-    if failed(result.gates):
-        raise typer.Exit(1)

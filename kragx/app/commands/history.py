@@ -27,9 +27,7 @@ def history(
     since: Annotated[
         str | None, typer.Option(help="Only runs from a day on: 2026-01-31; all of them are shown.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")
-    ] = None,
+    plot: opt.Plot = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say what became of each retriever's numbers, run by run.

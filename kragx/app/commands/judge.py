@@ -1,6 +1,5 @@
 """The judge: label, corrected, probe, nuggets, store; submit, status, collect."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -27,12 +26,7 @@ judge.add_typer(store.store)
 
 @judge.command()
 def probe(
-    config: Annotated[
-        Path,
-        opt.argument(
-            metavar="CONFIG.yaml", help="Config file with 'dataset' and 'judge', as for kragx run."
-        ),
-    ],
+    config: opt.JudgingConfig,
     settings: opt.Settings = None,
     passages: Annotated[int, typer.Option(help="How many irrelevant passages.")] = 30,
     variant: Annotated[

@@ -20,12 +20,7 @@ from kragx.judging.writing import extract
 
 
 def nuggets(
-    config: Annotated[
-        Path,
-        opt.argument(
-            metavar="CONFIG.yaml", help="Config file with 'dataset' and 'judge', as for kragx run."
-        ),
-    ],
+    config: opt.JudgingConfig,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The gold set with its facts, JSON Lines; a new file."),
@@ -39,14 +34,9 @@ def nuggets(
         ),
     ] = "auto",
     dry_run: opt.DryRun = False,
-    budget: Annotated[
-        float | None, typer.Option(help="The most that it may cost, in the prices' currency.")
-    ] = None,
+    budget: opt.Budget = None,
     max_calls: opt.MaxCalls = None,
-    submit: Annotated[
-        bool,
-        typer.Option("--submit", help="As batches of the provider; collect, then run it again."),
-    ] = False,
+    submit: opt.Submit = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Have the judge's model write the facts that answers need, for a person to go over.

@@ -195,6 +195,13 @@ AskPending = Annotated[
     ),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        help="The most that each judge may cost, in its prices' currency.",
+        rich_help_panel=OF_JUDGES,
+    ),
+]
 MaxCalls = Annotated[
     int | None,
     typer.Option(help="The most calls that each judge may make.", rich_help_panel=OF_JUDGES),
@@ -208,6 +215,16 @@ BudgetPer = Annotated[
     typer.Option(
         help="What the limits are of: this run (default), or all that the store has.",
         rich_help_panel=OF_JUDGES,
+    ),
+]
+
+Submit = Annotated[
+    bool, typer.Option("--submit", help="As batches of the provider; collect, then run it again.")
+]
+JudgingConfig = Annotated[
+    Path,
+    argument(
+        metavar="CONFIG.yaml", help="Config file with 'dataset' and 'judge', as for kragx run."
     ),
 ]
 
@@ -237,6 +254,8 @@ Junit = Annotated[
         rich_help_panel=IN_CI,
     ),
 ]
+
+Plot = Annotated[Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")]
 
 Language = Annotated[
     str | None,

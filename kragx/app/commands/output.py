@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from kragx.data.formats.jsonl import to_json
 from kragx.ground import printing
+from kragx.ground.errors import RetrieverError
 from kragx.ground.printing import phrase
 
 
@@ -35,6 +38,15 @@ def show(
 def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The plain values of one result, or of several under ``runs``."""
     return results[0] if len(results) == 1 else {"runs": results}
+
+
+def end(failures: Iterable[str], failed_gates: Sequence[object]) -> None:
+    """Say by the exit code what went wrong: who failed comes first, and is named."""
+    if names := ", ".join(failures):
+        printing.say(phrase("not comparable, as failed: {names}", names=names))
+        raise typer.Exit(RetrieverError.exit_code)
+    if failed_gates:
+        raise typer.Exit(1)
 
 
 def written(paths: Iterable[Path]) -> None:

@@ -3,7 +3,6 @@
 It loads next to nothing, so that it is there before all else.
 """
 
-import codecs
 import errno
 import io
 import os
@@ -11,7 +10,6 @@ import signal
 import sys
 import tempfile
 import traceback
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -194,22 +192,11 @@ def open_streams() -> None:
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(raw), sys.stdout.encoding, line_buffering=True
         )
-    codecs.register_error("kragx", _replaced)
     if hasattr(sys.stdout, "reconfigure"):
         # A pipe on Windows would otherwise take the local code page, which not all text fits.
         as_told = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
         encoding = None if as_told else "utf-8"
-        sys.stdout.reconfigure(encoding=encoding, errors="kragx")
-
-
-def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What a stream cannot print, replaced by as many question marks as it has columns."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    wide = (
-        unicodedata.east_asian_width(sign) in "WF" for sign in error.object[error.start : error.end]
-    )
-    return "".join("??" if is_wide else "?" for is_wide in wide), error.end
+        sys.stdout.reconfigure(encoding=encoding, errors="replace")
 
 
 def _let_go() -> None:

@@ -10,7 +10,7 @@ import typer
 from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.command import not_read
-from kragx.app.commands.output import show, written
+from kragx.app.commands.output import end, show, written
 from kragx.app.compare_folders import Compared, compare_folders
 from kragx.app.result_folder.baseline import write_baseline
 from kragx.app.result_folder.sealed import MANIFEST, inside
@@ -22,7 +22,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_texts
 from kragx.ground import printing
 from kragx.ground.entry_points import declared
-from kragx.ground.errors import RetrieverError, UsageError
+from kragx.ground.errors import UsageError
 from kragx.ground.printing import joined, phrase
 from kragx.report.csv_files import means_csv, write_text
 from kragx.report.markdown import compared_markdown, summary_markdown
@@ -36,13 +36,7 @@ def run(
     ] = None,
     settings: opt.Settings = None,
     dry_run: opt.DryRun = False,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="The most that each judge may cost, in its prices' currency.",
-            rich_help_panel=opt.OF_JUDGES,
-        ),
-    ] = None,
+    budget: opt.Budget = None,
     max_calls: opt.MaxCalls = None,
     max_tokens: opt.MaxTokens = None,
     budget_per: opt.BudgetPer = None,
@@ -319,12 +313,7 @@ def _end(
     if junit is not None:
         leaks = leak_texts(evaluations)
         write_text(junit, declared("parts", "junit")(outcome.gates, outcome.failures, leaks=leaks))
-    if outcome.failures:
-        names = ", ".join(outcome.failures)
-        printing.say(phrase("not comparable, as failed: {names}", names=names))
-        raise typer.Exit(RetrieverError.exit_code)
-    if failed(outcome.gates):
-        raise typer.Exit(1)
+    end(outcome.failures, failed(outcome.gates))
 
 
 def _short(path: Path) -> str:

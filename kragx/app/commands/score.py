@@ -38,10 +38,7 @@ def score(
             "Several of JSON Lines are compared.",
         ),
     ] = None,
-    gold: Annotated[
-        Path | None,
-        typer.Option(help="Gold file, for files that say only what was retrieved."),
-    ] = None,
+    gold: opt.Gold = None,
     qrels: Annotated[
         Path | None, typer.Option(help="TREC qrels (also .gz), instead of FILE.")
     ] = None,

@@ -42,9 +42,7 @@ def sweep(
     every_score: Annotated[
         bool, typer.Option("--every-score", help="Every distinct score instead of steps.")
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")
-    ] = None,
+    plot: opt.Plot = None,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
     """Show metrics against the threshold, and where the order of retrievers holds."""

@@ -12,10 +12,21 @@ from kragx.data.formats.jsonl import refused
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase, visible
-from kragx.report.record import day_and_time, now
+from kragx.report.record import UNFINISHED, day_and_time, now
 
-_BEYOND = 1 << 30
-"""On Windows nobody else can read what is locked, so a byte behind all content is."""
+if sys.platform == "win32":
+    import msvcrt
+
+    def _set(number: int, *, is_locked: bool) -> None:
+        # Behind all content, as nobody else can read what is locked.
+        os.lseek(number, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(number, msvcrt.LK_NBLCK if is_locked else msvcrt.LK_UNLCK, 1)
+        os.lseek(number, 0, os.SEEK_SET)
+else:
+    import fcntl
+
+    def _set(number: int, *, is_locked: bool) -> None:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB if is_locked else fcntl.LOCK_UN)
 
 
 @contextmanager
@@ -38,7 +49,8 @@ def locked(path: Path) -> Iterator[None]:
                 path.unlink()
         finally:
             # Not by closing alone: a child that was forked meanwhile has the file open, too.
-            _set(number, is_locked=False)
+            with suppress(OSError):
+                _set(number, is_locked=False)
             os.close(number)
 
 
@@ -46,53 +58,32 @@ def _opened(path: Path) -> int:
     """The file, open and locked; a `UsageError` names who else has it."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # A link is not followed: what it leads to is not ours to write in.
         try:
-            # A link is not followed: what it leads to is not ours to write in.
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-            number = os.open(path, flags, 0o666)
+            number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except FileNotFoundError:  # its former holder has just removed the folder
             continue
-        is_locked = _set(number)
+        try:
+            _set(number, is_locked=True)
+        except (BlockingIOError, PermissionError):
+            os.close(number)
+            raise UsageError(_held_by(path)) from None
+        except OSError as error:
+            text = phrase(
+                "this file system knows no locks ({reason}); let no two runs write to one folder",
+                reason=error.strerror or error,
+            )
+            warn(text, UserWarning)
         # Its former holder may have removed the file that was opened here.
-        if is_locked and path.exists() and os.path.samestat(os.fstat(number), path.stat()):
+        if path.exists() and os.path.samestat(os.fstat(number), path.stat()):
             return number
         os.close(number)
-        if not is_locked:
-            raise UsageError(_held_by(path))
-
-
-def _set(number: int, *, is_locked: bool = True) -> bool:
-    """Take the lock, or let it go; False if another one holds it."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(number, _BEYOND, os.SEEK_SET)
-            msvcrt.locking(number, msvcrt.LK_NBLCK if is_locked else msvcrt.LK_UNLCK, 1)
-            os.lseek(number, 0, os.SEEK_SET)
-        else:
-            import fcntl
-
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB if is_locked else fcntl.LOCK_UN)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError as error:
-        if not is_locked:
-            return True
-        reason = error.strerror or error
-        text = phrase(
-            "this file system knows no locks ({reason}); let no two runs write to one folder",
-            reason=reason,
-        )
-        warn(text, UserWarning)
-    return True
 
 
 def _held_by(path: Path) -> str:
     holder_text = "another run"
     with suppress(OSError, ValueError, KeyError, TypeError):
         holder = json.loads(path.read_text(encoding="utf-8"))
-        holder_text = (
-            f"process {holder['pid']} on {holder['host']} since {day_and_time(holder['since'])}"
-        )
-    return f"{path.parent.parent}: in use by {visible(holder_text)}"
+        since = day_and_time(holder["since"])
+        holder_text = f"process {holder['pid']} on {holder['host']} since {since}"
+    return f"{str(path.parent).removesuffix(UNFINISHED)}: in use by {visible(holder_text)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
@@ -13,7 +13,16 @@ from kragx.app.config import RunConfig, files_of, load
 from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.result_folder.baseline import read_baseline
 from kragx.app.result_folder.scores import RecordedScores
-from kragx.app.result_folder.sealed import MANIFEST, Sealed, as_written, reading
+from kragx.app.result_folder.sealed import (
+    MANIFEST,
+    Manifest,
+    as_written,
+    beside,
+    check_files,
+    inside,
+    manifest_of,
+    settled,
+)
 from kragx.comparison import Results
 from kragx.comparison.report_fields import check_report
 from kragx.comparison.scores import mean_in
@@ -30,9 +39,9 @@ from kragx.data.formats.jsonl import read_object
 from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.caller_warnings import warn
-from kragx.ground.errors import DataError, UntrustedError
+from kragx.ground.errors import DataError, KragxError, UntrustedError
 from kragx.ground.printing import phrase
-from kragx.report.record import UNFINISHED, Record
+from kragx.report.record import Record
 
 SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
@@ -77,31 +86,43 @@ class Opened:
     """A result folder as it is read: of one run, and as that has written it.
 
     Attributes:
-        sealed: where its files stand.
+        folder: the folder.
+        manifest: what belongs to it.
         report: what its report.json holds.
         trust: whether what the config names may be run, and read elsewhere.
     """
 
-    sealed: Sealed
+    folder: Path
+    manifest: Manifest
     report: Mapping[str, Any]
     trust: bool = False
+
+    def path(self, name: str) -> Path:
+        """Where a file stands.
+
+        Raises:
+            DataError: the manifest does not name it; or it is no plain file.
+        """
+        if name not in self.manifest:
+            raise DataError(f"{self.folder}: {name} does not belong to it, says its {MANIFEST}")
+        return inside(self.folder, self.folder / name, trust=self.trust)
 
     @property
     def record(self) -> Record | None:
         """How the run came about; None where that is not recorded."""
         value = self.report.get("record")
-        with self._as_written():
+        with as_written(self.path("report.json"), "a report"):
             return None if value is None else Record.read(value)
 
     @property
     def results(self) -> Results:
         """The numbers as they were written; nothing is computed again."""
-        gold = read_gold(self.sealed.path("gold.jsonl"))
-        return Results.read(str(self.sealed.folder), self.report, gold)
+        gold = read_gold(self.path("gold.jsonl"))
+        return Results.read(str(self.folder), self.report, gold)
 
     def config(self, settings: Iterable[str] = ()) -> RunConfig:
         """The config, with values that win over it."""
-        path = self.sealed.path("config.yaml")
+        path = self.path("config.yaml")
         return load(path, settings, needs_env=False, trust=self.trust)
 
     def contents(self, settings: Iterable[str] = ()) -> Content:
@@ -109,12 +130,12 @@ class Opened:
         # The copy in the folder, not the file that the config names: that may be another by now.
         config = self.config(settings)
         name = config.dataset.name or name_of(config.dataset.path)
-        gold = read_gold(self.sealed.path("gold.jsonl"))
+        gold = read_gold(self.path("gold.jsonl"))
         dataset = replace(gold, name=name, version=config.dataset.version)
         runs, files = {}, files_of(config.asked)
         for name, retriever in config.asked.items():
             # Its queries are the gold set's; what was extra is not in the folder.
-            paths = (self.sealed.path(f"results/{file}.jsonl") for file in files[name])
+            paths = (self.path(f"results/{file}.jsonl") for file in files[name])
             several = [replace(read_results(path)[1], name=name) for path in paths]
             runs[name] = replace(Run.repeated(several), settings=retriever.settings)
         return Content(config, dataset, runs, self._corpus(config), self._scores(dataset))
@@ -124,15 +145,15 @@ class Opened:
         # The folder's copy has the documents alone that the run named.
         if self.trust and elsewhere is not None and elsewhere.exists():
             return as_corpus(elsewhere)
-        return as_corpus(self.sealed.path(CORPUS)) if self.sealed.has(CORPUS) else NO_CORPUS
+        return as_corpus(self.path(CORPUS)) if CORPUS in self.manifest else NO_CORPUS
 
     def _scores(self, dataset: GoldDataset) -> RecordedScores | None:
         # Who trusts the folder has its code and models asked anew, and needs no records.
         if self.trust:
             return None
-        if not self.sealed.has(SCORES):
+        if SCORES not in self.manifest:
             return RecordedScores((), dataset)
-        return RecordedScores.read(self.sealed.path(SCORES), dataset)
+        return RecordedScores.read(self.path(SCORES), dataset)
 
     def earlier(self, config: RunConfig) -> Earlier | None:
         """The results that the run was compared with; None without any.
@@ -144,17 +165,16 @@ class Opened:
             return None
         if self.trust:
             return read_earlier(config.earlier, trust=True)
-        if self.sealed.has(BASELINE):
-            kept_results, record = read_baseline(self.sealed.path(BASELINE))
+        if BASELINE in self.manifest:
+            kept_results, record = read_baseline(self.path(BASELINE))
             return Earlier(replace(kept_results, name=str(config.earlier)), record)
         # A path of a stranger's folder is not followed: it might lead to anything of the reader's.
-        if not all(map(self.sealed.has, EARLIER)):
+        if not self.manifest.keys() >= {*EARLIER}:
             raise UntrustedError(f"earlier: {config.earlier} is not kept in the folder")
-        report, gold = map(self.sealed.path, EARLIER)
-        baseline = Opened(self.sealed, read_object(report, "report"))
-        return Earlier(
-            Results.read(str(config.earlier), baseline.report, read_gold(gold)), baseline.record
-        )
+        path, gold = map(self.path, EARLIER)
+        before = replace(self, report=read_object(path, "report"))
+        results = Results.read(str(config.earlier), before.report, read_gold(gold))
+        return Earlier(results, before.record)
 
     def as_read(
         self, evaluations: Sequence[Evaluation], scores: RecordedScores | None
@@ -166,63 +186,42 @@ class Opened:
         """
         # Judges that were asked then are not asked now, so that their counts exist nowhere else.
         score_matchers = set() if scores is None else scores.matchers
-        with self._as_written():
+        read: list[Evaluation] = []
+        others: list[dict[str, Any]] = []
+        # As a whole, so that a forged count is the folder's fault and no failure of kragx.
+        with as_written(self.path("report.json"), "a report"):
             rows = {(row["retriever"], row["match"]): row for row in self.report["evaluations"]}
-            counts_of = {key: dict(row["counts"]) for key, row in rows.items()}
-            means = {
-                (*key, metric): mean_in(row, metric)
-                for key, row in rows.items()
-                for metric in row["mean"]
-            }
-        self._warn_of_others(evaluations, means)
-
-        def counts(evaluation: Evaluation) -> Mapping[str, Any]:
-            recorded = counts_of.get((evaluation.name, evaluation.match_name), {})
-            if score_matchers & {evaluation.match_name, FACTS, RELEVANCE}:
-                return recorded
-            return {name: recorded.get(name, 0) for name in _READ_COUNTS} if recorded else {}
-
-        read = tuple(
-            replace(evaluation, counts={**evaluation.counts, **counts(evaluation)})
-            for evaluation in evaluations
-        )
-        # Now and within, so that a forged count is the folder's fault and no failure of kragx.
-        with self._as_written():
-            for evaluation in read:
-                evaluation.remarks  # noqa: B018  # counts that cannot be told are a mistake of it
-        return read
-
-    def _warn_of_others(
-        self, evaluations: Iterable[Evaluation], means: Mapping[tuple[str, str, str], object]
-    ) -> None:
-        """Warn of the first mean that is another than it was; `compare` reads those that were."""
-        for evaluation in evaluations:
-            for metric, value in evaluation.mean.items():
-                before = means.get((evaluation.name, evaluation.match_name, metric), value)
-                if not _is_same(before, value):
-                    text = phrase(
-                        "{folder}: {metric} of {retriever} was {before} when it was written "
-                        "and is {now} now: kragx or a model differs",
-                        folder=self.sealed.folder,
-                        metric=metric,
-                        retriever=evaluation.name,
-                        before=before,
-                        now=value,
-                    )
-                    warn(text, FolderWarning)
-                    return
-
-    def _as_written(self) -> AbstractContextManager[None]:
-        return as_written(self.sealed.path("report.json"), "a report")
+            for evaluation in evaluations:
+                row = rows.get((evaluation.name, evaluation.match_name), {})
+                counts = dict(row.get("counts", {}))
+                if counts and not score_matchers & {evaluation.match_name, FACTS, RELEVANCE}:
+                    counts = {name: counts.get(name, 0) for name in _READ_COUNTS}
+                read.append(replace(evaluation, counts={**evaluation.counts, **counts}))
+                others += _other_means(evaluation, row)
+                read[-1].remarks  # noqa: B018  # counts that cannot be told are a mistake of it
+        # `compare` reads the numbers that were.
+        for values in others[:1]:
+            text = phrase(
+                "{folder}: {metric} of {retriever} was {before} when it was written and is {now} "
+                "now: kragx or a model differs",
+                folder=self.folder,
+                **values,
+            )
+            warn(text, FolderWarning)
+        return tuple(read)
 
 
-def _is_same(before: object, now: float | None) -> bool:
-    """Whether two means are the same, but for the last digits."""
-    # Sums differ in the last bits between processors. A whole number that somebody put into the
-    # file may be too large for a float, at which `isclose` would raise.
-    if isinstance(before, int | float) and now is not None and abs(before) < 1e300:
-        return isclose(before, now, rel_tol=1e-9, abs_tol=1e-9)
-    return before == now
+def _other_means(evaluation: Evaluation, row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The means that are others than a row of the report has, but for the last digits."""
+    for metric, now in evaluation.mean.items():
+        before: Any = mean_in(row, metric) if metric in row.get("mean", ()) else now
+        # Sums differ in the last bits between processors. A whole number that somebody put into
+        # the file may be too large for a float, at which `isclose` would raise.
+        is_number = isinstance(before, int | float) and abs(before) < 1e300
+        if is_number and now is not None and isclose(before, now, rel_tol=1e-9, abs_tol=1e-9):
+            continue
+        if before != now:
+            yield {"metric": metric, "retriever": evaluation.name, "before": before, "now": now}
 
 
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
@@ -247,23 +246,23 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
     Raises:
         DataError: it is none, is not whole, or was written anew before the block has ended.
     """
-    if not folder.exists():
-        raise DataError(phrase("cannot be read: no such file or folder"), path=str(folder))
-    if not folder.is_dir():
-        raise DataError(
-            phrase("a file, and no result folder"),
-            path=str(folder),
-            remedy=phrase(
-                "results files are compared by kragx score FILE FILE, without gold by kragx diff; "
-                "a baseline's name ends with .json"
-            ),
-        )
-    with reading(folder, trust=trust) as folder_files:
-        if not folder_files.manifest:
-            raise _not_written(folder)
-        report = read_object(folder_files.path("report.json"), "report")
+    manifest = settled(folder)
+    if not manifest:
+        raise _none_there(folder)
+    problem = None
+    try:
+        check_files(folder, manifest, trust=trust)
+        files = Opened(folder, manifest, {}, trust)
+        report = read_object(files.path("report.json"), "report")
         check_report(report, str(folder))
-        yield Opened(folder_files, report, trust)
+        yield replace(files, report=report)
+    except KragxError as error:
+        problem = error
+    # First, as whatever else is wrong comes of it.
+    if (manifest_of(folder) or {}) != manifest:
+        raise DataError(f"{folder}: was written anew while it was read; read it again")
+    if problem is not None:
+        raise problem
 
 
 def read_folder(folder: Path, *, trust: bool = False) -> Content:
@@ -272,11 +271,22 @@ def read_folder(folder: Path, *, trust: bool = False) -> Content:
         return content.contents()
 
 
-def _not_written(folder: Path) -> DataError:
+def _none_there(folder: Path) -> DataError:
     """The error of a folder in which no run has ended."""
-    if (folder / UNFINISHED / "answers").is_dir():
+    if folder.is_file():
+        return DataError(
+            phrase("a file, and no result folder"),
+            path=str(folder),
+            remedy=phrase(
+                "results files are compared by kragx score FILE FILE, without gold by kragx diff; "
+                "a baseline's name ends with .json"
+            ),
+        )
+    if (beside(folder) / "answers").is_dir():
         problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)
         return DataError(problem, remedy="kragx run goes on from the answers that are kept")
+    if not folder.exists():
+        return DataError(phrase("cannot be read: no such file or folder"), path=str(folder))
     return DataError(
         phrase(
             "{folder}: no result folder, as it has no {file}; name one that kragx run has written",

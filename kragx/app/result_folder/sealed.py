@@ -1,12 +1,11 @@
 """A folder whose files belong together: all of them are there or none, whoever is killed.
 
-``manifest.json`` names each file with its size and its SHA-256. New files are written in
-``.unfinished/new`` within the folder, the manifest last. Once all are on the disk, one renaming to
-``.unfinished/complete`` makes them the folder's content, and they are moved into place. If that is
-cut short, the next one who reads or writes the folder moves the rest first.
+``manifest.json`` names each file with its size and its SHA-256. New files are written beside the
+folder, in ``FOLDER.unfinished/new``, the manifest last. Once all are on the disk the folder that
+was there is renamed to ``FOLDER.unfinished/old``, and the new one to ``FOLDER``. If a kill comes
+between, the next one who reads or writes the folder does the rest, as long as ``old`` stands there.
 
-Nothing but files is renamed in the folder itself, so it may be the current folder, a link or where
-a disk is mounted; and what no manifest names is a user's own, and stays.
+What no manifest names is a user's own, and is in the new folder as it was in the old one.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ import shutil
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from kragx.app.result_folder.lock import locked
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
-from kragx.data.text import folded
-from kragx.ground.errors import DataError, KragxError, UsageError
+from kragx.ground.errors import DataError, KragxError
 from kragx.report.record import UNFINISHED
 
 MANIFEST = "manifest.json"
@@ -48,58 +45,10 @@ Manifest = Mapping[str, ManifestEntry]
 """The files of a folder by their names, in which ``/`` parts folders."""
 
 
-@dataclass(frozen=True)
-class Sealed:
-    """A folder as it is read.
-
-    Attributes:
-        folder: the folder.
-        manifest: what belongs to it; empty where no run has ended.
-        trust: whether links in it may lead anywhere.
-    """
-
-    folder: Path
-    manifest: Manifest
-    trust: bool = False
-
-    def path(self, name: str) -> Path:
-        """Where a file stands.
-
-        Raises:
-            DataError: the manifest does not name it; or it is no plain file.
-        """
-        if name not in self.manifest:
-            raise DataError(f"{self.folder}: {name} does not belong to it, says its {MANIFEST}")
-        return inside(self.folder, self.folder / name, trust=self.trust)
-
-    def has(self, name: str) -> bool:
-        """Whether a file belongs to it."""
-        return name in self.manifest
-
-    def check(self, names: Collection[str] | None = None) -> None:
-        """See to it that the files are those that the manifest names.
-
-        Args:
-            names: the files to look at; None for all that kragx reads.
-
-        Raises:
-            DataError: with the names of those that are missing, and of those that are others.
-        """
-        wanted = [
-            name
-            for name in self.manifest
-            if (not name.endswith(FOR_PEOPLE) if names is None else name in names)
-        ]
-        missing = [name for name in wanted if not self.path(name).is_file()]
-        there = [name for name in wanted if name not in missing]
-        changed = [name for name in there if not _fits(self.path(name), self.manifest[name])]
-        groups = {"missing": missing, "changed since": changed}
-        problems = [f"{problem}: {listed(group)}" for problem, group in groups.items() if group]
-        if problems:
-            raise DataError(
-                f"{self.folder}: not as kragx run has written it ({'; '.join(problems)})",
-                remedy="put back what it was, or let kragx run write it anew",
-            )
+def beside(folder: Path) -> Path:
+    """The folder in which a run keeps what it has not finished, where a folder really stands."""
+    place = folder.resolve()
+    return place.parent / f"{place.name}{UNFINISHED}"
 
 
 def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
@@ -119,52 +68,48 @@ def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
     return path
 
 
-@contextmanager
-def reading(folder: Path, *, trust: bool = False) -> Iterator[Sealed]:
-    """A folder to read: checked first, and what is read is all of one writing.
+def settled(folder: Path) -> Manifest:
+    """The manifest of a folder, empty where no run has ended; what was cut short is ended first.
+
+    Raises:
+        DataError: what is there is no manifest that kragx has written.
+        UsageError: another one is just writing the folder.
+    """
+    if _is_cut_short(folder):
+        with locked(beside(folder) / "lock"):
+            finish(folder)
+        tidy(folder)
+    return manifest_of(folder) or {}
+
+
+def check_files(
+    folder: Path, manifest: Manifest, names: Collection[str] | None = None, *, trust: bool = False
+) -> None:
+    """See to it that the files of a folder are those that its manifest names.
 
     Args:
         folder: the folder.
+        manifest: its own.
+        names: the files to look at; None for all that kragx reads.
         trust: whether links in it may lead anywhere.
 
     Raises:
-        DataError: it does not fit its manifest, or was written anew in the meantime.
-        UsageError: another one is just writing it, or it must be and cannot.
+        DataError: with the names of those that are missing, and of those that are others.
     """
-    files = _finished(folder, trust=trust)
-    problem = None
-    try:
-        files.check()
-        yield files
-    except KragxError as error:
-        problem = error
-    if (manifest_of(folder) or {}) != files.manifest:
-        raise DataError(f"{folder}: was written anew while it was read; read it again")
-    if problem is not None:
-        raise problem
-
-
-def _finished(folder: Path, *, trust: bool = False) -> Sealed:
-    """A folder once what is complete stands in its place."""
-    if (folder / UNFINISHED / "complete").is_dir():
-        with locked(inside(folder, folder / UNFINISHED / "lock")):
-            finish(folder)
-        tidy(folder)
-    return Sealed(folder, manifest_of(folder) or {}, trust)
-
-
-def checked_file(folder: Path, name: str) -> Path | None:
-    """A file of a folder that was found to be what the manifest says; the others are not looked at.
-
-    Returns:
-        None if it is not there, as a run has not ended.
-
-    Raises:
-        DataError: it is another, or does not belong to the folder.
-    """
-    files = _finished(folder)
-    files.check({name})
-    return files.path(name) if files.manifest else None
+    problems: dict[str, list[str]] = {"missing": [], "changed since": []}
+    for name, entry in manifest.items():
+        if name.endswith(FOR_PEOPLE) if names is None else name not in names:
+            continue
+        if not (path := inside(folder, folder / name, trust=trust)).is_file():
+            problems["missing"].append(name)
+        elif not _fits(path, entry):
+            problems["changed since"].append(name)
+    texts = [f"{problem}: {listed(group)}" for problem, group in problems.items() if group]
+    if texts:
+        raise DataError(
+            f"{folder}: not as kragx run has written it ({'; '.join(texts)})",
+            remedy="put back what it was, or let kragx run write it anew",
+        )
 
 
 @contextmanager
@@ -192,139 +137,104 @@ def manifest_of(folder: Path) -> Manifest | None:
         value = read_object(path, "manifest")
         if value["written_by"] != "kragx":
             raise ValueError("kragx did not write it")
-        files = {
+        return {
             name: ManifestEntry(int(entry["size"]), str(entry["sha256"]))
             for name, entry in value["files"].items()
         }
-    for name in files:
-        pure = PurePosixPath(name)
-        if (
-            pure.is_absolute()
-            or not pure.name
-            or {"..", UNFINISHED} & {*pure.parts}
-            or "\\" in name
-        ):
-            raise DataError(f"{path}: {name!r} is no file of a result folder")
-    return files
 
 
-def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest) -> None:
+def publish(folder: Path, write: Callable[[Path], None]) -> None:
     """Make what a function writes the content of a folder, whose lock is held.
 
     Args:
-        folder: the folder.
+        folder: the folder; what its manifest does not name stays in it.
         write: writes every file into the folder that it is given.
-        allowed: the files that may be replaced.
 
     Raises:
         UsageError: it cannot be written, or a file of a user's stands in the way.
     """
-    # Within the folder, as a rename is one step on one file system alone.
-    new = folder / UNFINISHED / "new"
+    place, new = folder.resolve(), beside(folder) / "new"
     shutil.rmtree(new, ignore_errors=True)
-    try:
-        with refused(folder, "written"):
-            new.mkdir(parents=True)
+    with refused(folder, "written"):
+        try:
+            new.mkdir()
             write(new)
-            _seal(new, lambda names: check_free(folder, names, allowed))
-            # In one step: whoever comes after a crash finds all of it, or none.
-            new.rename(new.with_name("complete"))
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+            _seal(new)
+            _link_strangers(place, new)
+            if place.exists():
+                place.rename(new.with_name("old"))
+            else:
+                new.with_name("old").mkdir()
+        finally:
+            if not _is_cut_short(folder):
+                shutil.rmtree(new, ignore_errors=True)
     finish(folder)
 
 
-def _seal(new: Path, check: Callable[[Iterable[str]], None]) -> None:
-    """Write the manifest of what a folder holds, once its names are checked and all is on disk."""
-    paths = sorted(path for path in new.rglob("*") if path.is_file())
-    files = {path.relative_to(new).as_posix(): path for path in paths}
-    entries = {name: _entry(path)._asdict() for name, path in files.items()}
-    check(files)
-    for path in paths:
-        flush(path)
-    manifest = {"written_by": "kragx", "files": entries}
-    text = json.dumps(manifest, ensure_ascii=False, indent=2)
-    write_bytes(new / MANIFEST, text.encode())
-
-
-def check_free(folder: Path, names: Iterable[str], allowed: Manifest) -> None:
-    """Refuse to replace files of a user's.
-
-    Raises:
-        UsageError: there are files with these names, which are not allowed to be replaced.
-    """
-    strangers = [name for name in names if name not in allowed and os.path.lexists(folder / name)]
-    if strangers:
-        raise UsageError(
-            f"{folder}: {listed(strangers)}: there already, and not written by kragx run",
-            remedy="move it away, or name another folder",
-        )
-
-
 def finish(folder: Path) -> None:
-    """Move what is complete into place, in a folder whose lock is held.
+    """Put new results in the place of those that were moved aside, if any; the lock is held.
 
     Raises:
-        UsageError: a file cannot be moved; whoever reads or writes the folder next tries again.
-        DataError: a manifest is broken.
+        UsageError: they cannot be moved; whoever reads or writes the folder next tries again.
     """
-    work = folder / UNFINISHED
-    complete = work / "complete"
-    if work.is_symlink() or complete.is_symlink() or not complete.is_dir():
+    place, work = folder.resolve(), beside(folder)
+    if not _is_cut_short(folder):
         return
-    with refused(work / "answers", "removed"), suppress(FileNotFoundError):
-        shutil.rmtree(work / "answers")  # they are in the results now
-    if (new := manifest_of(complete)) is not None:
-        _into_place(complete, new, folder)
-    shutil.rmtree(complete, ignore_errors=True)
+    with refused(folder, "written"):
+        if not place.exists():
+            (work / "new").rename(place)
+        # Answers are in the results now. What was moved aside goes last: as long as it stands
+        # there, this begins anew.
+        for name in ("answers", "old"):
+            with suppress(FileNotFoundError):
+                shutil.rmtree(work / name)
 
 
-def _into_place(complete: Path, new: Manifest, folder: Path) -> None:
-    """Move files into a folder in place of those that stand there."""
-    before: Manifest = {}
-    with suppress(DataError):
-        before = manifest_of(folder) or {}
-    for name in (*before, *new):
-        _check_inside(folder, name)
-    # Names that a file system may hold for one: what is moved must not be removed.
-    names = set(map(folded, new))
-    for name in before:
-        if folded(name) not in names:
-            with refused(folder / name, "removed"):
-                (folder / name).unlink(missing_ok=True)
-    for name in (*new, MANIFEST):  # this last: as long as it stands there, this begins anew
-        # After a crash what was moved before is not there any more.
-        if (complete / name).exists():
-            _move(complete / name, folder / name, folder)
+def _is_cut_short(folder: Path) -> bool:
+    return (beside(folder) / "old").is_dir()
 
 
 def tidy(folder: Path) -> None:
     """Remove the place of what is unfinished, unless there is something in it."""
-    work = folder / UNFINISHED
+    work = beside(folder)
     with suppress(OSError):
         if {path.name for path in work.iterdir()} <= {".gitignore"}:
             (work / ".gitignore").unlink(missing_ok=True)
             work.rmdir()
 
 
-def _move(source: Path, target: Path, folder: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source.replace(target)
-    except OSError as error:
-        raise UsageError(
-            f"{target}: cannot be replaced: {error.strerror or error}",
-            remedy="the new results are complete; close what has this file open, and kragx report "
-            f"{folder} moves them into place",
-        ) from None
+def _seal(new: Path) -> None:
+    """Write the manifest of what a folder holds, once all of it is on the disk."""
+    files = {p.relative_to(new).as_posix(): p for p in sorted(new.rglob("*")) if p.is_file()}
+    for path in files.values():
+        flush(path)
+    entries = {name: _entry(path)._asdict() for name, path in files.items()}
+    manifest = {"written_by": "kragx", "files": entries}
+    text = json.dumps(manifest, ensure_ascii=False, indent=2)
+    write_bytes(new / MANIFEST, text.encode())
 
 
-def _check_inside(folder: Path, name: str) -> None:
-    """Refuse a name that a link leads out of the folder."""
-    if not (folder / name).parent.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(
-            f"{(folder / name).parent}: a link that leads out of the folder {folder}",
-            remedy="remove it, or name another folder",
+def _link_strangers(folder: Path, new: Path) -> None:
+    """Give new results the files of a user's that stand beside the old ones, at no cost."""
+    manifest: Manifest = {}
+    with suppress(DataError):
+        manifest = manifest_of(folder) or {}
+
+    def kragxs(place: str, names: list[str]) -> list[str]:
+        top = Path(place).relative_to(folder)
+        return [name for name in names if {(top / name).as_posix()} & {MANIFEST, *manifest}]
+
+    def link(source: str, target: str) -> None:
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system that knows no links
+            shutil.copy2(source, target)
+
+    if folder.exists():
+        shutil.copytree(
+            folder, new, symlinks=True, ignore=kragxs, copy_function=link, dirs_exist_ok=True
         )
 
 

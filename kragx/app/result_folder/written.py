@@ -12,12 +12,13 @@ Of files elsewhere it keeps what its numbers need:
     corpus.jsonl   of the corpus the documents that gold and results name, or that are forbidden
     earlier/       the numbers that the run was compared with
 
-While a run goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes.
-All files appear together when the run has ended (`kragx.app.result_folder.sealed`).
+While a run goes on, each answer is added to ``FOLDER.unfinished/answers/<retriever>.jsonl`` as it
+comes. All files appear together when the run has ended (`kragx.app.result_folder.sealed`).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,9 +28,8 @@ from kragx.app.config import RunConfig, files_of
 from kragx.app.result_folder.lock import locked
 from kragx.app.result_folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, SCORES, opened
 from kragx.app.result_folder.sealed import (
-    MANIFEST,
     Manifest,
-    check_free,
+    beside,
     finish,
     listed,
     manifest_of,
@@ -43,7 +43,7 @@ from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes,
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import phrase
 from kragx.report.csv_files import means_csv, queries_csv, write_text
-from kragx.report.record import UNFINISHED, store_files
+from kragx.report.record import store_files
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
@@ -63,47 +63,28 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
         What writes a report there, all of its files at once.
 
     Raises:
-        UsageError: the folder holds what kragx has not written, cannot be written, or another run
-            writes to it.
+        UsageError: the folder holds what kragx has not written, cannot be replaced as a whole, or
+            another run writes to it.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"output: {folder} is a file; name a folder")
-    work, is_new = folder / UNFINISHED, not folder.exists()
-    _replaceable(folder, config)  # before anything is made in it
-    with refused(folder, "written"):
-        work.mkdir(parents=True, exist_ok=True)
+    work = beside(folder)
     try:
         with locked(work / "lock"):
             finish(folder)
-            allowed = _replaceable(folder, config)
-            check_free(folder, _names_of(config), allowed)
-            with refused(work, "written"):
-                (work / ".gitignore").write_text("*\n", encoding="utf-8")
-            yield lambda report: publish(folder, lambda new: _write(report, new), allowed)
+            _check_replaceable(folder, config)
+            (work / ".gitignore").write_text("*\n", encoding="utf-8")
+            yield lambda report: publish(folder, lambda new: _write(report, new))
     finally:
         tidy(folder)
-        if is_new:
-            with suppress(OSError):  # it is not empty
-                folder.rmdir()
 
 
-def _names_of(config: RunConfig) -> list[str]:
-    """The files that a run of a config writes, as far as it is known before."""
-    names = [file for files in files_of(config.asked).values() for file in files]
-    return [*_FILES, *INPUTS, *_REPORTS, *(f"results/{name}.jsonl" for name in names)]
-
-
-def _replaceable(folder: Path, config: RunConfig) -> Manifest:
-    """The files of a folder that a run may replace.
-
-    Raises:
-        UsageError: kragx has not written it.
-    """
+def _check_replaceable(folder: Path, config: RunConfig) -> None:
+    """Refuse a folder in which a run would replace what kragx has not written."""
+    manifest: Manifest | None = None
     with suppress(DataError):
         manifest = manifest_of(folder)
-        if manifest is not None:
-            return manifest
-    if strangers := _strangers(folder, config):
+    if manifest is None and (strangers := _strangers(folder, config)):
         raise UsageError(
             phrase(
                 "output: {folder} holds what kragx run has not written ({names}), and nothing is "
@@ -113,20 +94,32 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest:
             ),
             remedy=phrase("name another folder, or an empty one"),
         )
-    return {}
+    names = [file for files in files_of(config.asked).values() for file in files]
+    names = [*_FILES, *INPUTS, *_REPORTS, *(f"results/{name}.jsonl" for name in names)]
+    names += [name for name in ("results", "earlier") if (folder / name).is_symlink()]
+    taken = [n for n in names if n not in (manifest or {}) and os.path.lexists(folder / n)]
+    if taken:
+        raise UsageError(
+            f"{folder}: {listed(taken)}: there already, and not written by kragx run",
+            remedy="move it away, or name another folder",
+        )
+    if Path.cwd().is_relative_to(folder.resolve()) or folder.is_mount():
+        raise UsageError(
+            phrase(
+                "output: {folder}: the current folder and a mounted disk cannot be replaced",
+                folder=folder,
+            ),
+            remedy=phrase("name a folder in it"),
+        )
 
 
 def _strangers(folder: Path, config: RunConfig) -> list[str]:
     """What stands in a folder without a manifest and is not of kragx or the system."""
     with refused(folder, "read"):
         names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    if (folder / UNFINISHED / "answers").is_dir() and MANIFEST not in names:
-        return []  # a run began here
-    if "results" in names and not any((folder / "results").iterdir()):
-        names.remove("results")
     stores = [path for store in config.stores for path in (*store_files(store), *store.parents)]
     store_names = {path.name for path in stores if path.parent == folder.resolve()}
-    return [name for name in names if name not in {*_NOBODYS, *store_names, UNFINISHED}]
+    return [name for name in names if name not in {*_NOBODYS, *store_names}]
 
 
 def _write(report: RunReport, folder: Path) -> None:
@@ -161,7 +154,7 @@ def _write_inputs(report: RunReport, folder: Path) -> None:
             return
         with opened(report.config.earlier, trust=True) as earlier:
             for place in EARLIER:
-                source = earlier.sealed.path(Path(place).name)
+                source = earlier.path(Path(place).name)
                 write_bytes(folder / place, source.read_bytes())
 
 

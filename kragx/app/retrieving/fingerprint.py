@@ -35,8 +35,7 @@ MOST_FILES = 100_000
 """So many files and folders are looked at: a path may be that of a home."""
 
 _ELSEWHERE = {"site-packages", "dist-packages", "node_modules"}
-_NEVER_READ = {"__pycache__", ".git", ".kragx", UNFINISHED}
-_LONGEST_PATH = 4096
+_NEVER_READ = {"__pycache__", ".git", ".kragx"}
 _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*://")
 
 Parts = dict[str, str]
@@ -101,7 +100,7 @@ class Fingerprints:
     def _files(self, text: str) -> Parts:
         """The state of the files and folders that a text in ``args`` or a command names, if any."""
         value = str(filled(text))
-        if "\n" in value or len(value) > _LONGEST_PATH:  # a prompt, say
+        if "\n" in value:  # a prompt, say
             return {}
         bare = _SCHEME.sub("/", value)  # sqlite:///corpus.db
         names = filter(None, {value, *((bare, bare.lstrip("/")) if bare != value else ())})
@@ -135,10 +134,10 @@ class Fingerprints:
         return self._states[path]
 
     def _is_left(self, path: Path) -> bool:
-        # SQLite leaves the last one beside a file that it has only read.
+        # SQLite leaves the first ending beside a file that it has only read, a run the other.
         return (
             path.name in _NEVER_READ
-            or path.name.endswith("-shm")
+            or path.name.endswith(("-shm", UNFINISHED))
             or os.path.realpath(path) in self._written
             or holds_results(path)
         )
@@ -146,19 +145,14 @@ class Fingerprints:
 
 def _walk(top: Path, is_left: Callable[[Path], bool], ending: str = "") -> Iterator[Path]:
     """The files at a path, and those with an ending below, that hold something, by name."""
-
-    def paths() -> Iterator[Path]:
-        if top.is_file():
-            yield top
-        places = {os.path.realpath(top)}  # a link may lead back
-        for folder, below, names in islice(os.walk(top, followlinks=True), MOST_FILES):
-            kept = [path for name in sorted(below) if not is_left(path := Path(folder, name))]
-            real = {path.name: os.path.realpath(path) for path in kept}
-            below[:] = [name for name, place in real.items() if place not in places]
-            places.update(real.values())
-            yield from (Path(folder, name) for name in sorted(names) if name.endswith(ending))
-
-    files = (path for path in paths() if path.is_file() and not is_left(path))
+    paths = [top]
+    places = {os.path.realpath(top)}  # a link may lead back
+    for folder, below, names in islice(os.walk(top, followlinks=True), MOST_FILES):
+        paths += (Path(folder, name) for name in sorted(names) if name.endswith(ending))
+        real = {name: os.path.realpath(Path(folder, name)) for name in sorted(below)}
+        below[:] = [n for n in real if real[n] not in places and not is_left(Path(folder, n))]
+        places.update(real.values())
+    files = (path for path in paths if path.is_file() and not is_left(path))
     return islice((path for path in files if path.stat().st_size), MOST_FILES)
 
 
@@ -175,9 +169,7 @@ def _local_code(module: str) -> list[Path]:
     place = Path(next(iter(places), ""))
     if not place.is_absolute() or _is_installed(place):
         return []
-    # A module that is packed stands in an archive, which is all of its code.
-    top = next((above for above in place.parents if above.is_file()), place.parent)
-    return [*_walk(top, lambda path: path.name.startswith(".") or _is_installed(path), ".py")]
+    return [*_walk(place.parent, lambda p: p.name.startswith(".") or _is_installed(p), ".py")]
 
 
 def _is_installed(place: Path) -> bool:

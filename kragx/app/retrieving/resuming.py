@@ -10,20 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app.retrieving.fingerprint import Parts
-from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs, as_turns
-from kragx.data.documents import clean_seconds
+from kragx.data import GoldDataset, Mender, Query, Retrieved
+from kragx.data.formats.format import Fields
+from kragx.data.formats.gold import GOLD
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
-from kragx.data.formats.records import answer_record
+from kragx.data.formats.records import question_record
 from kragx.data.problems import Problems
-from kragx.data.search_records import SEARCHES, as_searches
-from kragx.data.stages import NumberedDocs, as_stages
 from kragx.ground.errors import DataError
-from kragx.report.record import UNFINISHED, now
-
-
-def partial_path(folder: Path, file: str) -> Path:
-    """Where the answers of a retriever are kept while it is asked."""
-    return folder / UNFINISHED / "answers" / f"{file}.jsonl"
+from kragx.report.record import now
 
 
 @dataclass(frozen=True)
@@ -32,7 +26,7 @@ class PartialAnswers:
 
     Attributes:
         known: those that are taken over, by query id.
-        begun: when the run that asked for them began; None without one.
+        begun: when the run that asked for them began; empty without one.
         n_unused: how many there are that are not taken over, as something has changed.
         changed: what that is: the parts of a fingerprint, or ``questions``.
         keep: keeps one more before the next one is waited for.
@@ -41,7 +35,7 @@ class PartialAnswers:
     """
 
     known: Mapping[str, Retrieved] = field(default_factory=dict)
-    begun: str | None = None
+    begun: str = ""
     n_unused: int = 0
     changed: tuple[str, ...] = ()
     keep: Callable[[Query, Retrieved], None] = field(default=lambda query, answer: None)
@@ -87,44 +81,37 @@ def partial_answers(
         def keep(query: Query, retrieved: Retrieved) -> None:
             if retrieved.error is not None:
                 return
-            history = {"history": [turn.to_dict() for turn in query.history]}
-            question = {
-                "query_id": query.id,
-                "query": query.text,
-                **(history if query.history else {}),
-            }
-            line = write({**question, **answer_record(retrieved)})
+            question = Query(query.id, query.text, (), history=query.history)
+            line = write(question_record(question, retrieved))
             # What a later run would read of it: if that is not what was answered, this run goes on
             # with what the file has, so that both have the same results.
-            answer_again = _answer(json.loads(line))
+            _, answer_again = _answer(json.loads(line))
             with suppress(Exception):  # whatever foreign values raise when they are compared
                 if answer_again == retrieved:
                     return
-            as_read[query.id] = answer_again
+            answers.as_read[query.id] = answer_again
 
-        as_read: dict[str, Retrieved] = {}
         if answers.known:
             file.write("\n")  # behind a line that was cut off
         else:
             write({"begun": now(), "parts": parts})
-        yield replace(answers, keep=keep, as_read=as_read)
+        yield replace(answers, keep=keep)
 
 
-def _answer(record: Mapping[str, Any]) -> Retrieved:
-    has_list = "retrieved" in record or SEARCHES not in record
-    docs = as_docs(record["retrieved"], Mender(), "retrieved") if has_list else ()
-    numbered = NumberedDocs(docs, Mender(), distinct=SEARCHES in record)
-    searches = as_searches(record.get(SEARCHES, []), numbered, Mender())
-    stages = as_stages(record.get("stages", []), numbered, Mender())
-    seconds = clean_seconds(record.get("seconds"))
-    return Retrieved(docs, seconds, stages=stages, searches=searches, has_list=has_list)
+def _answer(record: Mapping[str, Any]) -> tuple[Query, Retrieved]:
+    """A question and its answer, of a line; a `DataError` if it holds none."""
+    fields = Fields(record, GOLD, Problems("answers", strict=True))
+    answer = fields.retrieved()
+    if answer is None:
+        raise DataError("no answer")
+    return fields.query(fields.id("query_id"), fields.text("query"), ()), answer
 
 
 def _read(path: Path, parts: Parts, dataset: GoldDataset) -> PartialAnswers:
     """The answers of a file that can be taken over; if there are none, how many cannot and why."""
     answer_of: dict[str, Retrieved] = {}
     answered: set[str] = set()
-    before: Parts | None = None
+    before: Parts = {}
     begun = ""
     # Broken lines are passed over: each costs its own question alone.
     for _, record in read_records(path, Problems(str(path))) if path.exists() else ():
@@ -132,17 +119,14 @@ def _read(path: Path, parts: Parts, dataset: GoldDataset) -> PartialAnswers:
             if "parts" in record:
                 begun = datetime.fromisoformat(record["begun"]).isoformat(timespec="seconds")
                 before = {**record["parts"]}
-            if before is None or "query_id" not in record:
-                continue
-            query_id, answer = record["query_id"], _answer(record)
-            answered.add(query_id)
-            wording = record["query"], as_turns(record.get("history", []), Mender())
-            if query_id in dataset:
-                query = dataset[query_id]
-                if wording == (query.text, query.history):
-                    answer_of[query_id] = answer
+            elif begun:
+                query, answer = _answer(record)
+                answered.add(query.id)
+                asked = dataset[query.id]  # what is not asked any more has no place either
+                if (query.text, query.history) == (asked.text, asked.history):
+                    answer_of[query.id] = answer
     if before == parts and answer_of:
         return PartialAnswers(answer_of, begun)
-    names = [*parts, *((before or {}).keys() - parts.keys())]
-    changed = [name for name in names if (before or {}).get(name) != parts.get(name)]
+    names = [*parts, *(before.keys() - parts.keys())]
+    changed = [name for name in names if before.get(name) != parts.get(name)]
     return PartialAnswers({}, begun, len(answered), tuple(changed or ["questions"]))

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, files_of
+from kragx.app.result_folder.sealed import beside
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import all_makers, made
-from kragx.app.retrieving.resuming import PartialAnswers, partial_answers, partial_path
+from kragx.app.retrieving.resuming import PartialAnswers, partial_answers
 from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
 from kragx.evaluation.retrieve import retrieve
 from kragx.ground.errors import DataError, KragxError, UsageError
@@ -22,7 +23,7 @@ class Keeping:
     """How answers are kept as they come, and taken over from an interrupted run.
 
     Attributes:
-        folder: where.
+        folder: of the results, beside which they are kept.
         fingerprints: say what answers depend on.
         fresh: whether none is taken over.
         say: is told, before a retriever is asked, how many are, or why none is.
@@ -35,13 +36,12 @@ class Keeping:
 
     def kept(self, name: str, runs: Sequence[PartialAnswers], n_queries: int) -> Kept | None:
         """The answers of all runs of a retriever that are taken over, if any; it is said."""
-        begun = min((answers.begun for answers in runs if answers.begun is not None), default="")
+        begun = min(filter(None, (answers.begun for answers in runs)), default="")
         kept = Kept(sum(len(answers.known) for answers in runs), n_queries * len(runs), begun)
-        n_unused = sum(answers.n_unused for answers in runs)
         if kept.n_answers:
             self.say(joined(": ", [visible(name), joined("; ", [kept.number, kept.rest])]))
             return kept
-        if n_unused:
+        if n_unused := sum(answers.n_unused for answers in runs):
             changed = next(answers.changed for answers in runs if answers.n_unused)
             names = joined(", ", map(visible, changed[:NAMES]))
             if (n_more := len(changed) - NAMES) > 0:
@@ -93,28 +93,24 @@ def retrieve_all(
     }
     kept_of: dict[str, Kept] = {}
     files = files_of(retrievers)
-    for name in makers:
+    for name, of_retriever in makers.items():
+        config = retrievers[name]
         try:
-            runs[name], kept = _ask(
-                name, retrievers[name], makers[name], dataset, progress, keeping, files[name]
-            )
+            with ExitStack() as within:
+                retriever, options = made(name, config, of_retriever, within)
+                options["progress"] = progress
+                answers: list[PartialAnswers] = []
+                if keeping is not None:
+                    answers = _partial(keeping, config, files[name], dataset, within)
+                    if (kept := keeping.kept(name, answers, len(dataset))) is not None:
+                        kept_of[name] = kept
+                run = _asked(retriever, dataset, answers, options)
         except (ImportError, KragxError) as error:
             problem = error if isinstance(error, KragxError) else UsageError(str(error))
             raise problem.within(f"retrievers.{name}") from error
-        kept_of |= {} if kept is None else {name: kept}
+        runs[name] = replace(run, settings=config.settings)
     # In the order of the config, whichever were read from files and whichever asked.
     return {name: runs[name] for name in retrievers}, kept_of
-
-
-def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
-    """What files say that a retriever returned, each in a run."""
-    source = "results" if config.run is None else "run"
-    try:
-        runs = [read_run(file, dataset, config.columns) for file in config.files]
-    except DataError as error:
-        raise error.within(f"retrievers.{name}.{source}") from error
-    run = Run.repeated(replace(run, name=name) for run in runs)
-    return replace(run, settings=config.settings)
 
 
 def asker(
@@ -144,46 +140,44 @@ def asker(
     return ask
 
 
-def _ask(
-    name: str,
+def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
+    """What files say that a retriever returned, each in a run."""
+    source = "results" if config.run is None else "run"
+    try:
+        runs = [read_run(file, dataset, config.columns) for file in config.files]
+    except DataError as error:
+        raise error.within(f"retrievers.{name}.{source}") from error
+    run = Run.repeated(replace(run, name=name) for run in runs)
+    return replace(run, settings=config.settings)
+
+
+def _partial(
+    keeping: Keeping,
     config: RetrieverConfig,
-    makers: Sequence[Callable[[], Any]],
-    dataset: GoldDataset,
-    progress: bool | None,
-    keeping: Keeping | None,
     files: Sequence[str],
-) -> tuple[Run, Kept | None]:
-    """What a retriever answers to every question that it has not answered yet, and those it has.
-
-    `files` keep the answers of each of its runs.
-    """
-    with ExitStack() as within:
-        retriever, options = made(name, config, makers, within)
-        options["progress"] = progress
-        if keeping is None:
-            run, kept = retrieve(retriever, dataset, **options), None
-        else:
-            parts = keeping.fingerprints.of(config)
-            answers = [
-                within.enter_context(partial_answers(path, parts, dataset, keeping.fresh))
-                for path in (partial_path(keeping.folder, file) for file in files)
-            ]
-            kept = keeping.kept(name, answers, len(dataset))
-            run = _ask_the_rest(retriever, dataset, answers, options)
-    return replace(run, settings=config.settings), kept
+    dataset: GoldDataset,
+    within: ExitStack,
+) -> list[PartialAnswers]:
+    """The answers of each run of a retriever, in files by their names."""
+    parts = keeping.fingerprints.of(config)
+    paths = (beside(keeping.folder) / "answers" / f"{file}.jsonl" for file in files)
+    return [
+        within.enter_context(partial_answers(path, parts, dataset, keeping.fresh)) for path in paths
+    ]
 
 
-def _ask_the_rest(
+def _asked(
     retriever: Any,
     dataset: GoldDataset,
     answers: Sequence[PartialAnswers],
     options: Mapping[str, Any],
 ) -> Run:
-    """What it answers to the questions of each run that no answer is kept for; with those kept."""
+    """What a retriever answers in each run to what is not answered yet; with what is."""
     known = [of_run.known for of_run in answers]
     keep = [of_run.keep for of_run in answers]
     run = retrieve(retriever, dataset, **options, known=known, on_answer=keep)
-    pairs = zip(run.every, answers, strict=True)
-    return Run.repeated(
+    pairs = zip(run.every, answers) if answers else ()
+    kept = [
         replace(single, results={**single.results, **of_run.as_read}) for single, of_run in pairs
-    )
+    ]
+    return Run.repeated(kept) if kept else run

@@ -301,8 +301,7 @@ class DocumentRows:
             try:
                 cells[name] = _cell(name, row.get(column))
             except DataError as error:
-                problem = "; ".join(filter(None, (error.problem, error.remedy)))
-                self.problems.add(line, column, problem)
+                self.problems.add(line, column, error.problem_and_remedy)
                 return None
         return {name: cell for name, cell in cells.items() if cell is not None}
 

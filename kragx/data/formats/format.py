@@ -129,7 +129,8 @@ class Fields:
     def only(self) -> None:
         """Report every field that is not the format's."""
         for name in self.rest():
-            self._refused(unknown_field(str(name), self.format.fields))
+            error = unknown_field(str(name), self.format.fields)
+            self.report(error.field, error.problem_and_remedy)
 
     def query(self, query_id: str, text: str | None, gold: Iterable[Gold]) -> Query:
         """The query, with the fields that all of kragx's own formats have."""
@@ -311,12 +312,8 @@ class Fields:
         try:
             return clean(*args)
         except DataError as error:
-            self._refused(error.within(name))
+            self.report(error.within(name).field, error.problem_and_remedy)
             return None
-
-    def _refused(self, error: DataError) -> None:
-        remedy = f"; {error.remedy}" if error.remedy else ""
-        self.report(error.field, error.problem + remedy)
 
 
 def is_index(cell: object) -> bool:

@@ -261,8 +261,7 @@ def named(
         try:
             record = _record(row, fields)
         except DataError as error:
-            remedy = f"; {error.remedy}" if error.remedy else ""
-            problems.add(line, error.field, error.problem + remedy)
+            problems.add(line, error.field, error.problem_and_remedy)
         else:
             yield line, record
 

@@ -84,14 +84,9 @@ def questions(
     ] = None,
     settings: opt.Settings = None,
     dry_run: opt.DryRun = False,
-    budget: Annotated[
-        float | None, typer.Option(help="The most that it may cost, in the prices' currency.")
-    ] = None,
+    budget: opt.Budget = None,
     max_calls: opt.MaxCalls = None,
-    submit: Annotated[
-        bool,
-        typer.Option("--submit", help="As batches of the provider; collect, then run it again."),
-    ] = False,
+    submit: opt.Submit = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Make questions for a gold set from a corpus; people then say what answers them.

@@ -31,7 +31,7 @@ from kragx.evaluation.calls.logged import (
 )
 from kragx.evaluation.calls.tool_answers import as_json, documents_in
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import phrase
 
 Record = dict[str, Any]
 
@@ -187,7 +187,7 @@ class Logs:
             try:
                 yield self._question(record, f"{path}:{line}")
             except DataError as error:
-                problems.add(line, error.field, joined("; ", [error.problem, error.remedy]))
+                problems.add(line, error.field, error.problem_and_remedy)
         self.broken.extend(
             problem.error() for problem in problems.found if problem.level == "error"
         )

@@ -241,26 +241,3 @@ def test_what_a_warning_names_can_be_said_on_the_command_line(kragx, jsonl):
     assert kragx(*args, *ignored).json()["mean"] == {"mrr": 1.0}
     code, _, err = kragx(*args, "--match", "{name: char")
     assert (code, "--match {name: char: not a mapping as in YAML" in err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("line", "remedy"),
-    [
-        ("score RESULTS --tokenizer kiwi", "write --match '{method: rouge2, tokenizer: kiwi}'"),
-        ("score RESULTS --measure=recall", "write --match '{method: rouge2, measure: recall}'"),
-        ("match RESULTS --id-key doc", "write --match '{method: id, id_key: metadata.parent_id}'"),
-        ("score RESULTS --direction either", "--match '{method: contains, direction: either}'"),
-        ("score RESULTS --casefold", "write --match '{method: text, casefold: false}'"),
-        ("threshold sweep RESULTS --step .1", "every hundredth is looked at"),
-        ("judge status --offline", "leave it out"),
-        ("score RESULTS --mtric mrr", "--metric"),  # click's own hint
-    ],
-)
-def test_an_option_that_went_says_what_is_written_instead(kragx, jsonl, line, remedy):
-    """No likeness of letters is offered in its place; and what is offered is understood."""
-    path = str(jsonl(pair(*WIND)))
-    code, _, err = kragx(*(path if word == "RESULTS" else word for word in line.split()))
-    assert (code, remedy in err) == (2, True), err
-    if "--match '" in err:
-        spec = shlex.split(err[err.index("--match") :])[1]
-        assert kragx("score", path, "--match", spec, "-m", "mrr").code in {0, 3}  # no wrong use

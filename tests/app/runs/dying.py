@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-_CHANGES = ("replace", "rename", "unlink", "remove", "rmdir", "mkdir", "write", "fsync", "chmod")
+_CHANGES = (
+    *("replace", "rename", "unlink", "remove", "rmdir", "mkdir", "link", "write", "fsync", "chmod"),
+)
 
 
 class Killed(BaseException):
@@ -102,7 +104,8 @@ def kill_at(*places: int) -> None:
         _command(*arguments)
     Path("said").mkdir()
     for number, place in enumerate(places):
-        shutil.rmtree("out")
+        shutil.rmtree("out", ignore_errors=True)
+        shutil.rmtree("out.unfinished", ignore_errors=True)
         shutil.copytree("kept", "out")
         assert _in_child("run", "run.yaml", deadly=place) == 9
         report = ("report", "out", "--format", "json")

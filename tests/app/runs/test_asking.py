@@ -225,7 +225,7 @@ def test_an_interrupt_does_not_wait_for_what_hangs(jsonl, module, here, options)
         f"retrievers: {{mine: {{class: 'toy_hangs:hangs', concurrency: 2{options}}}}}",
         encoding="utf-8",
     )
-    partial = here / "out" / ".unfinished" / "answers" / "mine.jsonl"
+    partial = here / "out.unfinished" / "answers" / "mine.jsonl"
     with subprocess.Popen(
         children.heeding([sys.executable, "-m", "kragx", "run", "run.yaml"]),
         stdout=subprocess.DEVNULL,

@@ -154,7 +154,7 @@ def test_killed_and_started_again(prepared, kragx):
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
     first = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
     assert first.returncode == 9
-    partial = here / "out" / ".unfinished" / "answers" / "mine.jsonl"
+    partial = here / "out.unfinished" / "answers" / "mine.jsonl"
     with partial.open("a", encoding="utf-8") as file:
         file.write('{"query_id": "q4", "retr')  # the line at which the power went
     (here / "revived").touch()
@@ -206,7 +206,7 @@ def test_a_report_that_cannot_be_written_loses_no_answer(prepared, kragx, here):
     assert asked(here) == ["1", "2", "3", "4", "5", "6"]
     assert kragx(*other, "--anyway").code == 0
     assert asked(here) == ["1", "2", "3", "4", "5", "6"]
-    assert not (here / "out" / ".unfinished" / "answers" / "mine.jsonl").exists()
+    assert not (here / "out.unfinished" / "answers" / "mine.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -475,12 +475,12 @@ def test_files_that_are_none_of_the_folder(baited, here, kragx, name, kind):
 
 
 def test_a_lock_that_is_a_link(baited, here, kragx):
-    """Finishing what is unfinished in a folder never writes where a link leads."""
-    theirs = baited({})
+    """Finishing what is unfinished beside a folder never writes where a link leads."""
+    baited({})
     (here / "precious.txt").write_text("mine", encoding="utf-8")
-    (theirs / ".unfinished" / "complete").mkdir(parents=True)
-    (theirs / ".unfinished" / "lock").symlink_to(here / "precious.txt")
-    assert kragx("report", "theirs").code in (0, 3)
+    (here / "theirs.unfinished" / "old").mkdir(parents=True)
+    (here / "theirs.unfinished" / "lock").symlink_to(here / "precious.txt")
+    assert kragx("report", "theirs").code == 2
     assert (here / "precious.txt").read_text(encoding="utf-8") == "mine"
 
 

@@ -216,7 +216,7 @@ def test_what_is_no_run(run, kragx, here):
     shutil.copytree("results/kept/a", "results/copy")
     run("broken")
     (here / "results/broken/report.json").write_text("{}")
-    for name in ("empty", "foreign/deeper", "begun/.unfinished/answers", "old", "odd"):
+    for name in ("empty", "foreign/deeper", "begun.unfinished/answers", "old", "odd"):
         (here / "results" / name).mkdir(parents=True)
     (here / "results/foreign/notes.txt").write_text("mine")
     (here / "results/old/report.json").write_text('{"evaluations": [], "comparisons": []}')
@@ -224,10 +224,10 @@ def test_what_is_no_run(run, kragx, here):
     outcome = kragx("history", "results", "--format", "json")
     value = outcome.json()
     assert [own["name"] for own in value["runs"]] == ["copy"]
-    left_out = {"broken", "empty", "foreign/deeper", "begun", "old", "odd", "kept/a"}
+    left_out = {"broken", "empty", "foreign/deeper", "begun.unfinished", "old", "odd", "kept/a"}
     assert set(value["skipped"]) == left_out
     assert "changed since: report.json" in value["skipped"]["broken"]
-    assert "not finished" in value["skipped"]["begun"]
+    assert "not finished" in value["skipped"]["begun.unfinished"]
     assert "not finished" in value["skipped"]["old"]
     out = kragx("history", "results").out
     assert "one run: there is nothing yet to set it against" in out

@@ -228,7 +228,7 @@ def test_resumed(prepared, kragx):
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(prepared), *sys.path])}
     assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 9
-    kept = Path("out/.unfinished/answers/one.jsonl")
+    kept = Path("out.unfinished/answers/one.jsonl")
     begun = json.loads(kept.read_text().splitlines()[0])["begun"]
     (prepared / "revived").touch()
     outcome = kragx("run", "run.yaml")

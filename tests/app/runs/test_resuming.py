@@ -8,7 +8,6 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -196,7 +195,7 @@ def test_the_corpus_was_replaced(prepared, kragx):
 
 def test_kept_answers_are_said_before_anything_is_asked(interrupted, kragx):
     """How many and from when: on standard error before the rest is asked, and in the report."""
-    kept = (interrupted / "out" / ".unfinished" / "answers" / "mine.jsonl").read_text()
+    kept = (interrupted / "out.unfinished" / "answers" / "mine.jsonl").read_text()
     begun = json.loads(kept.splitlines()[0])["begun"]
     (interrupted / "revived").unlink()
     outcome = kragx("run", "run.yaml")
@@ -257,7 +256,7 @@ def test_nothing_is_asked(interrupted, kragx, monkeypatch):
 )
 def test_lines_that_cannot_be_read(interrupted, kragx, old, new, questions):
     """Whatever somebody has made of the file: what cannot be read is asked for again."""
-    path = interrupted / "out" / ".unfinished" / "answers" / "mine.jsonl"
+    path = interrupted / "out.unfinished" / "answers" / "mine.jsonl"
     edit(path, old, new)
     outcome = kragx("run", "run.yaml")
     assert (outcome.code, asked(interrupted)) == (0, questions)
@@ -277,7 +276,7 @@ def test_fresh(interrupted, kragx):
 @pytest.mark.parametrize(("options", "code"), [([], 3), (["--fresh"], 2)])
 def test_something_else_stands_where_answers_are_kept(interrupted, kragx, options, code):
     """A folder in place of the file ends the run by its name, before anything is asked."""
-    path = interrupted / "out" / ".unfinished" / "answers" / "mine.jsonl"
+    path = interrupted / "out.unfinished" / "answers" / "mine.jsonl"
     path.unlink()
     path.mkdir()
     outcome = kragx("run", "run.yaml", *options)
@@ -403,18 +402,6 @@ def test_two_configs_of_equal_content_in_two_folders(prepared, tmp_path_factory)
     (other / "corpus.jsonl").write_bytes((prepared / "corpus.jsonl").read_bytes())
     made = [parts_of(here, {"path": f"{here}/corpus.jsonl"}) for here in (prepared, other)]
     assert made[0] == made[1]
-
-
-def test_code_in_an_archive(prepared, monkeypatch):
-    """A module that is packed counts by its archive."""
-    before = []
-    for text in ("import json", "import json  #"):
-        with ZipFile(prepared / "packed.zip", "w") as archive:
-            archive.writestr("toy_packed.py", text)
-        monkeypatch.syspath_prepend(str(prepared / "packed.zip"))
-        before.append(code_of(prepared, "toy_packed:make"))
-    assert [*before[0]] == [*before[1]] == ["code of packed.zip"]
-    assert before[0] != before[1]
 
 
 def code_of(here: Path, path: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ import pytest
 from kragx.app import config
 from kragx.app.result_folder.lock import locked
 from kragx.app.result_folder.opened import opened
-from kragx.app.result_folder.sealed import finish, publish
+from kragx.app.result_folder.sealed import publish
 from kragx.app.result_folder.written import claimed
 from kragx.errors import DataError, UsageError
 from tests.app.runs.dying import Changes, Killed
@@ -131,7 +131,7 @@ def test_a_folder_with_a_manifest_of_another_program(write, kragx, here):
     assert (outcome.code, "not a manifest that kragx wrote" in outcome.err) == (3, True)
 
 
-@pytest.mark.parametrize("name", ["results", "deep", "mine.sqlite", "vectors.sqlite-wal"])
+@pytest.mark.parametrize("name", ["deep", "mine.sqlite", "vectors.sqlite-wal"])
 def test_stores_of_the_config_are_no_strangers(write, here, name):
     """Judgements and vectors may be kept in the folder of results, before there are any."""
     out = write(
@@ -239,9 +239,9 @@ def test_a_folder_may_be_moved(ran, kragx, here):
 
 
 @posix
-@pytest.mark.parametrize("kind", some(["link", "current", "empty"], 3))
-def test_where_a_folder_may_be(write, kragx, here, kind, monkeypatch):
-    """A link to a folder, the current folder and an empty one are written to, and stay that."""
+@pytest.mark.parametrize("kind", some(["link", "empty"], 2))
+def test_where_a_folder_may_be(write, kragx, here, kind):
+    """A link to a folder and an empty one are written to, and stay that."""
     write()
     (here / "real").mkdir()
     (here / "real" / ".gitkeep").touch()
@@ -249,13 +249,24 @@ def test_where_a_folder_may_be(write, kragx, here, kind, monkeypatch):
     if kind == "link":
         place = here / "link"
         place.symlink_to(here / "real")
-    if kind == "current":
-        monkeypatch.chdir(here / "real")
     for _ in range(2):
-        assert kragx("run", here / "run.yaml", "-o", "." if kind == "current" else place).code == 0
+        assert kragx("run", here / "run.yaml", "-o", place).code == 0
     assert place.is_symlink() == (kind == "link")
     assert {"manifest.json", ".gitkeep"} <= {path.name for path in (here / "real").iterdir()}
     assert kragx("report", here / "real").code == 0
+
+
+@pytest.mark.parametrize("place", ["out", "out/results"])
+def test_the_current_folder_is_not_replaced(ran, write, kragx, here, place, monkeypatch):
+    """Whoever stands in a folder would stand in none: that is said before anything is asked."""
+    ran()
+    write("slow")
+    monkeypatch.chdir(here / place)
+    outcome = kragx("run", here / "run.yaml")
+    assert outcome.code == 2
+    assert "the current folder and a mounted disk cannot be replaced; name a folder" in outcome.err
+    assert not (here / "asked.txt").exists()
+    assert not (here / "out.unfinished").exists()
 
 
 def test_where_no_folder_can_be(write, kragx, here):
@@ -306,7 +317,7 @@ def test_a_run_that_was_killed_holds_nothing(ran, write, kragx, here):
     assert numbers(kragx) == before
     write()
     assert kragx("run", "run.yaml").code == 0
-    assert not (out / ".unfinished").exists()
+    assert not out.with_name("out.unfinished").exists()
 
 
 @posix
@@ -329,13 +340,13 @@ def test_a_forked_child_does_not_hold_the_lock(tmp_path):
         os.close(write)
 
 
-def test_what_is_unfinished_is_no_change_for_git(write, kragx, here, monkeypatch):
+def test_what_is_unfinished_is_no_change_for_git(write, here):
     """Whatever a run keeps while it goes on, git does not see it."""
     out = write()
     subprocess.run(["git", "init", "-q"], check=True)
     with claimed(out, config.load("run.yaml")):
-        assert [*out.rglob("*")]
-        status = ["git", "status", "--porcelain", "--untracked-files=all", "out"]
+        assert [*here.glob("out.unfinished/*")]
+        status = ["git", "status", "--porcelain", "--untracked-files=all", "out.unfinished"]
         assert subprocess.run(status, check=True, capture_output=True).stdout == b""
 
 
@@ -377,7 +388,7 @@ def test_killed_at_any_write(old_and_new, kragx, here):
     assert new in seen
     assert kragx("run", "run.yaml").code == 0
     assert numbers(kragx) == new
-    assert not (here / "out" / ".unfinished").exists()
+    assert not (here / "out.unfinished").exists()
 
 
 @posix
@@ -417,53 +428,61 @@ def test_a_first_run_that_was_killed(write, kragx, here):
         outcome = kragx("report", "out")
         assert outcome.code == 3
         assert "no results yet, as a run was cut short here; kragx run goes on" in outcome.err
-        (out / "notes.txt").write_text("mine")
         assert kragx("run", "run.yaml").code == 0
-        assert (out / "notes.txt").exists()
+        assert kragx("report", "out").code == 0
 
 
-@pytest.fixture
-def cut_short(ran, write, kragx, here):
-    """A folder whose new results are complete, and not yet in place; its numbers."""
-    out = ran("half")
+@pytest.fixture(params=["there", "moved aside", "in place"])
+def cut_short(request, ran, write, kragx, here):
+    """A folder whose new results were on their way when a kill came; its numbers."""
+    out, unfinished = ran("half"), here / "out.unfinished"
+    (out / "notes.txt").write_text("mine")
     write("good")
+    shutil.copytree(out, here / "new")
     assert kragx("run", "run.yaml", "-o", "new").code == 0
-    shutil.copytree(here / "new", out / ".unfinished" / "complete")
+    (unfinished / "answers").mkdir(parents=True)
+    if request.param == "there":
+        shutil.rmtree(out)
+        (unfinished / "old").mkdir()  # there were none before
+    else:
+        out.rename(unfinished / "old")
+    shutil.copytree(here / "new", out if request.param == "in place" else unfinished / "new")
     return out, numbers(kragx, "new")
 
 
-@pytest.mark.integration
 @posix
 def test_complete_results_come_into_place_first(cut_short, kragx):
     """Whoever reads them moves them there; while another one has the folder, that is said."""
     out, new = cut_short
-    before = files(out)
-    with locked(out / ".unfinished" / "lock"):
+    unfinished = out.with_name("out.unfinished")
+    before = files(unfinished)
+    with locked(unfinished / "lock"):
         outcome = kragx("report", "out")
         assert (outcome.code, "in use by process " in outcome.err) == (2, True)
-    assert files(out) == before
+    assert files(unfinished) == before
     assert numbers(kragx) == new
-    assert not (out / ".unfinished").exists()
+    assert not unfinished.exists()
     assert files(out) == files(out.with_name("new"))
+    assert (out / "notes.txt").read_text() == "mine"
 
 
-def test_a_file_that_cannot_be_replaced(cut_short, kragx, monkeypatch):
-    """As on Windows a table that a spreadsheet has open: the rest is moved when it is closed."""
-    out, new = cut_short
-    replace = Path.replace
+def test_a_folder_that_cannot_be_moved(ran, write, kragx, monkeypatch):
+    """As on Windows one that a spreadsheet has a file open of: old results and answers stay."""
+    out = ran("half")
+    before, rename = files(out), Path.rename
+    write("good")
 
     def refusing(self, target):
-        if self.name == "queries.csv":
+        if self == out:
             raise PermissionError(13, "in use")
-        return replace(self, target)
+        return rename(self, target)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", refusing)
-        with pytest.raises(UsageError, match=r"queries\.csv: cannot be replaced: in use; .* close"):
-            finish(out)
-        assert kragx("report", "out").code == 2
-    assert numbers(kragx) == new
-    assert files(out) == files(out.with_name("new"))
+        patched.setattr(Path, "rename", refusing)
+        outcome = kragx("run", "run.yaml")
+    assert (outcome.code, "out: cannot be written: in use" in outcome.err) == (2, True)
+    assert files(out) == before
+    assert "6 of 6 answers are kept" in kragx("run", "run.yaml").err
 
 
 def test_written_anew_while_it_is_read(ran, write, kragx):
@@ -476,17 +495,14 @@ def test_written_anew_while_it_is_read(ran, write, kragx):
 
 @pytest.mark.parametrize("name", ["../victim", "/victim", "results/../../victim", "a\\..\\b", ""])
 def test_names_that_lead_elsewhere(ran, kragx, here, name):
-    """A manifest of somebody else's cannot have files moved or removed outside of its folder."""
+    """A manifest of somebody else's cannot have files read, moved or removed outside its folder."""
     out = ran()
     (here / "victim").write_text("mine")
     manifest = {"written_by": "kragx", "files": {name: {"size": 0, "sha256": ""}}}
     (out / "manifest.json").write_text(json.dumps(manifest))
-    (out / ".unfinished" / "complete").mkdir(parents=True)
-    manifest["files"] = {}
-    (out / ".unfinished" / "complete" / "manifest.json").write_text(json.dumps(manifest))
-    kragx("report", "out")
-    (out / ".unfinished" / "complete").mkdir(parents=True, exist_ok=True)
-    shutil.copy(out / "manifest.json", out / ".unfinished" / "complete" / "manifest.json")
+    assert kragx("report", "out").code == 3
+    kragx("run", "run.yaml")
+    (here / "out.unfinished" / "old").mkdir(parents=True)
     kragx("report", "out")
     assert (here / "victim").read_text() == "mine"
 
@@ -502,7 +518,10 @@ def test_links_that_lead_elsewhere(ran, write, kragx, here):
     assert kragx("report", "out", "--trust").code == 0
     write(text=CONFIG.replace("b: {", "d: {"))
     outcome = kragx("run", "run.yaml")
-    assert (outcome.code, "a link that leads out of the folder" in outcome.err) == (2, True)
+    assert (outcome.code, "out: results: there already, and not written" in outcome.err) == (
+        2,
+        True,
+    )
     assert files(here / "elsewhere") == before
 
 
@@ -516,7 +535,7 @@ def test_writing_that_fails_leaves_the_old_results(ran, here):
         raise OSError(28, "No space left on device")
 
     with claimed(out, config.load("run.yaml")), pytest.raises(UsageError, match="No space left"):
-        publish(out, failing, {})
+        publish(out, failing)
     assert files(out) == before
 
 
