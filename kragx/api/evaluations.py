@@ -28,8 +28,7 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.metrics import MetricLike, name_among
-from kragx.report.html_page.cells import Reasons
-from kragx.report.html_page.judged import judged
+from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
 from kragx.report.record import Record, checkout
 

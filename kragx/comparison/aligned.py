@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
 from kragx.comparison.estimates import Difference, Direction, Estimate
 from kragx.comparison.scores import Column, RetrieverScores, interval_kind
-from kragx.comparison.side_by_side import shared_weights
+from kragx.comparison.slices import ids_at, shared_ids
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
-from kragx.comparison.statistics.weighted import of_rows, total
+from kragx.comparison.statistics.evidence import of_rows, total
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.metrics import Bools, Floats, known_metric
@@ -80,7 +79,7 @@ class Aligned:
         Raises:
             UsageError: no query is common to all, or one of them has not the same weight in all.
         """
-        query_ids, rows = joined([score.query_ids for score in scores], out)
+        query_ids, rows = shared_ids([score.query_ids for score in scores], out)
         if not len(query_ids):
             raise UsageError("the evaluations have no query in common; queries join by id")
         return cls(
@@ -341,6 +340,36 @@ class Aligned:
         if value is None or rival is None:
             return values, n
         return (value, rival), int(shared.sum())
+
+
+def shared_weights(
+    scores: Sequence[RetrieverScores], query_ids: Sequence[str], rows: Sequence[Rows | None]
+) -> Floats | None:
+    """(q) for how many asks each question stands, alike for all; None where all weigh alike.
+
+    Args:
+        scores: of retrievers.
+        query_ids: (q) the questions that are compared.
+        rows: for each retriever where these stand.
+
+    Raises:
+        UsageError: a question stands for more asks in one result than in another.
+    """
+    first, *columns = (of_rows(score.weights, own_rows) for score, own_rows in zip(scores, rows))
+    alike = np.ones(len(query_ids))
+    for score, column in zip(scores[1:], columns):
+        one, other = (alike if weights is None else weights for weights in (first, column))
+        # Relative: weights may be millions of asks, or chances of a thousandth.
+        differing = np.flatnonzero(~np.isclose(one, other, rtol=1e-9, atol=0))
+        if differing.size:
+            row = int(differing[0])
+            raise UsageError(
+                f"{scores[0].name!r} and {score.name!r} cannot be compared: question "
+                f"{query_ids[row]!r} stands for {one[row]:g} asks in the one and for "
+                f"{other[row]:g} in the other; evaluate both with one gold set, whose weight "
+                "and inclusion each question then has"
+            )
+    return first
 
 
 def _width(metric: str) -> float:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from kragx.comparison.advice import Caution
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.costs import counts_all, looks_at_as_many, unequal_documents
 from kragx.comparison.gold_versions import left_out
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_documents
 from kragx.comparison.statistics import MANY
 from kragx.comparison.verdict import leak_of
 from kragx.ground.printing import joined, listed, number, phrase
@@ -54,9 +54,9 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             names=listed(list(n_apart)),
         )
         yield Caution("ids_apart", text, n_apart)
-    unequal, brought = unequal_documents(comparison, scores)
-    if unequal and counts_all(comparison.primary):
-        yield Caution("documents", unequal, brought)
+    if len(scores) > 1 and counts_all(comparison.primary):
+        unequal, brought = unequal_documents(comparison, scores)
+        yield from [Caution("documents", unequal, brought)] if unequal else []
     yield from _threshold(comparison)
 
 
@@ -147,7 +147,7 @@ def _n_lacking(scores: RetrieverScores) -> int:
 def warnings_of(
     comparison: Comparison, scores: Sequence[RetrieverScores], *, every_metric: bool
 ) -> Iterator[str]:
-    """What is not compared though some have it, and what makes the rest less sure."""
+    """Of several what is not compared though some have it, and what makes the rest less sure."""
     metrics = dict.fromkeys(metric for score in scores for metric in score.means)
     not_compared = [metric for metric in metrics if metric not in comparison.metrics]
     if every_metric and not_compared:

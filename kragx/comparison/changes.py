@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from typing_extensions import Unpack
 
-from kragx.comparison.columns import ids_at
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.estimates import Difference
 from kragx.comparison.gold_versions import GoldVersions
-from kragx.comparison.run_pair import RunPair
 from kragx.comparison.scores import Results, RetrieverScores
+from kragx.comparison.side_by_side import RunPair
+from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError

@@ -11,8 +11,16 @@ from math import isclose
 import numpy as np
 
 from kragx.comparison.aligned import Aligned, Key, Means, Pair
-from kragx.comparison.estimates import Difference, Estimate, Leader, Verdict, told
-from kragx.comparison.families import N_FAMILIES, Families, family_of
+from kragx.comparison.estimates import (
+    N_FAMILIES,
+    Difference,
+    Estimate,
+    Families,
+    Leader,
+    Verdict,
+    family_of,
+    told,
+)
 from kragx.comparison.statistics import (
     NO_FAMILY,
     TOLERANCE,
@@ -23,7 +31,7 @@ from kragx.comparison.statistics import (
     paired_tests,
     worse_parts,
 )
-from kragx.comparison.statistics.weighted import signed
+from kragx.comparison.statistics.evidence import signed
 from kragx.comparison.view import FEW, View
 from kragx.ground.json_values import plain
 from kragx.metrics import Floats, Ints, known_metric
@@ -168,7 +176,7 @@ class PairTests:
         pairs = dict.fromkeys(to_baseline + to_best)
         tested = [pair for pair in pairs if pair[0] in part.tested]
         estimates, differences = self._measured(part, means, tested, place)
-        differences = self._decided(differences, place, families)
+        differences = self._decided(differences, place, families) if differences else {}
         differences |= {
             pair: part.untested(pair, estimates) for pair in pairs if pair not in differences
         }
@@ -220,8 +228,9 @@ class PairTests:
             )
             split = len(singles)
             estimates |= part.estimates(singles, table[:, :split], means, ends[:, :split])
-            p = self.flipped[0][place].p[self._tests_of(set_against)]
-            differences |= part.differences(set_against, table[:, split:], ends[:, split:], p)
+            if set_against:
+                p = self.flipped[0][place].p[self._tests_of(set_against)]
+                differences |= part.differences(set_against, table[:, split:], ends[:, split:], p)
         return estimates, differences
 
     def _tests_of(self, pairs: Sequence[Pair]) -> list[int]:

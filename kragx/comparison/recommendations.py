@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.advice import Recommendation
-from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.costs import SPEED, equal_groups, price, slower
 from kragx.comparison.estimates import Leader
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.searching import price
-from kragx.comparison.speed import SPEED, equal_groups, slower
+from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, verdict
 from kragx.comparison.view import FEW
@@ -117,7 +116,7 @@ def _written(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _equal(case: _Case) -> Advice:
     """The groups of equal retrievers, and where one takes longer than another all the same."""
-    if not case.equal:
+    if len(case.scores) < 2 or not case.equal:
         return
     times = [slower for names in case.equal if (slower := case.slower(names, names))]
     notes = (
@@ -174,8 +173,7 @@ def _cost(case: _Case) -> Advice:
 
 def _price(case: _Case) -> Advice:
     """What a found gold item costs the best beside the cheapest other, for sure (`price`)."""
-    values = price(case.comparison, case.scores)
-    if not values or case.leader is None:
+    if case.leader is None or not (values := price(case.comparison, case.scores)):
         return
     ratio = values["ratio"]
     text = phrase(

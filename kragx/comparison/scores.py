@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.columns import rows_of
 from kragx.comparison.estimates import Direction
 from kragx.comparison.report_fields import check_report
+from kragx.comparison.slices import Tables, rows_of
 from kragx.comparison.statistics import Rows
-from kragx.comparison.statistics.weighted import total
-from kragx.comparison.tables import Tables
+from kragx.comparison.statistics.evidence import total
 from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns

@@ -104,7 +104,7 @@ def _nobody(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recomm
 def _between(comparison: Comparison, leader: Leader) -> Recommendation:
     """The best against the one that comes next."""
     metric = leader.metric
-    best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
+    best, rival = comparison.overall.means[leader.best][metric], nearest_rival(comparison, leader)
     values: dict[str, Any] = {
         "metric": metric,
         "best": leader.best,
@@ -383,7 +383,7 @@ def _two_digits(n: int) -> int:
     return unit * -(-n // unit)
 
 
-def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
+def nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
     """The leader against the one that comes next: tied ones first, but for those that are equal."""
     means, metric = comparison.overall.means, leader.metric
     top = min if comparison.better[metric] == "lower" else max

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from kragx.comparison.families import family_of
+from kragx.comparison.estimates import family_of
 from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, tested
-from kragx.comparison.run_pair import RunPair
+from kragx.comparison.side_by_side import RunPair
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (

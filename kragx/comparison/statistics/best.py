@@ -15,9 +15,8 @@ from math import sqrt
 
 import numpy as np
 
-from kragx.comparison.statistics.evidence import unseen
+from kragx.comparison.statistics.evidence import linearised, scaled, unseen
 from kragx.comparison.statistics.randomisation_tests import GROUPS, drawn_groups
-from kragx.comparison.statistics.weighted import linearised, scaled
 from kragx.metrics import Floats
 from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, SEED, TOLERANCE, blocks
 from kragx.metrics.weights import effective_n

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kragx.comparison.statistics.evidence import linearised, of_rows
 from kragx.comparison.statistics.randomisation_tests import (
     CELLS,
     MANY,
@@ -15,7 +16,6 @@ from kragx.comparison.statistics.randomisation_tests import (
     Flipped,
     Rows,
 )
-from kragx.comparison.statistics.weighted import linearised, of_rows
 from kragx.metrics import Bools, Floats, Ints
 from kragx.metrics.intervals import RESAMPLES, SEED, blocks, fixed_point
 

@@ -7,10 +7,11 @@ from kragx.comparison.tuning.choosing import (
     tuned as tuned,
     tuning_of as tuning_of,
 )
-from kragx.comparison.tuning.curves import Curve, Point
 from kragx.comparison.tuning.grid import (
     GRID as GRID,
     MAX_SETTINGS as MAX_SETTINGS,
+    Curve,
+    Point,
     Setting as Setting,
     has_grid as has_grid,
     read_grid as read_grid,

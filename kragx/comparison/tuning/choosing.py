@@ -11,9 +11,8 @@ import numpy as np
 
 from kragx.comparison import Failures, Settings, sliced
 from kragx.comparison.statistics import LEAST, TOLERANCE, Behind, Rows, deciding, sign_flip_p
-from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
-from kragx.comparison.tuning.curves import curves_of
-from kragx.comparison.tuning.grid import Setting
+from kragx.comparison.statistics.evidence import column_means, linearised, of_rows, signed
+from kragx.comparison.tuning.grid import Setting, curves_of
 from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
 from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
 from kragx.data import GoldDataset, Run, tokenizer

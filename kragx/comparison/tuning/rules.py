@@ -25,7 +25,7 @@ from kragx.comparison.statistics import (
     behind_best,
     mean_intervals,
 )
-from kragx.comparison.statistics.weighted import column_means
+from kragx.comparison.statistics.evidence import column_means
 from kragx.metrics import Floats, parse
 from kragx.metrics.intervals import student_t, with_exact_limits
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -23,17 +24,23 @@ from kragx.comparison.verdict import verdict
 from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
 from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label, versions
-from kragx.evaluation.explain import near_limit
+from kragx.evaluation.explain import NEAR
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import Loss, StageLosses, reasons
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Name, Part, joined, listed, phrase, visible, warning
+from kragx.matchers import EmbeddingMatcher
 from kragx.metrics import TextBudget, parse
 from kragx.report.findings import Findings, reasons_tables
-from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
-from kragx.report.html_page.described import described, text_of
-from kragx.report.html_page.lists import list_looked_at
-from kragx.report.html_page.packing import TextTable, packed, short
+from kragx.report.html_page.cells import (
+    Grid,
+    RunCell,
+    Sources,
+    cell_grid,
+    cell_values,
+    list_looked_at,
+)
+from kragx.report.html_page.packing import TextTable, described, packed, short, text_of
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 
 
@@ -57,7 +64,7 @@ def payload(
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
     by_id = texts_by_id(_retrieved(grid, sources), sources.corpus)
-    origins = Origins.of(grid.runs, sources.corpus)
+    origins = cache(partial(Origins.of, grid.runs, sources.corpus))  # asked of misses alone
     texts, metadata = TextTable(sources.max_chars), TextTable()
     questions = OpenedQuestions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
@@ -159,6 +166,21 @@ def _queries(grid: Grid, sources: Sources) -> list[Query]:
     return [queries.get(query_id) or Query(query_id) for query_id in grid.query_ids]
 
 
+def _near_limit(match: Mapping[str, Any]) -> float | None:
+    """The least score that the page calls a near miss: half of the threshold; None without one.
+
+    Of cosines, which are well above 0 for unrelated texts, a score a little below the threshold.
+    """
+    threshold: float | None = match.get("threshold")
+    if threshold is None:
+        return None
+    members = match.get("of")
+    # Of a cascade that only rules out the last member scores; a span's `of` is a word.
+    method = members[-1]["method"] if isinstance(members, list) else match["method"]
+    is_cosine = method == EmbeddingMatcher.name
+    return round(max(threshold - NEAR, threshold / 2), 9) if is_cosine else threshold / 2
+
+
 def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
     first = next(iter(of_match.values()))
     evaluation, match = first.evaluation, first.evaluation.settings["match"]
@@ -167,7 +189,7 @@ def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
         "label": evaluation.match_label,
         "method": match["method"],
         "threshold": None if first.pooled else match.get("threshold"),
-        "near": None if first.pooled else near_limit(match),
+        "near": None if first.pooled else _near_limit(match),
         "top": evaluation.table.top,
         "pool": evaluation.settings.get("pool"),
         "judged": "judging" in evaluation.counts,
@@ -196,7 +218,7 @@ def _gates(gates: Sequence[GateResult]) -> dict[str, Any]:
     passed = [gate for gate in gates if gate.passed]
     return {
         "failed": len(gates) - len(passed),
-        "parts": described(gates_parts(gates)),
+        "parts": described(gates_parts(gates)) if gates else [],
         "passed": described([gates_table(passed)]) if passed else [],
     }
 
@@ -359,7 +381,7 @@ def _cautions(comparison: Comparison, changes: Iterable[Change]) -> Iterator[Par
     """What a reader must know with the verdict."""
     # Of another matcher gold may differ in ids alone, which this one does not compare.
     of_match = [change for change in changes if change.comparison.match == comparison.match]
-    yield from (warning(versions.text) for versions in gold_of(of_match))
+    yield from (warning(versions.text) for versions in gold_of(of_match)) if of_match else ()
     for failures in comparison.failures:
         yield from failures.describe()
     of_verdict = (
