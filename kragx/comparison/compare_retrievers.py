@@ -244,7 +244,8 @@ def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...
 
     All else is looked at together, under whichever matcher.
     """
-    joint, of_match = Families.joined(draft.tests.families for draft in drafts), {}
+    joint = Families.joined(draft.tests.families for draft in drafts)
+    of_match: dict[str, list[Families]] = {}
     for draft in drafts:
         of_match.setdefault(draft.scores[0].match, []).append(draft.tests.families)
     firsts = {match: Families.joined(families).first for match, families in of_match.items()}

@@ -77,7 +77,7 @@ class PairTests:
         n, settings = len(self.aligned.query_ids), self.aligned.settings
         parts = [np.arange(n), *self.slices]
         if not self.pairs:
-            return [Flipped(np.empty(0), np.empty(0))] * len(parts), Families()
+            return [], Families()
         # Part 0 is all queries, and the first metric there alone is the question that was asked.
         families = [
             [self._family(metric, whole=not part) for metric, _, _ in self.pairs]
