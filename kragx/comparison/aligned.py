@@ -11,19 +11,15 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.comparison import Settings
-from kragx.comparison.estimates import Difference, Direction, Estimate
+from kragx.comparison.estimates import Difference, Direction, Estimate, definition_of
 from kragx.comparison.scores import Column, RetrieverScores, interval_kind
 from kragx.comparison.slices import ids_at, shared_ids
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
 from kragx.comparison.statistics.evidence import of_rows, total
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
-from kragx.metrics import Bools, Floats, known_metric
-from kragx.metrics.intervals import (
-    Interval,
-    ratio_difference_interval,
-    with_exact_limits,
-)
+from kragx.metrics import Bools, Floats
+from kragx.metrics.intervals import Interval, ratio_difference_interval, with_exact_limits
 from kragx.metrics.scores import number_of
 from kragx.metrics.weights import effective_n, weighted_mean
 
@@ -145,10 +141,10 @@ class Aligned:
     def _number(self, metric: str, values: Floats) -> float | None:
         if metric in self.tested:
             return weighted_mean(values, self.weights)
-        known_as = known_metric(metric)
-        if known_as is None or known_as.is_mean:
+        definition = definition_of(metric)
+        if definition.is_mean:
             return None
-        return number_of(known_as, values, weights=self.weights)
+        return number_of(definition, values, weights=self.weights)
 
     def _bounds(self, column: Column) -> Interval | None:
         """Between which values the mean lies where some are not known; None where all are."""
@@ -255,8 +251,7 @@ class Aligned:
         sides, doubts = [], []  # the least and the greatest value; how far the sum may be put
         for metric, names in columns:
             # A difference of two reaches from minus the width to the width, whatever the range.
-            known_as, width = known_metric(metric), _width(metric)
-            lowest = 0.0 if known_as is None else known_as.range[0] or 0.0
+            lowest, width = definition_of(metric).range[0] or 0.0, _width(metric)
             below, above = self.columns[metric, names[0]].doubt
             if len(names) > 1:
                 lowest, width = -width, 2 * width
@@ -374,9 +369,8 @@ def shared_weights(
 
 def _width(metric: str) -> float:
     """How far apart two values of a metric may lie; infinite where nothing bounds them."""
-    known_as = known_metric(metric)
-    lowest, greatest = (None, None) if known_as is None else known_as.range
-    return np.inf if lowest is None or greatest is None else greatest - lowest
+    lowest, greatest = definition_of(metric).range
+    return np.inf if greatest is None else greatest - lowest
 
 
 def _zeroed(differences: Floats) -> Floats:

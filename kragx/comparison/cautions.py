@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from kragx.comparison.advice import Caution
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.costs import counts_all, looks_at_as_many, unequal_documents
+from kragx.comparison.estimates import definition_of
 from kragx.comparison.gold_versions import left_out
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.power import too_few_questions
@@ -21,7 +22,6 @@ from kragx.ground.printing import joined, listed, number, phrase
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
-from kragx.metrics import known_metric
 from kragx.metrics.registry import split
 from kragx.metrics.tool_names import in_kragx_words
 
@@ -113,8 +113,7 @@ def _missing_questions(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
 def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """Between what values may become once all judgements are there."""
     bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
-    known_as = known_metric(metric)
-    if bounds and not (known_as and known_as.reads_forbidden):
+    if bounds and not definition_of(metric).reads_forbidden:
         ranges = [
             phrase("{low} to {high} ({name})", low=number(low), high=number(high), name=name)
             for name, (low, high) in bounds.items()

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimates import definition_of
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import search_alike
 from kragx.comparison.statistics import TOLERANCE, difference_interval
 from kragx.comparison.view import FEW
 from kragx.evaluation.runs import RUNS
 from kragx.ground.printing import listed, phrase
-from kragx.metrics import METRICS, Floats, known_metric
+from kragx.metrics import METRICS, Floats
 from kragx.metrics.intervals import ratio_difference_interval
 from kragx.metrics.registry import split
 from kragx.metrics.tool_names import in_kragx_words
@@ -212,8 +213,7 @@ def price(comparison: Comparison, scores: Sequence[RetrieverScores]) -> dict[str
 
 
 def _is_cost(metric: str, names: Sequence[str] = COSTS) -> bool:
-    definition = known_metric(metric)
-    return definition is not None and definition.name in names
+    return definition_of(metric).name in names
 
 
 def _is_dearer(
@@ -313,12 +313,10 @@ def looks_at_as_many(comparison: Comparison) -> bool:
 
 def counts_all(metric: str) -> bool:
     """Whether a metric gains from each document that any search brings."""
-    definition = known_metric(metric)
-    if definition is None or definition.better != "higher":
-        return False
+    definition = definition_of(metric)
     if definition.name == "evidence_recall":
         return split(metric)[1] != 1  # of the first step others may bring as much
-    return _of_all(metric) == (True, False)
+    return definition.better == "higher" and _of_all(metric) == (True, False)
 
 
 def _is_at_equal(metric: str) -> bool:

@@ -11,16 +11,8 @@ from typing import ClassVar, Literal
 
 from kragx.comparison.statistics import NO_FAMILY, Family
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import (
-    Cell,
-    between,
-    joined,
-    number,
-    phrase,
-    probability,
-    signed,
-)
-from kragx.metrics import Floats, Ints, known_metric
+from kragx.ground.printing import Cell, between, joined, number, phrase, probability, signed
+from kragx.metrics import Floats, Ints, Metric, known_metric
 from kragx.metrics.intervals import Interval, ends_text
 
 Direction = Literal["higher", "lower", "neither"]
@@ -148,7 +140,8 @@ class Difference:
     def ends(self) -> str:
         """Its interval, or why there is none; empty where nothing was tested."""
         # With 0 nothing is said of why there is no interval, as nothing was tested.
-        n = 0 if self.p is None else _n_sure(self.n, self.effective)
+        n = self.n if self.effective is None else max(1, round(self.effective))
+        n = 0 if self.p is None else n
         return ends_text(self.low, self.high, n, plus=True)
 
     @property
@@ -308,21 +301,23 @@ def difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
     )
 
 
-def _n_sure(n: int, effective: float | None) -> int:
-    """How many questions of one weight are as sure as n."""
-    return n if effective is None else max(1, round(effective))
-
-
 FIRST, OTHERS, TIMES = range(3)
 """The families, as `Families` counts them."""
 
 N_FAMILIES = 3
 
 
+_UNKNOWN = Metric("", "", "", from_run=lambda _: None, range=(0.0, None), better="neither")
+
+
+def definition_of(metric: str) -> Metric:
+    """What a metric is; of one that cannot be loaded nothing is known, not even a direction."""
+    return known_metric(metric) or _UNKNOWN
+
+
 def is_time(metric: str) -> bool:
     """Whether a metric is a measured time, which is another one at each run."""
-    known_as = known_metric(metric)
-    return known_as is not None and known_as.unit == "seconds"
+    return definition_of(metric).unit == "seconds"
 
 
 def family_of(metric: str, first: str, *, whole: bool = True) -> int:

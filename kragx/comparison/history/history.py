@@ -31,11 +31,7 @@ from kragx.metrics import name_among
 SHOWN = 20
 """So many runs are shown in a terminal, unless it is said since when."""
 
-_MARKS = {
-    "better": (" ▲", "bold green"),
-    "worse": (" ▼", "bold red"),
-    "different": (" ≠", ""),
-}
+_MARKS = {"better": (" ▲", "bold green"), "worse": (" ▼", "bold red"), "different": (" ≠", "")}
 
 
 @dataclass(frozen=True)

@@ -22,18 +22,6 @@ from kragx.comparison.tuning.grid import (
 )
 from kragx.comparison.tuning.grid_search import first_that_chooses as first_that_chooses, tune
 from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
-from kragx.comparison.tuning.tuning import (
-    SHOWN as SHOWN,
-    HeldOut,
-    SettingResult,
-    Tuning,
-)
+from kragx.comparison.tuning.tuning import SHOWN as SHOWN, HeldOut, SettingResult, Tuning
 
-__all__ = [
-    "Curve",
-    "HeldOut",
-    "Point",
-    "SettingResult",
-    "Tuning",
-    "tune",
-]
+__all__ = ["Curve", "HeldOut", "Point", "SettingResult", "Tuning", "tune"]

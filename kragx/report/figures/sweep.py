@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 
 def sweep_figure(
-    sweeps: Sweep | Sequence[Sweep],
-    path: str | Path | None = None,
-    *,
-    language: str | None = None,
+    sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None, *, language: str | None = None
 ) -> Figure:
     """A panel for each metric, a line for each retriever; the chosen threshold marked.
 

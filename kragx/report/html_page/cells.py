@@ -408,10 +408,7 @@ def ranks_in(evaluation: Evaluation, name: str | None = None) -> list[list[int |
 
 
 def judged(
-    matcher: BaseMatcher,
-    dataset: GoldDataset,
-    runs: Iterable[Run],
-    profile: Profile,
+    matcher: BaseMatcher, dataset: GoldDataset, runs: Iterable[Run], profile: Profile
 ) -> Reasons:
     """The grade and reason of each pair that a judge was asked about; nothing without a judge.
 

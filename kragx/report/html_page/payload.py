@@ -28,15 +28,7 @@ from kragx.evaluation.explain import NEAR
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import Loss, StageLosses, reasons
 from kragx.ground.json_values import plain
-from kragx.ground.printing import (
-    Name,
-    Part,
-    joined,
-    listed,
-    phrase,
-    visible,
-    warning,
-)
+from kragx.ground.printing import Name, Part, joined, listed, phrase, visible, warning
 from kragx.matchers import EmbeddingMatcher
 from kragx.metrics import TextBudget, parse
 from kragx.report.findings import (
@@ -101,10 +93,7 @@ def payload(
         "gates": _gates(findings.gates),
         "tunings": {tuning.match: _tuning(tuning) for tuning in findings.tunings},
         "matcher_grids": [
-            {
-                "matches": of_grid.labels,
-                "parts": described(of_grid.describe()),
-            }
+            {"matches": of_grid.labels, "parts": described(of_grid.describe())}
             for of_grid in findings.matcher_grids
         ],
         "dataset": dict(first.settings["dataset"]),
