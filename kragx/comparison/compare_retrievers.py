@@ -138,18 +138,11 @@ class ComparisonDraft:
 
     @classmethod
     def of(
-        cls,
-        scores: Sequence[RetrieverScores],
-        settings: Settings,
-        *,
-        baseline: str | None = None,
-        metrics: Sequence[str] | None = None,
-        slices: Sequence[str] = (),
-        dataset: GoldDataset | None = None,
-        anyway: bool = False,
-        diffs: dict[tuple[str, str], GoldDiff] | None = None,
+        cls, scores: Sequence[RetrieverScores], settings: Settings, **options: Unpack[Options]
     ) -> ComparisonDraft:
-        """As for `compare_scores`, by the names of `Options`."""
+        """As for `compare_scores`."""
+        baseline, metrics = options.get("baseline"), options.get("metrics")
+        slices, anyway = options.get("slices", ()), options.get("anyway", False)
         names = [score.name for score in scores]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
@@ -159,7 +152,7 @@ class ComparisonDraft:
             )
         if baseline is not None and baseline not in names:
             raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
-        gold = _versions(scores, diffs, anyway=anyway)
+        gold = _versions(scores, options.get("diffs"), anyway=anyway)
         # Whoever stands alone is held against nobody.
         cautions = check_comparable(scores, anyway=anyway, versions=gold) if names[1:] else ()
         out = left_out(gold.values()) if gold else ()
@@ -175,7 +168,7 @@ class ComparisonDraft:
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
-        parts = list(_slices(aligned, slices, dataset, scores))
+        parts = list(_slices(aligned, slices, options.get("dataset"), scores))
         rows = tuple(np.array(positions) for _, _, positions in parts)
         return cls(
             scores,

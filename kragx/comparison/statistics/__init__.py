@@ -1,6 +1,10 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
-from kragx.comparison.statistics.best import Behind as Behind, behind_best as behind_best
+from kragx.comparison.statistics.best import (
+    Behind as Behind,
+    behind_best as behind_best,
+    worse_parts as worse_parts,
+)
 from kragx.comparison.statistics.evidence import (
     deciding as deciding,
     enough as enough,
@@ -23,7 +27,6 @@ from kragx.comparison.statistics.randomisation_tests import (
     paired_tests as paired_tests,
     sign_flip_p as sign_flip_p,
 )
-from kragx.comparison.statistics.worse_part_tests import worse_parts as worse_parts
 from kragx.metrics.intervals import (
     CONFIDENCE as CONFIDENCE,
     LEAST as LEAST,

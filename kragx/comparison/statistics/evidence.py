@@ -69,12 +69,6 @@ def weighted_means(values: Floats, weights: Floats | None) -> Floats:
     return weighted
 
 
-def column_means(values: Floats, weights: Floats | None) -> Floats:
-    """(c) the mean of each column of (q, c) values, none of which is missing."""
-    means: Floats = values.mean(axis=0) if weights is None else weighted_means(values, weights)
-    return means
-
-
 def linearised(values: Floats, weights: Floats | None) -> Floats:
     """Values whose plain mean, and its plain standard error, are those of the weighted mean.
 

@@ -7,8 +7,7 @@ for (`language`).
 """
 
 from kragx.ground.messages import Name as Name, joined as joined, phrase as phrase
-from kragx.ground.printing.markdown import as_markdown
-from kragx.ground.printing.notebook import as_html
+from kragx.ground.printing.markdown import as_html, as_markdown
 from kragx.ground.printing.parts import (
     Cell,
     Heading,

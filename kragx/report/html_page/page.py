@@ -29,7 +29,7 @@ from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.printing import Result, in_language, phrase, speaking, visible
-from kragx.ground.printing.notebook import as_html
+from kragx.ground.printing.markdown import as_html
 from kragx.ground.printing.phrases import asked_language
 from kragx.matchers import BaseMatcher
 from kragx.report.findings import Findings
