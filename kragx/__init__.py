@@ -146,7 +146,7 @@ _PUBLIC = {
     "adapters.krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
     "report.figures.comparison": ("write_figures",),
-    "report.figures.sweep": ("sweep_figure",),
+    "report.figures.studies": ("sweep_figure",),
     "report.html_page.diff": ("write_diff_html",),
     "report.html_page.page": ("write_html",),
     "comparison.tuning": ("Tuning", "tune"),
