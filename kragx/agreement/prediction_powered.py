@@ -10,15 +10,10 @@ from math import floor, inf, isfinite, sqrt
 
 import numpy as np
 
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    Interval,
-    check_confidence,
-    score_interval,
-    student_t,
-)
+from kragx.comparison.statistics import CONFIDENCE, Interval, check_confidence
 from kragx.ground.errors import UsageError
 from kragx.metrics import Floats
+from kragx.metrics.intervals import score_interval, student_t
 from kragx.metrics.weights import effective_n
 
 

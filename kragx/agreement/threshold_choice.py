@@ -16,21 +16,14 @@ import numpy as np
 from kragx import matchers
 from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
 from kragx.comparison import Estimate
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    LEAST,
-    Interval,
-    expanded,
-    percentile_interval,
-    resampled,
-    score_interval,
-)
+from kragx.comparison.statistics import CONFIDENCE, LEAST, Interval
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.ground.errors import UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
+from kragx.metrics.intervals import expanded, percentile_interval, resampled, score_interval
 from kragx.metrics.threshold import matches
 
 By = Literal["kappa", "f1"]

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.comparison.lists import By, ListDiff, diff_lists
-from kragx.data import (
-    GoldDataset,
-    Query,
-    Run,
-    names_apart,
-    read_dataset,
-    read_run,
-)
+from kragx.data import GoldDataset, Query, Run, names_apart, read_dataset, read_run
 from kragx.data.formats.format import STANDS_FOR
 from kragx.data.gold_diff import diff_gold
 from kragx.data.reading import read_run_rows

@@ -17,19 +17,9 @@ from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.json_values import HIDDEN, plain
-from kragx.ground.printing import (
-    Line,
-    Part,
-    Result,
-    in_language,
-    joined,
-    phrase,
-    visible,
-    warning,
-)
+from kragx.ground.printing import Line, Part, Result, in_language, joined, phrase, visible, warning
 from kragx.metrics import MetricLike, name_among
-from kragx.report.html_page.cells import Reasons
-from kragx.report.html_page.judged import judged
+from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
 from kragx.report.record import Record, checkout
 

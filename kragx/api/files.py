@@ -1,17 +1,21 @@
-"""Several files of what was retrieved, evaluated alike and compared."""
+"""Files: several of what was retrieved, compared; and a submission to the Korean competition."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from kragx.api.evaluations import Evaluations
-from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_rows
+from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_dataset, read_rows
+from kragx.data.formats.other_tools import read_submission
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import Seen, seen_in_runs
 from kragx.ground.caller_warnings import about
 from kragx.ground.errors import DataError, inside
+from kragx.metrics import MetricLike
 from kragx.report.record import Clock
 
 
@@ -72,3 +76,26 @@ def _read(path: str, reading: Mapping[str, Any]) -> tuple[GoldDataset, Run]:
             "no question has gold", path=str(path), remedy="name the gold file with --gold"
         )
     return dataset, run
+
+
+def evaluate_submission(
+    gold: str | Path,
+    submission: str | Path,
+    *,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+) -> Evaluation:
+    """Score a submission of the Korean science QA competition as the competition does.
+
+    Args:
+        gold: the gold file (`kragx.data.formats.other_tools`).
+        submission: the submission; its rows are what is scored.
+        metrics: metric strings; None for the competition's ``map@3``.
+
+    Returns:
+        An evaluation of the profile science-qa with a query for each row; gold queries without a
+        row are left out of it and counted as ``n_missing``.
+    """
+    dataset, run, left_out = read_submission(submission, read_dataset(gold, "science-qa"))
+    evaluation = evaluate_run(dataset, run, Criteria.of(metrics=metrics, profile="science-qa"))
+    # They are no questions of the set that is evaluated, so only the reader of rows knows of them.
+    return replace(evaluation, counts={**evaluation.counts, "n_missing": len(left_out)})

@@ -36,10 +36,9 @@ from kragx.ground.printing import Line, Part, Result, as_markdown, phrase, speak
 from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher
 from kragx.report.figures.comparison import write_figures
-from kragx.report.figures.tuning import tuning_figures
+from kragx.report.figures.studies import tuning_figures
 from kragx.report.findings import Findings
-from kragx.report.html_page.cells import Reasons
-from kragx.report.html_page.judged import judged
+from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
 from kragx.report.html_page.page_texts import PageTexts
 from kragx.report.record import Record, record_lines

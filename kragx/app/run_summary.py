@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from kragx.comparison import Change, Comparison, failed, gates_parts
+from kragx.comparison.advice import marked
 from kragx.comparison.changes import gold_lines, unchanged
-from kragx.comparison.failures import marked
 from kragx.comparison.tuning import SHOWN, Tuning
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation, profile_label

@@ -4,7 +4,7 @@
 earlier results beside the present ones, and `check_gates` holds numbers against what they must be.
 """
 
-from kragx.comparison.advice import Recommendation
+from kragx.comparison.advice import Failures, Recommendation
 from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.compare_retrievers import (
     compare,
@@ -13,7 +13,6 @@ from kragx.comparison.compare_retrievers import (
 )
 from kragx.comparison.comparison import CORRECTIONS as CORRECTIONS, Comparison, Settings
 from kragx.comparison.estimates import Difference, Estimate, Leader
-from kragx.comparison.failures import Failures
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
     NEEDS_EARLIER as NEEDS_EARLIER,

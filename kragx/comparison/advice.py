@@ -1,10 +1,14 @@
-"""What follows from a comparison: one verdict or piece of advice, and what could turn it."""
+"""Retrievers that failed or returned nothing: what is no result can neither win, lose nor tie."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
-from kragx.ground.printing import Line, Result, joined, phrase, warning
+from kragx.comparison.scores import RetrieverScores
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.runs import RUNS
+from kragx.ground.json_values import HIDDEN
+from kragx.ground.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
 
 
 @dataclass(frozen=True)
@@ -73,3 +77,176 @@ class Recommendation(Result):
         for caution in self.cautions:
             if caution.code not in ("failed", "leaks"):
                 yield from caution.describe()
+
+
+_SLACK = 1e-9  # 0.07 * 100 is more than 7
+_QUOTED = 200
+"""How many characters of an error are shown."""
+
+
+@dataclass(frozen=True)
+class Failures(Result):
+    """On how many questions a retriever failed; or that it returned nothing for any of them.
+
+    Attributes:
+        retriever: which.
+        n_failed: on how many questions it failed.
+        n_queries: of how many.
+        first: the first of them, with its reason.
+        max_failed: the share that is tolerated.
+        query_ids: the questions, as far as they are known.
+        nothing: whether it returned nothing for all questions, unlike another retriever.
+        n_runs: how often it was asked; it failed on a question on which one of its runs did.
+    """
+
+    retriever: str
+    n_failed: int
+    n_queries: int
+    first: str
+    max_failed: float
+    query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
+
+    nothing: bool = False
+    n_runs: int = field(default=1, metadata=HIDDEN)
+
+    also_plain: ClassVar[tuple[str, ...]] = ("tolerated",)
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, max_failed: float) -> Self:
+        """Those of an evaluation, if only none."""
+        counts = evaluation.counts
+        return cls(
+            evaluation.name,
+            counts["n_failed"],
+            counts["n_queries"],
+            counts.get("first_failure", ""),
+            max_failed,
+            frozenset(evaluation.failures),
+            n_runs=counts.get(RUNS, {}).get("n", 1),
+        )
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether its failures score as empty lists; else the retriever is not comparable."""
+        return not self.nothing and not self.failed
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed on more questions than is tolerated, which ends a command with 5."""
+        return self.n_failed > self.max_failed * self.n_queries + _SLACK
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it returned nothing, and that is what is wrong with it."""
+        return self.nothing and not self.failed
+
+    @property
+    def text(self) -> str:
+        """On how many questions, as it goes on after the retriever's name."""
+        return phrase(
+            "returned nothing for any of {of} questions"
+            if self.is_empty
+            else "failed on {n} of {of} questions"
+            if self.n_runs == 1
+            else "failed on {n} of {of} questions in some of its {runs} runs",
+            n=self.n_failed,
+            of=self.n_queries,
+            runs=self.n_runs,
+        )
+
+    @property
+    def count(self) -> str:
+        """The same in a cell of a table."""
+        if self.is_empty:
+            return phrase("returned nothing")
+        return phrase("{n} of {of}", n=self.n_failed, of=self.n_queries)
+
+    def describe(self) -> Iterator[Line]:
+        """What that means for its numbers, and the first failure."""
+        quoted = visible(self.first)
+        yield warning(
+            phrase(
+                "{retriever} {failed}, so it is not comparable; see whether its store is empty, or "
+                "a filter or limit leaves nothing"
+                if self.is_empty
+                else "{retriever} {failed}, which score as empty lists; the first: {first}"
+                if self.tolerated
+                else "{retriever} {failed}, so it is not comparable (max_failed is "
+                "{max_failed:g}); the first: {first}",
+                retriever=self.retriever,
+                failed=self.text,
+                max_failed=self.max_failed,
+                first=quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…",
+            )
+        )
+
+
+def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[Failures, ...]:
+    """The failures of those retrievers that failed at all, or returned nothing, unlike another.
+
+    `max_failed` is the share tolerated.
+    """
+    # Where nobody returned anything, no retriever stands out: it is the corpus, or the network.
+    some = any(not score.nothing and score.n_failed < len(score.query_ids) for score in scores)
+    return tuple(
+        Failures(
+            score.name,
+            score.n_failed,
+            len(score.query_ids),
+            score.first_failure,
+            max_failed,
+            frozenset(score.failures),
+            score.nothing and some,
+            1 if score.runs is None else score.runs.n,
+        )
+        for score in scores
+        if score.n_failed or (score.nothing and some)
+    )
+
+
+def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
+    """The retrievers that are not comparable."""
+    return tuple(failure.retriever for failure in failures if not failure.tolerated)
+
+
+def marked(failures: Iterable[Failures]) -> str:
+    """What the mark of those says that are not comparable; empty where there are none."""
+    serious = [failure for failure in failures if not failure.tolerated]
+    text = phrase(
+        "✗ not comparable, as it returned nothing"
+        if all(failure.nothing for failure in serious)
+        else "✗ not comparable, as it failed or returned nothing"
+        if any(failure.nothing for failure in serious)
+        else "✗ not comparable, as it failed"
+    )
+    return text if serious else ""
+
+
+def with_failures(table: Table, failures: Sequence[Failures], names: Collection[str]) -> Table:
+    """A table of means, metrics down and the comparable retrievers `names` across, with failures.
+
+    Whoever is not comparable has a column of dashes behind them, and the first row says why.
+    """
+    if not failures:
+        return table
+    counts = {failure.retriever: failure.count for failure in failures}
+    if not names:  # micro averages of a failure are none, either
+        table = replace(table, columns=table.columns[:1], rows=[row[:1] for row in table.rows])
+    failed = failed_names(failures)
+    end = 1 + len(names)  # the micro averages of a single retriever stand behind
+    head: list[str | Cell] = [
+        phrase("failed questions"),
+        *(counts.get(name, "0") for name in names),
+    ]
+    head += [Cell(joined(" ", [counts[name], "✗"]), "bold red") for name in failed]
+    dashes = ["-"] * len(failed)
+    return Table(
+        [*table.columns[:end], *failed, *table.columns[end:]],
+        [
+            [*head, *[""] * (len(table.columns) - end)],
+            *([*row[:end], *dashes, *row[end:]] for row in table.rows),
+        ],
+        table.words,
+        table.narrow and with_failures(table.narrow, failures, names),
+        joined("; ", [table.note, marked(failures)]),
+    )

@@ -10,21 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
-from kragx.comparison.estimates import Difference, Direction, Estimate
+from kragx.comparison.estimates import Difference, Direction, Estimate, definition_of
 from kragx.comparison.scores import Column, RetrieverScores, interval_kind
-from kragx.comparison.side_by_side import shared_weights
+from kragx.comparison.slices import ids_at, shared_ids
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
-from kragx.comparison.statistics.weighted import of_rows, total
+from kragx.comparison.statistics.evidence import of_rows, total
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
-from kragx.metrics import Bools, Floats, known_metric
-from kragx.metrics.intervals import (
-    Interval,
-    ratio_difference_interval,
-    with_exact_limits,
-)
+from kragx.metrics import Bools, Floats
+from kragx.metrics.intervals import Interval, ratio_difference_interval, with_exact_limits
 from kragx.metrics.scores import number_of
 from kragx.metrics.weights import effective_n, weighted_mean
 
@@ -80,7 +75,7 @@ class Aligned:
         Raises:
             UsageError: no query is common to all, or one of them has not the same weight in all.
         """
-        query_ids, rows = joined([score.query_ids for score in scores], out)
+        query_ids, rows = shared_ids([score.query_ids for score in scores], out)
         if not len(query_ids):
             raise UsageError("the evaluations have no query in common; queries join by id")
         return cls(
@@ -146,10 +141,10 @@ class Aligned:
     def _number(self, metric: str, values: Floats) -> float | None:
         if metric in self.tested:
             return weighted_mean(values, self.weights)
-        known_as = known_metric(metric)
-        if known_as is None or known_as.is_mean:
+        definition = definition_of(metric)
+        if definition.is_mean:
             return None
-        return number_of(known_as, values, weights=self.weights)
+        return number_of(definition, values, weights=self.weights)
 
     def _bounds(self, column: Column) -> Interval | None:
         """Between which values the mean lies where some are not known; None where all are."""
@@ -256,8 +251,7 @@ class Aligned:
         sides, doubts = [], []  # the least and the greatest value; how far the sum may be put
         for metric, names in columns:
             # A difference of two reaches from minus the width to the width, whatever the range.
-            known_as, width = known_metric(metric), _width(metric)
-            lowest = 0.0 if known_as is None else known_as.range[0] or 0.0
+            lowest, width = definition_of(metric).range[0] or 0.0, _width(metric)
             below, above = self.columns[metric, names[0]].doubt
             if len(names) > 1:
                 lowest, width = -width, 2 * width
@@ -343,11 +337,40 @@ class Aligned:
         return (value, rival), int(shared.sum())
 
 
+def shared_weights(
+    scores: Sequence[RetrieverScores], query_ids: Sequence[str], rows: Sequence[Rows | None]
+) -> Floats | None:
+    """(q) for how many asks each question stands, alike for all; None where all weigh alike.
+
+    Args:
+        scores: of retrievers.
+        query_ids: (q) the questions that are compared.
+        rows: for each retriever where these stand.
+
+    Raises:
+        UsageError: a question stands for more asks in one result than in another.
+    """
+    first, *columns = (of_rows(score.weights, own_rows) for score, own_rows in zip(scores, rows))
+    alike = np.ones(len(query_ids))
+    for score, column in zip(scores[1:], columns):
+        one, other = (alike if weights is None else weights for weights in (first, column))
+        # Relative: weights may be millions of asks, or chances of a thousandth.
+        differing = np.flatnonzero(~np.isclose(one, other, rtol=1e-9, atol=0))
+        if differing.size:
+            row = int(differing[0])
+            raise UsageError(
+                f"{scores[0].name!r} and {score.name!r} cannot be compared: question "
+                f"{query_ids[row]!r} stands for {one[row]:g} asks in the one and for "
+                f"{other[row]:g} in the other; evaluate both with one gold set, whose weight "
+                "and inclusion each question then has"
+            )
+    return first
+
+
 def _width(metric: str) -> float:
     """How far apart two values of a metric may lie; infinite where nothing bounds them."""
-    known_as = known_metric(metric)
-    lowest, greatest = (None, None) if known_as is None else known_as.range
-    return np.inf if lowest is None or greatest is None else greatest - lowest
+    lowest, greatest = definition_of(metric).range
+    return np.inf if greatest is None else greatest - lowest
 
 
 def _zeroed(differences: Floats) -> Floats:

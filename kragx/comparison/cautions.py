@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 
 from kragx.comparison.advice import Caution
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.costs import counts_all, looks_at_as_many, unequal_documents
+from kragx.comparison.estimates import definition_of
 from kragx.comparison.gold_versions import left_out
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_documents
 from kragx.comparison.statistics import MANY
 from kragx.comparison.verdict import leak_of
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
-from kragx.metrics import known_metric
 from kragx.metrics.registry import split
 from kragx.metrics.tool_names import in_kragx_words
 
@@ -54,9 +54,9 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             names=listed(list(n_apart)),
         )
         yield Caution("ids_apart", text, n_apart)
-    unequal, brought = unequal_documents(comparison, scores)
-    if unequal and counts_all(comparison.primary):
-        yield Caution("documents", unequal, brought)
+    if len(scores) > 1 and counts_all(comparison.primary):
+        unequal, brought = unequal_documents(comparison, scores)
+        yield from [Caution("documents", unequal, brought)] if unequal else []
     yield from _threshold(comparison)
 
 
@@ -113,8 +113,7 @@ def _missing_questions(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
 def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """Between what values may become once all judgements are there."""
     bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
-    known_as = known_metric(metric)
-    if bounds and not (known_as and known_as.reads_forbidden):
+    if bounds and not definition_of(metric).reads_forbidden:
         ranges = [
             phrase("{low} to {high} ({name})", low=number(low), high=number(high), name=name)
             for name, (low, high) in bounds.items()
@@ -147,7 +146,7 @@ def _n_lacking(scores: RetrieverScores) -> int:
 def warnings_of(
     comparison: Comparison, scores: Sequence[RetrieverScores], *, every_metric: bool
 ) -> Iterator[str]:
-    """What is not compared though some have it, and what makes the rest less sure."""
+    """Of several what is not compared though some have it, and what makes the rest less sure."""
     metrics = dict.fromkeys(metric for score in scores for metric in score.means)
     not_compared = [metric for metric in metrics if metric not in comparison.metrics]
     if every_metric and not_compared:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from typing_extensions import Unpack
 
-from kragx.comparison.columns import ids_at
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.estimates import Difference
+from kragx.comparison.estimates import Difference, definition_of
 from kragx.comparison.gold_versions import GoldVersions
-from kragx.comparison.run_pair import RunPair
 from kragx.comparison.scores import Results, RetrieverScores
+from kragx.comparison.side_by_side import RunPair
+from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
@@ -32,7 +32,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.metrics import Bools, known_metric
+from kragx.metrics import Bools
 
 EARLIER: str = phrase("earlier")
 NOW: str = phrase("now")
@@ -173,8 +173,7 @@ def _queries_table(title: str, queries: Sequence[QueryChange], n: int) -> Table:
 
 def _differs(difference: Difference) -> bool:
     """Whether two differ in a metric; in times only by more than chance."""
-    metric = known_metric(difference.metric)
-    if metric is not None and "second" in metric.unit:
+    if "second" in definition_of(difference.metric).unit:
         return difference.decided
     differs = difference.value or difference.wins or difference.losses  # some may not be known
     return not difference.never_differs if difference.p is not None else bool(differs)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import inf
 from typing import Literal
 
 import numpy as np
 from typing_extensions import TypedDict, Unpack
 
+from kragx.comparison.advice import Failures, failed_names, failures_of
 from kragx.comparison.aligned import Aligned
 from kragx.comparison.cautions import cautions as could_turn, warnings_of
-from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.failures import Failures, failed_names, failures_of
-from kragx.comparison.families import Families
+from kragx.comparison.estimates import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
+from kragx.comparison.orders import orders_near
 from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
-from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Family, Rows
-from kragx.comparison.threshold_study import sweep_near
+from kragx.comparison.slices import ids_at, sliced
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
@@ -138,18 +138,11 @@ class ComparisonDraft:
 
     @classmethod
     def of(
-        cls,
-        scores: Sequence[RetrieverScores],
-        settings: Settings,
-        *,
-        baseline: str | None = None,
-        metrics: Sequence[str] | None = None,
-        slices: Sequence[str] = (),
-        dataset: GoldDataset | None = None,
-        anyway: bool = False,
-        diffs: dict[tuple[str, str], GoldDiff] | None = None,
+        cls, scores: Sequence[RetrieverScores], settings: Settings, **options: Unpack[Options]
     ) -> ComparisonDraft:
-        """As for `compare_scores`, by the names of `Options`."""
+        """As for `compare_scores`."""
+        baseline, metrics = options.get("baseline"), options.get("metrics")
+        slices, anyway = options.get("slices", ()), options.get("anyway", False)
         names = [score.name for score in scores]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
@@ -159,9 +152,10 @@ class ComparisonDraft:
             )
         if baseline is not None and baseline not in names:
             raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
-        gold = _versions(scores, diffs, anyway=anyway)
-        cautions = check_comparable(scores, anyway=anyway, versions=gold)
-        out = left_out(gold.values())
+        gold = _versions(scores, options.get("diffs"), anyway=anyway)
+        # Whoever stands alone is held against nobody.
+        cautions = check_comparable(scores, anyway=anyway, versions=gold) if names[1:] else ()
+        out = left_out(gold.values()) if gold else ()
         failures = failures_of(scores, settings.max_failed)
         failed = failed_names(failures)
         # Where nobody can be compared, metrics and questions are still those of all.
@@ -174,7 +168,7 @@ class ComparisonDraft:
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
-        parts = list(_slices(aligned, slices, dataset, scores))
+        parts = list(_slices(aligned, slices, options.get("dataset"), scores))
         rows = tuple(np.array(positions) for _, _, positions in parts)
         return cls(
             scores,
@@ -189,6 +183,7 @@ class ComparisonDraft:
     def comparison(self, families: Families) -> Comparison:
         """With each test as one of a family."""
         aligned, scores = self.tests.aligned, self.scores
+        orders = orders_near(scores, aligned.metrics) if len(scores) > 1 else {}
         comparison = Comparison(
             match=scores[0].match,
             retrievers=aligned.retrievers,
@@ -201,14 +196,10 @@ class ComparisonDraft:
             n_tests=families.first.n_tests,
             n_tests_of_others=families.others.n_tests,
             n_tests_of_times=families.times.n_tests,
-            least=families.first.least(aligned.settings.alpha),
+            least=families.first.least(aligned.settings.alpha) if len(scores) > 1 else inf,
             overall=self.tests.overall(families),
             slices=tuple(self._slices(families)),
-            orders=tuple(
-                order
-                for order in sweep_near(scores, aligned.metrics).orders.values()
-                if order.swapped
-            ),
+            orders=tuple(order for order in orders.values() if order.swapped),
             failures=self.failures,
             gold=self.gold,
             runs={
@@ -219,15 +210,16 @@ class ComparisonDraft:
             weights=aligned.weights,
             n_asks=None if aligned.weights is None else float(aligned.weights.sum()),
         )
-        cautions = tuple(warnings_of(comparison, scores, every_metric=self.every_metric))
-        comparison = replace(comparison, cautions=self.cautions + cautions)
+        if len(scores) > 1:
+            cautions = tuple(warnings_of(comparison, scores, every_metric=self.every_metric))
+            comparison = replace(comparison, cautions=self.cautions + cautions)
         first_advice, *advice = recommend(comparison, scores)
         first_advice = replace(first_advice, cautions=tuple(could_turn(comparison, scores)))
         return replace(comparison, recommendations=(first_advice, *advice))
 
     def _slices(self, families: Families) -> Iterator[Slice]:
         """The queries of each slice compared."""
-        aligned, p_worse = self.tests.aligned, self.tests.p_worse(families)
+        aligned, p_worse = self.tests.aligned, self.tests.p_worse(families) if self.parts else []
         for number, (field, value) in enumerate(self.parts):
             rows = self.tests.slices[number]
             yield Slice(
@@ -246,12 +238,12 @@ def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...
     All else is looked at together, under whichever matcher.
     """
     joint = Families.joined(draft.tests.families for draft in drafts)
-    first: dict[str, list[Family]] = {}
+    of_match: dict[str, list[Families]] = {}
     for draft in drafts:
-        first.setdefault(draft.scores[0].match, []).append(draft.tests.families.first)
+        of_match.setdefault(draft.scores[0].match, []).append(draft.tests.families)
+    firsts = {match: Families.joined(families).first for match, families in of_match.items()}
     return tuple(
-        draft.comparison(replace(joint, first=Family.of(first[draft.scores[0].match])))
-        for draft in drafts
+        draft.comparison(replace(joint, first=firsts[draft.scores[0].match])) for draft in drafts
     )
 
 

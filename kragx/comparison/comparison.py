@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from kragx.comparison.advice import Recommendation
-from kragx.comparison.estimates import Direction, Leader, difference_cell
-from kragx.comparison.failures import Failures, failed_names, with_failures
-from kragx.comparison.families import correction_text, family_of
+from kragx.comparison.advice import Failures, Recommendation, failed_names, with_failures
+from kragx.comparison.estimates import (
+    Direction,
+    Leader,
+    correction_text,
+    difference_cell,
+    family_of,
+)
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.orders import Order
 from kragx.comparison.statistics import (

@@ -1,19 +1,18 @@
-"""A mean, a difference of two, and who is best: what views are made of, each as it is said."""
+"""What views are made of: a mean, a difference of two, who is best, and families of tests.
 
-from collections.abc import Mapping
+The question that was asked, all else, and measured times are each corrected by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from kragx.comparison.statistics import NO_FAMILY, Family
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import (
-    Cell,
-    between,
-    joined,
-    number,
-    phrase,
-    probability,
-    signed,
-)
+from kragx.ground.printing import Cell, between, joined, number, phrase, probability, signed
+from kragx.metrics import Floats, Ints, Metric, known_metric
 from kragx.metrics.intervals import Interval, ends_text
 
 Direction = Literal["higher", "lower", "neither"]
@@ -141,7 +140,8 @@ class Difference:
     def ends(self) -> str:
         """Its interval, or why there is none; empty where nothing was tested."""
         # With 0 nothing is said of why there is no interval, as nothing was tested.
-        n = 0 if self.p is None else _n_sure(self.n, self.effective)
+        n = self.n if self.effective is None else max(1, round(self.effective))
+        n = 0 if self.p is None else n
         return ends_text(self.low, self.high, n, plus=True)
 
     @property
@@ -301,6 +301,96 @@ def difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
     )
 
 
-def _n_sure(n: int, effective: float | None) -> int:
-    """How many questions of one weight are as sure as n."""
-    return n if effective is None else max(1, round(effective))
+FIRST, OTHERS, TIMES = range(3)
+"""The families, as `Families` counts them."""
+
+N_FAMILIES = 3
+
+
+_UNKNOWN = Metric("", "", "", from_run=lambda _: None, range=(0.0, None), better="neither")
+
+
+def definition_of(metric: str) -> Metric:
+    """What a metric is; of one that cannot be loaded nothing is known, not even a direction."""
+    return known_metric(metric) or _UNKNOWN
+
+
+def is_time(metric: str) -> bool:
+    """Whether a metric is a measured time, which is another one at each run."""
+    return definition_of(metric).unit == "seconds"
+
+
+def family_of(metric: str, first: str, *, whole: bool = True) -> int:
+    """Which family the tests of a metric belong to.
+
+    Args:
+        metric: its name.
+        first: the first metric.
+        whole: whether over all questions; within a slice no test is of the question asked.
+    """
+    # A slice of the first metric is looked at besides: it was not the question.
+    if whole and metric == first:
+        return FIRST
+    return TIMES if is_time(metric) else OTHERS
+
+
+def correction_text(n_tests: Mapping[int, int], first: str, *, slices: bool) -> str:
+    """Over how many tests each family that is shown is corrected, in words.
+
+    Args:
+        n_tests: of each family that is shown.
+        first: the first metric.
+        slices: whether there are slices, too.
+    """
+    sentences = {
+        FIRST: phrase("{metric} over {n:,}", metric=first, n=n_tests.get(FIRST, 0)),
+        OTHERS: phrase(
+            "other metrics and slices over {n:,}" if slices else "other metrics over {n:,}",
+            n=n_tests.get(OTHERS, 0),
+        ),
+        TIMES: phrase("times over {n:,}", n=n_tests.get(TIMES, 0)),
+    }
+    return joined(", ", [sentences[family] for family in sorted(n_tests)])
+
+
+@dataclass(frozen=True)
+class Families:
+    """All tests of a report; each family errs with a chance of alpha at most.
+
+    The first metric is the question that was asked, so what else is shown never changes its p. All
+    else that is found is looked at beside it, and times are others at each run.
+
+    Attributes:
+        first: the first metric over all questions, every two retrievers under one matcher.
+        others: the other metrics but times, and every slice, under every matcher.
+        times: measured times, over all questions and in every slice, likewise.
+    """
+
+    first: Family = NO_FAMILY
+    others: Family = NO_FAMILY
+    times: Family = NO_FAMILY
+
+    @classmethod
+    def joined(cls, several: Iterable[Families]) -> Families:
+        """The tests of several."""
+        parts = [part for part in several if part.n_tests]
+        if not parts:
+            return cls()
+        return cls(
+            Family.of(part.first for part in parts),
+            Family.of(part.others for part in parts),
+            Family.of(part.times for part in parts),
+        )
+
+    @property
+    def n_tests(self) -> int:
+        """How many tests there are in all."""
+        return self.first.n_tests + self.others.n_tests + self.times.n_tests
+
+    def adjusted(self, family_of: Ints, p: Floats, z: Floats) -> Floats:
+        """The p of tests, each corrected over its family: `FIRST`, `OTHERS` or `TIMES`."""
+        adjusted = p.copy()
+        for place, family in enumerate((self.first, self.others, self.times)):
+            members = family_of == place
+            adjusted[members] = family.adjusted(p[members], z[members])
+        return adjusted

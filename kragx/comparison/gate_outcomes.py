@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from math import inf
 
+from kragx.comparison.advice import Failures
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.estimates import Difference, Estimate
-from kragx.comparison.failures import Failures
 from kragx.comparison.gate_conditions import FAILURES, Gate, Limit
 from kragx.comparison.power import limit_form, undecidable
 from kragx.comparison.view import Slice, View

@@ -10,16 +10,7 @@ from kragx.comparison.gate_conditions import FAILURES, Gate
 from kragx.comparison.gate_outcomes import outcome_of
 from kragx.comparison.scores import direction
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import (
-    Line,
-    Name,
-    Part,
-    Result,
-    Table,
-    listed,
-    phrase,
-    visible,
-)
+from kragx.ground.printing import Line, Name, Part, Result, Table, listed, phrase, visible
 from kragx.metrics import known_metric
 
 NEEDS_EARLIER = (

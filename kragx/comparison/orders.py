@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.comparison.estimates import Direction
+from kragx.comparison.scores import RetrieverScores
 from kragx.ground.printing import Line, Result, joined, phrase
 from kragx.metrics import Bools, Floats
 
@@ -132,6 +133,25 @@ def orders_of(
         for rows in [np.array([means[metric] for means in values.values()], np.float64)]
         if (~np.isnan(rows[:, place])).sum() > 1
     }
+
+
+def orders_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Order]:
+    """The orders at thresholds near the retrievers' own, by what they scored there.
+
+    None where there is nothing to vary: one retriever, a matcher that decides yes or no, different
+    matchers, or a pool.
+    """
+    first, nearby = scores[0], [score.nearby for score in scores if score.nearby is not None]
+    # Other thresholds, or a retriever without any, leave no common row to order them by.
+    if (
+        len(nearby) < len(scores)
+        or len({near.thresholds for near in nearby}) > 1
+        or any(score.settings["match"] != first.settings["match"] for score in scores)
+    ):
+        return {}
+    values = {score.name: near.means for score, near in zip(scores, nearby)}
+    better = {name: first.better[name] for name in metrics}
+    return orders_of(values, better, nearby[0].thresholds, nearby[0].chosen)
 
 
 def leads_of(rows: Floats, *, is_higher: bool) -> Bools:

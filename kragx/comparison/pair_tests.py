@@ -11,8 +11,17 @@ from math import isclose
 import numpy as np
 
 from kragx.comparison.aligned import Aligned, Key, Means, Pair
-from kragx.comparison.estimates import Difference, Estimate, Leader, Verdict, told
-from kragx.comparison.families import N_FAMILIES, Families, family_of
+from kragx.comparison.estimates import (
+    N_FAMILIES,
+    Difference,
+    Estimate,
+    Families,
+    Leader,
+    Verdict,
+    definition_of,
+    family_of,
+    told,
+)
 from kragx.comparison.statistics import (
     NO_FAMILY,
     TOLERANCE,
@@ -23,13 +32,10 @@ from kragx.comparison.statistics import (
     paired_tests,
     worse_parts,
 )
-from kragx.comparison.statistics.weighted import signed
+from kragx.comparison.statistics.evidence import signed
 from kragx.comparison.view import FEW, View
 from kragx.ground.json_values import plain
-from kragx.metrics import Floats, Ints, known_metric
-
-_CELLS = 1 << 24
-"""So many values at once: of ten million questions a column at a time."""
+from kragx.metrics import Floats, Ints
 
 SLICE_HANDICAP = 0.5
 """By so many standard errors more than the whole a slice has to differ: then looking at slices
@@ -69,7 +75,7 @@ class PairTests:
         n, settings = len(self.aligned.query_ids), self.aligned.settings
         parts = [np.arange(n), *self.slices]
         if not self.pairs:
-            return [Flipped(np.empty(0), np.empty(0))] * len(parts), Families()
+            return [], Families()
         # Part 0 is all queries, and the first metric there alone is the question that was asked.
         families = [
             [self._family(metric, whole=not part) for metric, _, _ in self.pairs]
@@ -168,7 +174,7 @@ class PairTests:
         pairs = dict.fromkeys(to_baseline + to_best)
         tested = [pair for pair in pairs if pair[0] in part.tested]
         estimates, differences = self._measured(part, means, tested, place)
-        differences = self._decided(differences, place, families)
+        differences = self._decided(differences, place, families) if differences else {}
         differences |= {
             pair: part.untested(pair, estimates) for pair in pairs if pair not in differences
         }
@@ -194,42 +200,32 @@ class PairTests:
     def _measured(
         self, part: Aligned, means: Means, pairs: Sequence[Pair], place: int
     ) -> tuple[dict[Key, Estimate], dict[Pair, Difference]]:
-        """The means and the differences with their intervals, block by block."""
-        estimates: dict[Key, Estimate] = {}
-        differences: dict[Pair, Difference] = {}
-        settings, keys = part.settings, [*part.columns, *pairs]
-        # Whatever stands in a block, means and differences see the same resamples.
-        step = max(1, _CELLS // max(len(part.query_ids), 1))
-        for block in (keys[start : start + step] for start in range(0, len(keys), step)):
-            singles = [key for key in block if len(key) == 2]
-            set_against = [key for key in block if len(key) == 3]
-            # What was never found cannot be averaged.
-            values = (part.columns[key].values for key in singles)
-            finite = [np.where(np.isinf(column), np.nan, column) for column in values]
-            # Row by row in memory, as sums of columns depend on it in their last bits.
-            table = np.ascontiguousarray(np.stack([*finite, *map(part.gains, set_against)], axis=1))
-            definitions = [*map(known_metric, (metric for metric, _ in singles))]
-            ranges = [None if metric is None else metric.limits for metric in definitions]
-            ends = mean_intervals(
-                table,
-                ranges + [None] * len(set_against),
-                settings.confidence,
-                settings.resamples,
-                settings.seed,
-                weights=part.weights,
-            )
-            split = len(singles)
-            estimates |= part.estimates(singles, table[:, :split], means, ends[:, :split])
-            p = self.flipped[0][place].p[self._tests_of(set_against)]
-            differences |= part.differences(set_against, table[:, split:], ends[:, split:], p)
-        return estimates, differences
-
-    def _tests_of(self, pairs: Sequence[Pair]) -> list[int]:
-        """The tests of these pairs, whichever of both is the first."""
-        return [self._test_of[pair] for pair in pairs]
+        """The means and the differences with their intervals, of the same resamples."""
+        keys, settings = [*part.columns], part.settings
+        # What was never found cannot be averaged.
+        values = (part.columns[key].values for key in keys)
+        finite = [np.where(np.isinf(column), np.nan, column) for column in values]
+        # Row by row in memory, as sums of columns depend on it in their last bits.
+        table = np.ascontiguousarray(np.stack([*finite, *map(part.gains, pairs)], axis=1))
+        ranges = [definition_of(metric).limits for metric, _ in keys]
+        ends = mean_intervals(
+            table,
+            ranges + [None] * len(pairs),
+            settings.confidence,
+            settings.resamples,
+            settings.seed,
+            weights=part.weights,
+        )
+        split = len(keys)
+        estimates = part.estimates(keys, table[:, :split], means, ends[:, :split])
+        if not pairs:
+            return estimates, {}
+        p = self.flipped[0][place].p[[self._test_of[pair] for pair in pairs]]
+        return estimates, part.differences(pairs, table[:, split:], ends[:, split:], p)
 
     @cached_property
     def _test_of(self) -> Mapping[Pair, int]:
+        """The test of two, whichever of both is the first."""
         turned = [(metric, second, first) for metric, first, second in self.pairs]
         return {pair: number for pairs in (self.pairs, turned) for number, pair in enumerate(pairs)}
 
@@ -237,7 +233,7 @@ class PairTests:
         self, differences: Mapping[Pair, Difference], place: int, families: Families
     ) -> dict[Pair, Difference]:
         """The differences with their corrected p and what that says."""
-        tests, numbers = self.flipped[0][place], self._tests_of([*differences])
+        tests, numbers = self.flipped[0][place], [self._test_of[pair] for pair in differences]
         own_family = np.array([self._family(metric, whole=not place) for metric, *_ in differences])
         p = self._corrected(own_family, tests.p[numbers], tests.z[numbers], families)
         return {

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import ceil
 
 from kragx.comparison.comparison import Comparison, Settings
+from kragx.comparison.estimates import definition_of
 from kragx.comparison.gate_conditions import Gate, Limit
 from kragx.comparison.scores import interval_kind
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.ground.printing import at_most, number, phrase, probability, signed
-from kragx.metrics import known_metric
 
 
 def undecidable(
@@ -27,11 +27,9 @@ def undecidable(
         confidence: of intervals.
         effective: Kish's n of these; None where all weigh alike.
     """
-    metric = known_metric(gate.metric)
-    if not gate.surely or metric is None:
-        return None
+    metric = definition_of(gate.metric)
     lowest, greatest = metric.range
-    if greatest is None:
+    if not gate.surely or greatest is None:
         return None
     width, sign = greatest - lowest, 1 if limit.upwards else -1
     best = 0.0 if gate.than else greatest if limit.upwards else lowest

@@ -1,12 +1,12 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on.
 
 A rule looks at a comparison and gives, as often as it applies, the kind of advice, its sentence and
-the values in it; `RULES` has them with their kinds, the most important first.
+the values in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.advice import Recommendation
-from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.estimates import Leader
+from kragx.comparison.costs import SPEED, equal_groups, price, slower
+from kragx.comparison.estimates import Leader, definition_of
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.searching import price
-from kragx.comparison.speed import SPEED, equal_groups, slower
+from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, verdict
 from kragx.comparison.view import FEW
 from kragx.ground.printing import Name, joined, listed, number, phrase
-from kragx.metrics import Bools, known_metric
+from kragx.metrics import Bools
 
 _NAMED = 10_000
 """So many queries are named at most."""
@@ -100,7 +99,7 @@ def recommend(
         answer,
         *(
             Recommendation(kind, text, kind not in _UNSUPPORTED, values)
-            for rule in RULES
+            for rule in _RULES
             # The verdict itself says then that gold stands further down.
             if rule is not _reranking or not answer.values.get("found_in")
             for kind, text, values in rule(case)
@@ -117,7 +116,7 @@ def _written(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _equal(case: _Case) -> Advice:
     """The groups of equal retrievers, and where one takes longer than another all the same."""
-    if not case.equal:
+    if len(case.scores) < 2 or not case.equal:
         return
     times = [slower for names in case.equal if (slower := case.slower(names, names))]
     notes = (
@@ -174,8 +173,7 @@ def _cost(case: _Case) -> Advice:
 
 def _price(case: _Case) -> Advice:
     """What a found gold item costs the best beside the cheapest other, for sure (`price`)."""
-    values = price(case.comparison, case.scores)
-    if not values or case.leader is None:
+    if case.leader is None or not (values := price(case.comparison, case.scores)):
         return
     ratio = values["ratio"]
     text = phrase(
@@ -268,9 +266,8 @@ def _saturated(case: _Case) -> Advice:
     full = [
         metric
         for metric in comparison.metrics
-        if (definition := known_metric(metric)) is not None
-        and definition.is_share
-        and definition.of != "unanswerable"
+        if definition_of(metric).is_share
+        and definition_of(metric).of != "unanswerable"
         and all((means[metric].value or 0) >= _FULL for means in comparison.overall.means.values())
     ]
     if full and len(comparison.retrievers) > 1:
@@ -337,13 +334,7 @@ def _reranking(case: _Case) -> Advice:
     name, near, far = comparison.best, recalls[0][-1], recalls[-1][-1]
     low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
     if low is not None and high is not None and high - low >= _GAP:
-        values = {
-            "retriever": name,
-            "near": near,
-            "far": far,
-            "near_value": low,
-            "far_value": high,
-        }
+        values = {"retriever": name, "near": near, "far": far, "near_value": low, "far_value": high}
         text = phrase(
             "{retriever} finds more gold further down: {far} is {far_value}, {near} is "
             "{near_value}. Reranking could raise {near} by {gain} at most.",
@@ -353,18 +344,11 @@ def _reranking(case: _Case) -> Advice:
         yield "reranking", text, values
 
 
-RULES: Mapping[Callable[[_Case], Advice], tuple[str, ...]] = {
-    _equal: ("equal",),
-    _cost: ("cost",),
-    _price: ("price",),
-    _routing: ("routing", "no_routing"),
-    _slices: ("weak_slice", "small_slices"),
-    _saturated: ("saturated",),
-    _unfound: ("unfound",),
-    _combination: ("combination",),
-    _reranking: ("reranking",),
-}
-"""The kinds of advice of each rule."""
+_RULES = (
+    *(_equal, _cost, _price, _routing, _slices, _saturated),
+    *(_unfound, _combination, _reranking),
+)
+"""The most important first."""
 
 _UNSUPPORTED = ("no_routing", "small_slices")
 """What these say is that the data carries nothing."""

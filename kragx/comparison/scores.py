@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.columns import rows_of
-from kragx.comparison.estimates import Direction
+from kragx.comparison.estimates import Direction, definition_of
 from kragx.comparison.report_fields import check_report
+from kragx.comparison.slices import Tables, rows_of
 from kragx.comparison.statistics import Rows
-from kragx.comparison.statistics.weighted import total
-from kragx.comparison.tables import Tables
+from kragx.comparison.statistics.evidence import total
 from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
@@ -290,14 +289,12 @@ def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> 
 
 def direction(metric: str) -> Direction:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
-    known_as = known_metric(metric)
-    return "neither" if known_as is None else known_as.better
+    return definition_of(metric).better
 
 
 def interval_kind(metric: str) -> Kind:
     """How sure a metric's mean is, as of a `Metric`; as most for one that cannot be loaded."""
-    known_as = known_metric(metric)
-    return "score" if known_as is None else known_as.interval
+    return definition_of(metric).interval
 
 
 @dataclass(frozen=True)

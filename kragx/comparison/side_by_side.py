@@ -1,14 +1,17 @@
-"""Results side by side: which may be, and what to say of them."""
+"""Results side by side: which may be, what to say of them, and all that lies between two."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from kragx.comparison.aligned import shared_weights
 from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import Rows
-from kragx.comparison.statistics.weighted import of_rows
+from kragx.comparison.slices import shared_ids
+from kragx.comparison.statistics import TOLERANCE
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import UsageError, shorten
@@ -71,36 +74,6 @@ def check_comparable(
         cautions += [phrase("compared all the same: {what}", what=text) for text in differing]
         cautions += _unsure(one, other)
     return tuple(dict.fromkeys(cautions))
-
-
-def shared_weights(
-    scores: Sequence[RetrieverScores], query_ids: Sequence[str], rows: Sequence[Rows | None]
-) -> Floats | None:
-    """(q) for how many asks each question stands, alike for all; None where all weigh alike.
-
-    Args:
-        scores: of retrievers.
-        query_ids: (q) the questions that are compared.
-        rows: for each retriever where these stand.
-
-    Raises:
-        UsageError: a question stands for more asks in one result than in another.
-    """
-    first, *columns = (of_rows(score.weights, own_rows) for score, own_rows in zip(scores, rows))
-    alike = np.ones(len(query_ids))
-    for score, column in zip(scores[1:], columns):
-        one, other = (alike if weights is None else weights for weights in (first, column))
-        # Relative: weights may be millions of asks, or chances of a thousandth.
-        differing = np.flatnonzero(~np.isclose(one, other, rtol=1e-9, atol=0))
-        if differing.size:
-            row = int(differing[0])
-            raise UsageError(
-                f"{scores[0].name!r} and {score.name!r} cannot be compared: question "
-                f"{query_ids[row]!r} stands for {one[row]:g} asks in the one and for "
-                f"{other[row]:g} in the other; evaluate both with one gold set, whose weight "
-                "and inclusion each question then has"
-            )
-    return first
 
 
 def gold_differs(
@@ -295,3 +268,97 @@ def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> I
                 if len(evaluations) > 1
                 else remark
             )
+
+
+_SHA256 = 64  # characters
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A setting that changed; ``None`` where it was not there."""
+
+    name: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
+
+
+@dataclass(frozen=True)
+class RunPair:
+    """Two results of a retriever, of which a change and a step of a history are views."""
+
+    before: RetrieverScores
+    after: RetrieverScores
+
+    @property
+    def breaks(self) -> dict[Kind, str]:
+        """Why the numbers do not mean the same, by the kind of reason."""
+        return settings_that_differ(self.before.settings, self.after.settings)
+
+    @property
+    def changes(self) -> tuple[Entry, ...]:
+        """The settings that changed."""
+        return tuple(_changes(self.before.settings, self.after.settings))
+
+    @cached_property
+    def _shared(self) -> tuple[Sequence[str], Floats | None]:
+        pair = self.before, self.after
+        query_ids, rows = shared_ids([side.query_ids for side in pair])
+        return query_ids, shared_weights(pair, query_ids, rows)
+
+    @property
+    def weights(self) -> Floats | None:
+        """(q) of the questions that both have; None where all are alike."""
+        return self._shared[1]
+
+    def values(self, metric: str, query_ids: Sequence[str]) -> tuple[Floats, Floats]:
+        """The values of a metric before and after, of these questions, which both have."""
+        before, after = (
+            side.table([metric], query_ids)[:, 0] for side in (self.before, self.after)
+        )
+        return before, after
+
+    def gains(self, metric: str) -> Floats:
+        """(q) how much each question that both have changed in a metric."""
+        before, after = self.values(metric, self._shared[0])
+        return after - before
+
+    def is_bounded(self, metric: str) -> bool:
+        """Whether all values lie between 0 and 1: times differ at each query and say nothing."""
+        # A metric of the user's own says no range, so its values are looked at.
+        known_as = known_metric(metric)
+        if known_as is not None and known_as.range[1] is None:
+            return False
+        values = np.concatenate([side.values[metric] for side in (self.before, self.after)])
+        values = values[~np.isnan(values)]
+        return bool(values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Entry]:
+    """Settings of how the retriever was asked, of the matcher, the gold set and versions."""
+    parts = (("run", ""), ("match", "match."), ("dataset", "gold."), ("versions", "versions."))
+    for part, prefix in parts:
+        old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
+        for name in dict.fromkeys((*old, *new)):
+            pair = old.get(name), new.get(name)
+            # A name is how it is called; what the gold set holds is told by its hash.
+            if pair[0] != pair[1] and name not in ("name", "gold.name"):
+                yield Entry(name, *pair)
+
+
+def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, entry in value.items():
+        if isinstance(entry, Mapping) and entry:
+            yield from _flat(entry, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", entry
+
+
+def _shorten_value(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str) and value.isprintable() and " " not in value:
+        return value[:12] if len(value) == _SHA256 else value
+    return shorten(value)

@@ -1,12 +1,26 @@
-"""Slices: the queries that have the same value of a field."""
+"""Which queries: joined by id, in slices that have one value of a field, and in tables of files.
+
+A table is a Parquet file, a row a question: ``query_id``, fields to slice by, and a column for each
+metric by its canonical name; `kragx.evaluation` writes them. Several follow one another.
+"""
+
+from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kragx.comparison.statistics import Rows
+from kragx.comparison.statistics.evidence import of_rows
 from kragx.data import GoldDataset, Query, normalise, value_at
-from kragx.ground.errors import UsageError, nearest
+from kragx.ground.errors import DataError, UsageError, nearest
+from kragx.metrics import Floats
 
 MOST = 100
 """A field with more values than this tells queries apart; it does not group them."""
@@ -134,3 +148,123 @@ def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:
         if _LEAST <= len(values) <= min(_MOST_VALUES, len(dataset) / _LEAST):
             fields.append(field)
     return tuple(fields[:_MOST_FIELDS])
+
+
+def shared_ids(
+    ids: Sequence[Sequence[str]], out: Collection[str] = ()
+) -> tuple[Sequence[str], list[Rows | None]]:
+    """The ids that all have, in the order of the first, and where they stand in each.
+
+    Args:
+        ids: the query ids of each retriever.
+        out: ids that are left out.
+
+    Returns:
+        The ids, and for each retriever their rows; None where they are its own as they are.
+    """
+    first, *columns = ids
+    # As a rule all have the same questions in one order, and no set of millions of ids is made.
+    if out or not all(first == column for column in columns):
+        shared = set(first).intersection(*columns).difference(out)
+        first = tuple(query_id for query_id in first if query_id in shared)
+    return first, [rows_of(first, column) for column in ids]
+
+
+def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
+    """Where some ids stand among others, each of which does; None where they are these."""
+    # None instead of all rows: values are then used as they are, without a copy.
+    if ids == target:
+        return None
+    row_of = {query_id: row for row, query_id in enumerate(target)}
+    return np.array([row_of[query_id] for query_id in ids], np.intp)
+
+
+def ids_at(ids: Sequence[str], rows: Rows) -> Sequence[str]:
+    """The ids of some rows."""
+    return tuple(map(ids.__getitem__, rows.tolist()))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables of one retriever under one matcher, in the order of their questions.
+
+    Attributes:
+        paths: the files.
+    """
+
+    paths: tuple[Path, ...]
+
+    @cached_property
+    def _parts(self) -> list[Any]:
+        return [*map(_read, self.paths)]
+
+    @cached_property
+    def _whole(self) -> Any:
+        import pyarrow
+
+        # A field that no question of a table has may be missing there: it is null.
+        return pyarrow.concat_tables(self._parts, promote_options="default")
+
+    @cached_property
+    def query_ids(self) -> tuple[str, ...]:
+        """The ids of all questions."""
+        return tuple(self._whole["query_id"].to_pylist())
+
+    def values(self, name: str) -> Floats:
+        """(q) a metric's values; NaN where a question has none.
+
+        Raises:
+            DataError: a table lacks the metric.
+        """
+        for path, table in zip(self.paths, self._parts):
+            if name not in table.column_names:
+                raise DataError(f"has no column {name!r}; score it anew", path=str(path))
+        return self._whole[name].to_numpy()  # type: ignore[no-any-return]  # null becomes NaN
+
+    @property
+    def weights(self) -> Floats | None:
+        """(q) the column ``weight``; None without one, and where all are alike."""
+        if "weight" not in self._whole.column_names:
+            return None
+        return of_rows(self._whole["weight"].to_numpy(), None)
+
+    def sliced(
+        self, query_ids: Sequence[str], fields: Iterable[str]
+    ) -> Iterator[tuple[str, str | None, list[int]]]:
+        """The groups of some of the questions by each field, as `slices.sliced`.
+
+        Raises:
+            UsageError: no question has a value of a field, or a field has too many.
+        """
+        # Groups are taken column by column: questions as objects would be millions of them.
+        rows, names = rows_of(query_ids, self.query_ids), self._whole.column_names
+
+        def values_of(field: str) -> Iterable[Iterable[str | None]]:
+            columns = [self._whole[name] for name in (field, f"metadata.{field}") if name in names]
+            if not columns:
+                return ()
+            column = columns[0] if rows is None else columns[0].take(rows)
+            return map(_texts, column.to_pylist())
+
+        return by_field(fields, values_of, lambda: [*filter(_is_field, names)])
+
+
+def _read(path: Path) -> Any:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        return parquet.read_table(path)
+    except (OSError, ArrowException) as error:
+        raise DataError(f"cannot be read as Parquet: {error}", path=str(path)) from None
+
+
+def _texts(entry: str | list[str] | None) -> list[str | None]:
+    """The values of a field that a question has, each once; [None] for none."""
+    entries = entry if isinstance(entry, list) else [entry]
+    texts = dict.fromkeys(normalise(text) for text in entries if text is not None)
+    return list(filter(None, texts)) or [None]
+
+
+def _is_field(column: str) -> bool:
+    """Whether a column is one to slice by, and neither a metric nor what became of a question."""
+    return column == "query_type" or column.startswith("metadata.")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from kragx.comparison.orders import Order, leads_of, measured_tiers, orders_of, orders_warning
-from kragx.comparison.scores import RetrieverScores, direction
+from kragx.comparison.scores import direction
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError
@@ -241,33 +241,6 @@ def sweep_of_grid(
             tuple(is_certain for _, _, is_certain in under),
             tuple((names[one], names[other]) for one, other in swapped),
         ),
-    )
-
-
-def sweep_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> Sweep:
-    """The same retrievers at thresholds near their own, by what they scored there.
-
-    Without values where there is nothing to vary: one retriever, a matcher that decides yes or no,
-    different matchers, or a pool.
-    """
-    first, nearby = scores[0], [score.nearby for score in scores if score.nearby is not None]
-    # Other thresholds, or a retriever without any, leave no common row to order them by.
-    is_shared = (
-        len(nearby) == len(scores)
-        and len({near.thresholds for near in nearby}) == 1
-        and all(score.settings["match"] == first.settings["match"] for score in scores)
-    )
-    values = {score.name: dict(near.means) for score, near in zip(scores, nearby) if is_shared}
-    chosen, thresholds = (nearby[0].chosen, nearby[0].thresholds) if is_shared else (None, ())
-    better = {name: first.better[name] for name in metrics}
-    return Sweep(
-        match=dict(first.settings["match"]),
-        match_name=first.match,
-        chosen=chosen,
-        thresholds=thresholds,
-        n_matches={},
-        values=values,
-        orders=orders_of(values, better, thresholds, chosen),
     )
 
 

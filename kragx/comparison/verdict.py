@@ -8,12 +8,11 @@ from typing import Any
 
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.estimates import Difference, Estimate, Leader
+from kragx.comparison.estimates import Difference, Estimate, Leader, definition_of
 from kragx.comparison.scores import RetrieverScores, direction
 from kragx.comparison.statistics import deciding, queries_needed
 from kragx.evaluation.wording import silent_searches, silent_text
 from kragx.ground.printing import joined, listed, number, phrase
-from kragx.metrics import known_metric
 
 MANY = 10
 """Beyond so many times the sample nobody can say how many queries would decide."""
@@ -70,7 +69,6 @@ def _too_few(comparison: Comparison) -> Recommendation:
 def _nobody(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recommendation:
     """Nobody is best: values are not known, or searches do not say what the first metric sums."""
     name, means = comparison.primary, comparison.overall.means
-    metric = known_metric(name)
     values: dict[str, Any] = {"metric": name, "directed": direction(name) != "neither"}
     of_primary = {score.name: means[score.name][name] for score in scores if score.name in means}
     without = {named: mean for named, mean in of_primary.items() if mean.value is None}
@@ -79,15 +77,20 @@ def _nobody(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recomm
         for score in scores
         if score.name in without and (n := silent_searches(name, score.counts))
     }
-    if metric and n_silent and not any(mean.bounds for mean in without.values()):
+    if n_silent and not any(mean.bounds for mean in without.values()):
         n = sum(n_silent.values())
         text = phrase(
             "{metric} has no value for {names}, so it does not say which retriever is best; {why}.",
             metric=name,
             names=listed([*n_silent]),
-            why=silent_text(metric, n),
+            why=silent_text(definition_of(name), n),
         )
-        values |= {"directed": True, "without": [*n_silent], "silent": n, "cost": metric.unit}
+        values |= {
+            "directed": True,
+            "without": [*n_silent],
+            "silent": n,
+            "cost": definition_of(name).unit,
+        }
         return Recommendation("no_winner", text, False, values)
     text = phrase(
         "{metric} is not known for every question, so it does not say which retriever is best."
@@ -104,7 +107,7 @@ def _nobody(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recomm
 def _between(comparison: Comparison, leader: Leader) -> Recommendation:
     """The best against the one that comes next."""
     metric = leader.metric
-    best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
+    best, rival = comparison.overall.means[leader.best][metric], nearest_rival(comparison, leader)
     values: dict[str, Any] = {
         "metric": metric,
         "best": leader.best,
@@ -165,8 +168,7 @@ def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
     """The first metric by which a retriever finds what must not be found; None without one."""
     # What is not known may be clean, so the least that it may be is looked at.
     for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
-        known_as = known_metric(metric)
-        if known_as is not None and known_as.reads_forbidden and (mean.least or 0) > 0:
+        if definition_of(metric).reads_forbidden and (mean.least or 0) > 0:
             return metric
     return None
 
@@ -257,8 +259,7 @@ def _opposite(comparison: Comparison, leader: Leader) -> dict[str, list[Differen
     """
     opposite: dict[str, list[Difference]] = {}
     for metric, rival in comparison.overall.leaders.items():
-        definition = known_metric(metric)
-        if metric != leader.metric and (definition is None or "second" not in definition.unit):
+        if metric != leader.metric and "second" not in definition_of(metric).unit:
             for difference in rival.differences:
                 if difference.against == leader.best and difference.decided:
                     opposite.setdefault(rival.best, []).append(difference)
@@ -383,7 +384,7 @@ def _two_digits(n: int) -> int:
     return unit * -(-n // unit)
 
 
-def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
+def nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
     """The leader against the one that comes next: tied ones first, but for those that are equal."""
     means, metric = comparison.overall.means, leader.metric
     top = min if comparison.better[metric] == "lower" else max

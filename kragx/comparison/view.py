@@ -5,26 +5,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from kragx.comparison.estimates import (
-    Difference,
-    Estimate,
-    Leader,
-    difference_cells,
-)
+from kragx.comparison.estimates import Difference, Estimate, Leader, definition_of, difference_cells
 from kragx.evaluation.evaluation import Evaluation, bounds_note, mean_cell, micro_cell
 from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.ground.json_values import IF_KNOWN
-from kragx.ground.printing import (
-    Cell,
-    Name,
-    Part,
-    Result,
-    Table,
-    joined,
-    percent,
-    phrase,
-)
-from kragx.metrics import known_metric
+from kragx.ground.printing import Cell, Name, Part, Result, Table, joined, percent, phrase
 from kragx.metrics.intervals import with_reasons
 
 FEW = 10
@@ -139,11 +124,7 @@ class View(Result):
         )
 
     def _mean_cell(
-        self,
-        metric: str,
-        retriever: str,
-        evaluation: Evaluation | None,
-        runs: SeveralRuns | None,
+        self, metric: str, retriever: str, evaluation: Evaluation | None, runs: SeveralRuns | None
     ) -> Cell:
         mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
         value = mean.number if evaluation is None else mean_cell(evaluation, metric)
@@ -239,9 +220,5 @@ class Slice(View):
 
 def _is_of_finding(metric: str) -> bool:
     """Whether a metric is above 0 where gold is found, and there alone."""
-    definition = known_metric(metric)
-    return (
-        definition is not None
-        and definition.from_matches is not None
-        and definition.better == "higher"
-    )
+    definition = definition_of(metric)
+    return definition.from_matches is not None and definition.better == "higher"

@@ -46,24 +46,6 @@ NEAR = 0.1
 """How far from its threshold a score is a near one, unless told otherwise; of grades one grade."""
 
 
-def near_limit(match: Mapping[str, Any]) -> float | None:
-    """The least score that reports call a near miss: half of the threshold; None without one.
-
-    Of cosines, which are well above 0 for unrelated texts, a score a little below the threshold.
-
-    Args:
-        match: a matcher as results record it.
-    """
-    threshold: float | None = match.get("threshold")
-    if threshold is None:
-        return None
-    members = match.get("of")
-    # Of a cascade that only rules out the last member scores; a span's `of` is a word.
-    method = members[-1]["method"] if isinstance(members, list) else match["method"]
-    is_cosine = method == matchers.EmbeddingMatcher.name
-    return round(max(threshold - NEAR, threshold / 2), 9) if is_cosine else threshold / 2
-
-
 def explain(
     dataset: object,
     run: object = None,

@@ -1,16 +1,19 @@
 """What evaluations came to, in one value that screen, Markdown and page tell each in its way."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
+from typing import Any
 
-from kragx.comparison import Change, Comparison, GateResult, gates_table
+from kragx.comparison import Change, Comparison, Difference, GateResult, gates_table
 from kragx.comparison.changes import changes_parts
+from kragx.comparison.estimates import family_of
 from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
-from kragx.evaluation.evaluation import Evaluation, profile_label
+from kragx.evaluation.curves import StepCurve
+from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label
 from kragx.evaluation.leaks import leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts, reasons
 from kragx.evaluation.wording import asks_label
@@ -21,8 +24,13 @@ from kragx.ground.printing import (
     Name,
     Part,
     Table,
+    between,
+    joined,
+    number,
     percent,
     phrase,
+    probability,
+    signed,
     warning,
 )
 
@@ -115,6 +123,206 @@ def reasons_tables(losses: Sequence[StageLosses]) -> Iterator[Table]:
                 for of_one, count in zip(rows, counts)
             ],
         )
+
+
+def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
+    """How far the best is ahead of the next: both means, their difference, and how sure it is."""
+    metric, statistics = rival.metric, comparison.statistics
+    spans_0 = rival.low is not None and rival.high is not None and rival.low <= 0 <= rival.high
+    interval = joined(
+        ": ",
+        [
+            phrase("{share:.0%} interval", share=statistics.confidence),
+            phrase("includes 0" if spans_0 else "leaves out 0"),
+        ],
+    )
+    counts = phrase(
+        "questions: {better} better, {equal} equal, {worse} worse",
+        better=rival.wins,
+        equal=rival.ties,
+        worse=rival.losses,
+    )
+    p = "" if rival.p_adjusted is None else f"p {probability(rival.p_adjusted, equals='= ')}"
+    lines = [joined(" · ", ["" if rival.low is None else interval, p, counts])]
+    n, of = comparison.n_tests_of(metric), _FAMILIES[family_of(metric, comparison.primary)]
+    if rival.low is not None and not spans_0 and rival.verdict == "undecided":
+        why = phrase(
+            "The interval leaves out 0, but the paired test is not convinced: p is above {alpha}. "
+            "There are too few questions."
+            if rival.p is not None and rival.p > statistics.alpha
+            else "The interval of this one comparison leaves out 0; but it is one of {n:,} tests "
+            "that are corrected together ({of}), and with that p is above {alpha}.",
+            alpha=f"{statistics.alpha:.2f}".removeprefix("0"),
+            n=n,
+            of=of,
+        )
+        lines.append(why)
+    chance = phrase(
+        "How often a lead at least this large would come about by chance if both were equally "
+        "good, from the paired test. 0.05 or less is usually taken for more than chance."
+        if n == 1
+        else "How often a lead at least this large would come about by chance if both were equally "
+        "good, from the paired test, corrected together with others, {n:,} in all ({of}). 0.05 or "
+        "less is usually taken for more than chance."
+        if comparison.corrected
+        else "How often a lead at least this large would come about by chance if both were equally "
+        "good, from the paired test; not corrected, though it is one of {n:,} tests ({of}).",
+        n=n,
+        of=of,
+    )
+    pair = (rival.retriever, rival.against)
+    return {
+        "title": phrase("Lead over {name}", name=Name(rival.against, "retriever")),
+        "difference": signed(rival.value),
+        "ends": rival.ends,
+        "means": [comparison.overall.means[name][metric].number for name in pair],
+        "lines": lines,
+        "help": chance if p else "",
+    }
+
+
+_FAMILIES = (
+    phrase("every two retrievers in this metric"),
+    phrase("every two retrievers in all metrics but the first, and in each slice"),
+    phrase("every two retrievers in times"),
+)
+"""Which tests are corrected together, by `family_of`."""
+
+
+OUTCOMES = {
+    "rescued": phrase("rescued"),
+    "in_vain": phrase("in vain"),
+    "wasted": phrase("wasted"),
+    "unread": phrase("found but unread"),
+}
+"""What a question's searches can come to."""
+
+_PRICES = {
+    "tokens_per_gold": phrase("tokens per gold item found"),
+    "seconds_per_gold": phrase("time per gold item found"),
+    "searches_per_gold": phrase("searches per gold item found"),
+}
+
+
+def searches_table(
+    evaluations: Sequence[Evaluation], outcomes: Mapping[str, Mapping[str, Sequence[int]]]
+) -> tuple[Table, list[str]]:
+    """Retrievers that search, how often, at what price, and how many questions came to what.
+
+    Args:
+        evaluations: of such retrievers.
+        outcomes: by name the questions of each of `OUTCOMES`.
+
+    Returns:
+        The table, and the outcomes that its last columns are of.
+    """
+    known = [name for name in OUTCOMES if any(rows[name] for rows in outcomes.values())]
+    # What a found item costs, as tokens if somebody says any, or else as time, or searches.
+    priced = (
+        (metric, head)
+        for name, head in _PRICES.items()
+        for metric in evaluations[0].mean
+        if metric.partition("(")[0].partition("@")[0] == name
+        and any(evaluation.mean.get(metric) is not None for evaluation in evaluations)
+    )
+    price, rows = [*islice(priced, 1)], list[list[str | Cell]]()
+    for evaluation in evaluations:
+        counts = evaluation.counts["searches"]
+        n, n_searches, n_steps = (counts[name] for name in ("n_questions", "n_searches", "n_steps"))
+        steps = phrase("in {n} steps", n=f"{n_steps / n:.1f}") if n and n_steps < n_searches else ""
+        rows.append(
+            [
+                Name(evaluation.name, "retriever"),
+                Cell(f"{n_searches / n:.1f}" if n else "-", below=steps),
+                *(number(evaluation.mean.get(metric)) for metric, _ in price),
+                *(f"{len(outcomes[evaluation.name][name]):,}" for name in known),
+            ]
+        )
+    heads = [phrase("Retriever"), phrase("searches a question"), *(head for _, head in price)]
+    note = phrase(
+        "Questions by what their searches came to; one can be several. Click a number to see its "
+        "questions."
+    )
+    return Table([*heads, *(OUTCOMES[name] for name in known)], rows, note=note), known
+
+
+def steps_table(curves: Mapping[str, StepCurve]) -> Table:
+    """Which share of the gold the first steps of each retriever have found."""
+    steps = max((curve.steps for curve in curves.values()), key=len)
+    rows = [
+        [Name(name, "retriever"), *map(number, curve.values)]
+        for name, curve in curves.items()
+        if any(value is not None for value in curve.values)
+    ]
+    return Table([phrase("Retriever"), *(phrase("step {n}", n=n) for n in steps)], rows)
+
+
+def unmeasured_text(evaluation: Evaluation) -> str:
+    """What of a retriever's searches nobody knows, or failed; nothing where all is known."""
+    counts = evaluation.counts["searches"]
+    n_read = counts["n_unread"] if counts["n_searches"] > counts["n_questions"] else 0
+    questions = phrase("1 question" if n_read == 1 else "{n:,} questions", n=n_read)
+    texts = (
+        (counts["n_failed"], phrase("{n:,} failed", n=counts["n_failed"])),
+        (counts["n_unmeasured"], phrase("{n:,} gave no documents", n=counts["n_unmeasured"])),
+        (n_read, phrase("what was read is not known for {questions}", questions=questions)),
+    )
+    return joined("; ", [text for n, text in texts if n])
+
+
+def pool_note(pool: Mapping[str, Any]) -> str:
+    """What numbers of a judged pool mean."""
+    return phrase(
+        "Without gold, relevant is what was graded {rel:g} or more in this pool, the first "
+        "documents of every retriever. Numbers hold within it: what no retriever found is missing "
+        "to none, and another pool gives other numbers.",
+        rel=pool["rel"],
+    )
+
+
+def pool_facts(pool: Mapping[str, Any], n_relevant: int) -> Iterator[tuple[str, str]]:
+    """How deep a judged pool is, and how much of it is known, each under its name."""
+    labels, n, depth = pool["labels"], pool["documents"], pool["depth"]
+    people = phrase("people: {n:,}", n=labels["human"]) if labels["human"] else ""
+    judge = phrase("judge: {n:,}", n=labels["judge"]) if labels["judge"] else ""
+    known = phrase("{n:,} of {of:,}", n=n - labels["missing"], of=n)
+    share = f"({percent((n - labels['missing']) / n, 0)})" if n else ""
+    yield (
+        phrase("Pooled of each list"),
+        phrase("the whole list" if depth is None else "the first {n:,}", n=depth),
+    )
+    yield phrase("Documents"), f"{n:,}"
+    yield phrase("Judged relevant"), f"{n_relevant:,}"
+    yield phrase("Graded by"), joined(", ", [people, judge]) if people or judge else "-"
+    yield phrase("Judged"), joined(" ", [known, share])
+    yield phrase("Pool"), Name(pool["hash"], "code")
+
+
+def pool_table(evaluations: Sequence[Evaluation]) -> Table:
+    """How much of each retriever's lists was judged, and between which values its means lie."""
+    metrics = metric_names(evaluations)
+
+    def mean(evaluation: Evaluation, metric: str) -> Cell:
+        low, high = evaluation.bounds.get(metric, (0.0, 0.0))
+        below = phrase("possible: {range}", range=between(low, high))
+        is_open = high - low > 1e-9  # bounds that rounding alone keeps apart leave nothing open
+        return Cell(
+            number(evaluation.mean.get(metric)), below=below if is_open else phrase("nothing open")
+        )
+
+    heads = [phrase("Retriever"), phrase("of its documents judged")]
+    return Table(
+        [*heads, *(Name(metric, "metric") for metric in metrics)],
+        [
+            [
+                Name(evaluation.name, "retriever"),
+                percent(evaluation.counts.get("judged_share")),
+                *(mean(evaluation, metric) for metric in metrics),
+            ]
+            for evaluation in evaluations
+        ],
+        note=phrase("value, and what it can become"),
+    )
 
 
 def _gold_lines(evaluation: Evaluation) -> Iterator[Line]:

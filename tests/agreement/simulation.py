@@ -16,7 +16,7 @@ from kragx.agreement import prediction_powered
 from kragx.agreement.coefficients import statistics
 from kragx.agreement.labels import Scale
 from kragx.agreement.threshold_choice import AGREEMENTS, Chooser, Trial
-from kragx.comparison.statistics import expanded, resampled
+from kragx.metrics.intervals import expanded, resampled
 
 SIMULATED = 10_000
 SCALE = Scale(0, 3)

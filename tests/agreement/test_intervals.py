@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kragx.agreement import coefficients
-from kragx.comparison.statistics import expanded, expanded_intervals, resampled
+from kragx.metrics.intervals import expanded, expanded_intervals, resampled
 from tests.agreement.simulation import agreement_coverage, every, simulated, true_values
 
 QUERIES = 30

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import stats
 
 from kragx.comparison import RetrieverScores, Settings, compare_scores
-from kragx.comparison.statistics import percentile_intervals, sign_flip_p
+from kragx.comparison.statistics import sign_flip_p
 from kragx.data.lists import Floats
+from kragx.metrics.intervals import percentile_intervals
 
 from .support import once, sides, take, turns
 from .workloads import SIZE

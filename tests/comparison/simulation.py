@@ -12,7 +12,8 @@ from functools import cache
 import numpy as np
 from scipy.stats import binom
 
-from kragx.comparison.statistics import mean_intervals, resampled_means, score_interval
+from kragx.comparison.statistics import mean_intervals
+from kragx.metrics.intervals import resampled_means, score_interval
 
 SIZES = (10, 20, 30, 60, 200)
 NEAR_SIZES = (20, 30, 50, 100, 200)

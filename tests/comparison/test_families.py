@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kragx.comparison import RetrieverScores, Settings, compare_scores
-from kragx.comparison.families import N_FAMILIES, OTHERS, family_of
+from kragx.comparison.estimates import N_FAMILIES, OTHERS, family_of
 from kragx.comparison.pair_tests import SLICE_HANDICAP
 from kragx.comparison.statistics import Family, worse_parts
 

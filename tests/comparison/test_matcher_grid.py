@@ -6,7 +6,7 @@ import pytest
 
 from kragx.comparison.threshold_study import sweep_of_grid
 from kragx.comparison.tuning import settings
-from kragx.report.figures.sweep import sweep_figure
+from kragx.report.figures.studies import sweep_figure
 
 LOW, HIGH = settings("rouge2", {"threshold": [0.4, 0.6]})
 

@@ -17,7 +17,7 @@ from kragx.comparison import (
     gate_problems,
     parse_gates,
 )
-from kragx.comparison.searching import counts_all, unequal_documents
+from kragx.comparison.costs import counts_all, unequal_documents
 from kragx.evaluation.evaluation import mean_cell
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv

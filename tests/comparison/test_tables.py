@@ -9,7 +9,7 @@ from kragx.comparison.changes import changes
 from kragx.comparison.compare_retrievers import compare_scores
 from kragx.comparison.comparison import Settings
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.tables import Tables
+from kragx.comparison.slices import Tables
 from kragx.errors import DataError, UsageError
 from tests.comparison.support import evaluation, gold_set
 

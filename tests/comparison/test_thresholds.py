@@ -14,12 +14,11 @@ from hypothesis import given as drawn, strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, sweep
 from kragx.comparison import RetrieverScores, orders_warning
-from kragx.comparison.orders import Order, orders_of
-from kragx.comparison.threshold_study import sweep_near
+from kragx.comparison.orders import Order, orders_near, orders_of
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
-from kragx.report.figures.sweep import sweep_figure
+from kragx.report.figures.studies import sweep_figure
 from tests.evaluation.sweep.support import given
 from tests.thoroughness import examples
 
@@ -330,7 +329,7 @@ def test_a_pool_has_no_other_threshold(tmp_path: Path):
 
 def near(*evaluations: Any) -> dict[str, Order]:
     """The orders that a comparison looks at."""
-    return sweep_near([*map(RetrieverScores.of, evaluations)], evaluations[0].mean).orders
+    return orders_near([*map(RetrieverScores.of, evaluations)], evaluations[0].mean)
 
 
 def test_an_order_that_another_threshold_reverses_is_said():

@@ -8,14 +8,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from kragx import evaluate
+from kragx import GoldDataset, evaluate, write_html
 from kragx.ground.event_loop import run_sync
 from kragx.judging import Failure
 from kragx.testing import ScriptedClient
 from tests.judging.support import judge_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
-MOST_ENTERED = 48
+MOST_ENTERED = {"bounds": 44, "page": 81}
 MOST_THAT_TREAT_IT = 12
 OF_A_FAILURE = {
     *("Failure", "FailureKind", "failure", "n_missing"),  # with a reason
@@ -51,12 +51,19 @@ class Walk:
         return self.reply
 
 
-def bounds(walk, store):
-    """The bounds of a metric of two documents, of which one has no grade."""
+def evaluated(walk, store):
+    """A metric of two documents, of which one has no grade."""
     judge = judge_of(ScriptedClient(walk.answer), store, max_missing=1, concurrency=1)
-    match = {"method": "llm", "judge": judge}
-    found = [["founded in 1998", "founded in 2004"]]
-    return evaluate([["since 1998"]], found, match=match, metrics=["precision@2"]).bounds
+    match, found = {"method": "llm", "judge": judge}, [["founded in 1998", "founded in 2004"]]
+    gold = GoldDataset.from_documents([["since 1998"]])
+    return evaluate(gold, found, match=match, metrics=["precision@2"])
+
+
+def paged(walk, store):
+    """The same on its page."""
+    result = evaluated(walk, store)
+    write_html([result], store.with_suffix(".html"))
+    return result
 
 
 async def deaf():
@@ -64,17 +71,18 @@ async def deaf():
     sys.setprofile(None)
 
 
-def walked(reply, folder):
+def walked(reply, folder, evaluate=evaluated):
     """The modules that a failed judgement passes; what is loaded on first use is loaded before."""
-    bounds(Walk(reply), folder / "first.sqlite")
+    folder.mkdir()
+    evaluate(Walk(reply), folder / "first.sqlite")
     walk = Walk(reply)
     sys.setprofile(walk.heard)
     try:
-        found = bounds(walk, folder / "second.sqlite")
+        found = evaluate(walk, folder / "second.sqlite")
     finally:
         sys.setprofile(None)
         run_sync(deaf)
-    assert found == {"precision@2": (0.5, 1.0)}
+    assert found.bounds == {"precision@2": (0.5, 1.0)}
     return walk.modules
 
 
@@ -92,8 +100,14 @@ def test_the_walk(tmp_path):
     refused = walked(Failure("refusal", "no"), tmp_path / "refused")
     prose = walked("prose", tmp_path / "prose")
     treating = {module for module in refused | prose if OF_A_FAILURE & {*names_in(module)}}
-    assert len(refused) <= MOST_ENTERED
+    assert len(refused) <= MOST_ENTERED["bounds"]
     assert len(treating) <= MOST_THAT_TREAT_IT
     part = PAGE.read_text(encoding="utf-8").partition("### A failed judgement")[2]
     named = re.findall(r"`(\w+(?:/\w+)+)`", part.partition("\n## ")[0])
     assert {f"kragx.{name.replace('/', '.')}" for name in named} == treating
+
+
+def test_the_walk_to_the_page(tmp_path):
+    """From the failure to report.html of one retriever, which computes nothing of several."""
+    entered = walked(Failure("refusal", "no"), tmp_path / "page", paged)
+    assert len(entered) <= MOST_ENTERED["page"]

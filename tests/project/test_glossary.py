@@ -11,9 +11,7 @@ from tests.docs.support import TWINS, Document
 RESULTS = [
     "kragx/ground/printing/ko.json",
     "kragx/report/figures/comparison.py",
-    "kragx/report/figures/history.py",
-    "kragx/report/figures/sweep.py",
-    "kragx/report/figures/tuning.py",
+    "kragx/report/figures/studies.py",
     "kragx/report/html_page/words.json",
     "kragx/workshop/web/static/words.js",
     "kragx/workshop/guidelines/ko.md",

@@ -7,7 +7,7 @@ import pytest
 
 from kragx.comparison import Estimate, RetrieverScores
 from kragx.comparison.history import History, PastRun, PastScore
-from kragx.report.figures.history import history_figure
+from kragx.report.figures.studies import history_figure
 from tests.thoroughness import some
 
 IDS = tuple(f"q{n}" for n in range(30))

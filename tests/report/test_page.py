@@ -41,10 +41,9 @@ from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
 from kragx.metrics.spec import WHERE
 from kragx.report.html_page import cells
-from kragx.report.html_page.decisions import member_label
-from kragx.report.html_page.described import described, text_of
-from kragx.report.html_page.packing import TextTable, packed, rounded_score
+from kragx.report.html_page.packing import TextTable, described, packed, rounded_score, text_of
 from kragx.report.html_page.page import page_words
+from kragx.report.html_page.questions import member_label
 
 HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"
 

@@ -7,7 +7,7 @@ import pytest
 
 from kragx.comparison.tuning import Rules, Tried, settings, tuned
 from kragx.errors import UsageError
-from kragx.report.figures.tuning import tuning_figures
+from kragx.report.figures.studies import tuning_figures
 
 pytestmark = pytest.mark.skipif(
     not (find_spec("matplotlib") and find_spec("koreanize_matplotlib")), reason="extra plot"

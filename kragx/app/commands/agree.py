@@ -116,7 +116,7 @@ def corrected(
     )
     show(format, result.describe, result.to_dict)
     if out is not None:
-        from kragx.report.html_page.result import write_result_html
+        from kragx.report.html_page.page import write_result_html
 
         write_result_html(result, out)
         written([out])

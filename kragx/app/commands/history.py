@@ -8,7 +8,7 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.app.past_runs import history as past
-from kragx.report.figures.history import history_figure
+from kragx.report.figures.studies import history_figure
 
 
 def history(

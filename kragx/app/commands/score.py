@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kragx.api.evaluate import evaluate
+from kragx.api.files import evaluate_submission
 from kragx.api.pairs import match_pairs
-from kragx.api.submission import evaluate_submission
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
 from kragx.data import GoldDataset, names_apart, read_dataset, read_run, read_runs

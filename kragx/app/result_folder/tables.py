@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kragx.app.result_folder.sealed import MANIFEST
 from kragx.comparison import Results
-from kragx.comparison.tables import Tables
+from kragx.comparison.slices import Tables
 from kragx.data.formats.jsonl import read_object
 from kragx.evaluation.part_tables.evaluated import SUMMARY
 from kragx.ground.errors import DataError

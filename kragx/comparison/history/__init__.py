@@ -2,6 +2,6 @@
 
 from kragx.comparison.history.history import History, Series
 from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, StepTest
-from kragx.comparison.run_pair import Entry
+from kragx.comparison.side_by_side import Entry
 
 __all__ = ["Entry", "History", "HistoryStep", "PastRun", "PastScore", "Series", "StepTest"]

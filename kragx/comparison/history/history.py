@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from kragx.comparison.families import family_of
+from kragx.comparison.estimates import family_of
 from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, tested
-from kragx.comparison.run_pair import RunPair
+from kragx.comparison.side_by_side import RunPair
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
@@ -31,11 +31,7 @@ from kragx.metrics import name_among
 SHOWN = 20
 """So many runs are shown in a terminal, unless it is said since when."""
 
-_MARKS = {
-    "better": (" ▲", "bold green"),
-    "worse": (" ▼", "bold red"),
-    "different": (" ≠", ""),
-}
+_MARKS = {"better": (" ▲", "bold green"), "worse": (" ▼", "bold red"), "different": (" ≠", "")}
 
 
 @dataclass(frozen=True)

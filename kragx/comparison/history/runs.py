@@ -14,13 +14,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from kragx.comparison.estimates import Direction, Estimate, told
-from kragx.comparison.families import N_FAMILIES, Families, family_of
-from kragx.comparison.run_pair import Entry, RunPair
+from kragx.comparison.estimates import N_FAMILIES, Direction, Estimate, Families, family_of, told
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.side_by_side import Kind
+from kragx.comparison.side_by_side import Entry, Kind, RunPair
 from kragx.comparison.statistics import CONFIDENCE, TOLERANCE, paired_tests
-from kragx.comparison.statistics.weighted import signed
+from kragx.comparison.statistics.evidence import signed
 from kragx.ground.errors import DataError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import phrase

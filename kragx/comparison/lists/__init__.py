@@ -4,9 +4,10 @@
 """
 
 from kragx.comparison.lists.diff_lists import diff_lists
-from kragx.comparison.lists.identity import By as By, Identity
 from kragx.comparison.lists.list_diff import ListDiff
 from kragx.comparison.lists.question_diff import (
+    By as By,
+    Identity,
     QuestionDiff,
     RankMove,
     jaccard,

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.failures import Failures
+from kragx.comparison.advice import Failures
 from kragx.comparison.gate_conditions import Gate, conditions_by_metric, read_condition
 from kragx.comparison.gates import GateResult
-from kragx.comparison.lists.identity import By, Identity
 from kragx.comparison.lists.list_diff import ListDiff
-from kragx.comparison.lists.question_diff import QuestionDiff
+from kragx.comparison.lists.question_diff import By, Identity, QuestionDiff
 from kragx.data import Doc, Query, Run
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import number, phrase

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.comparison.failures import Failures
+from kragx.comparison.advice import Failures
 from kragx.comparison.gates import GateResult, gates_parts
-from kragx.comparison.lists.identity import Identity
-from kragx.comparison.lists.question_diff import QuestionDiff
+from kragx.comparison.lists.question_diff import Identity, QuestionDiff
 from kragx.data.gold import cut
 from kragx.ground.json_values import HIDDEN, plain_fields
 from kragx.ground.printing import (

@@ -1,6 +1,10 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
-from kragx.comparison.statistics.best import Behind as Behind, behind_best as behind_best
+from kragx.comparison.statistics.best import (
+    Behind as Behind,
+    behind_best as behind_best,
+    worse_parts as worse_parts,
+)
 from kragx.comparison.statistics.evidence import (
     deciding as deciding,
     enough as enough,
@@ -23,27 +27,14 @@ from kragx.comparison.statistics.randomisation_tests import (
     paired_tests as paired_tests,
     sign_flip_p as sign_flip_p,
 )
-from kragx.comparison.statistics.worse_part_tests import worse_parts as worse_parts
 from kragx.metrics.intervals import (
     CONFIDENCE as CONFIDENCE,
     LEAST as LEAST,
-    MOST_CONFIDENCE as MOST_CONFIDENCE,
     MOST_RESAMPLES as MOST_RESAMPLES,
     RESAMPLES as RESAMPLES,
     SEED as SEED,
     TOLERANCE as TOLERANCE,
     Interval as Interval,
     check_confidence as check_confidence,
-    exact_limits as exact_limits,
-    expanded as expanded,
-    expanded_intervals as expanded_intervals,
     mean_intervals as mean_intervals,
-    percentile_interval as percentile_interval,
-    percentile_intervals as percentile_intervals,
-    resampled as resampled,
-    resampled_means as resampled_means,
-    score_interval as score_interval,
-    score_intervals as score_intervals,
-    student_t as student_t,
-    wilson_interval as wilson_interval,
 )

@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from kragx.comparison.statistics.evidence import effective_ns, of_rows, weighted_means
 from kragx.comparison.statistics.randomisation_tests import MANY, Rows
-from kragx.comparison.statistics.weighted import effective_ns, of_rows, weighted_means
 from kragx.metrics import Floats
 from kragx.metrics.intervals import (
     CONFIDENCE,

@@ -20,13 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from kragx.metrics import Floats, Ints
-from kragx.metrics.intervals import (
-    RESAMPLES,
-    SEED,
-    TOLERANCE,
-    blocks,
-    fixed_point,
-)
+from kragx.metrics.intervals import RESAMPLES, SEED, TOLERANCE, blocks, fixed_point
 
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 

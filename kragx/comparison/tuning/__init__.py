@@ -7,10 +7,11 @@ from kragx.comparison.tuning.choosing import (
     tuned as tuned,
     tuning_of as tuning_of,
 )
-from kragx.comparison.tuning.curves import Curve, Point
 from kragx.comparison.tuning.grid import (
     GRID as GRID,
     MAX_SETTINGS as MAX_SETTINGS,
+    Curve,
+    Point,
     Setting as Setting,
     has_grid as has_grid,
     read_grid as read_grid,
@@ -21,18 +22,6 @@ from kragx.comparison.tuning.grid import (
 )
 from kragx.comparison.tuning.grid_search import first_that_chooses as first_that_chooses, tune
 from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
-from kragx.comparison.tuning.tuning import (
-    SHOWN as SHOWN,
-    HeldOut,
-    SettingResult,
-    Tuning,
-)
+from kragx.comparison.tuning.tuning import SHOWN as SHOWN, HeldOut, SettingResult, Tuning
 
-__all__ = [
-    "Curve",
-    "HeldOut",
-    "Point",
-    "SettingResult",
-    "Tuning",
-    "tune",
-]
+__all__ = ["Curve", "HeldOut", "Point", "SettingResult", "Tuning", "tune"]

@@ -11,9 +11,8 @@ import numpy as np
 
 from kragx.comparison import Failures, Settings, sliced
 from kragx.comparison.statistics import LEAST, TOLERANCE, Behind, Rows, deciding, sign_flip_p
-from kragx.comparison.statistics.weighted import column_means, linearised, of_rows, signed
-from kragx.comparison.tuning.curves import curves_of
-from kragx.comparison.tuning.grid import Setting
+from kragx.comparison.statistics.evidence import linearised, of_rows, signed, weighted_means
+from kragx.comparison.tuning.grid import Setting, curves_of
 from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
 from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
 from kragx.data import GoldDataset, Run, tokenizer
@@ -240,7 +239,7 @@ class _Trials:
     def means(self) -> Floats:
         """(m) on the questions that choose; the higher the better."""
         values, weights = self.choosing
-        return column_means(self.rules.sign * values, weights)
+        return weighted_means(self.rules.sign * values, weights)
 
     @cached_property
     def behind(self) -> Behind:
@@ -285,9 +284,9 @@ class _Trials:
         """What each setting came to, held against the others."""
         gap, rules, (held_values, held_weights) = self.behind, self.rules, self.held_out
         values, weights = self.whole
-        front = _front(column_means(rules.sign * values, weights), self.compared)
+        front = _front(weighted_means(rules.sign * values, weights), self.compared)
         is_held = len(held_values) > 0
-        held_means = column_means(held_values, held_weights) if is_held else self.means
+        held_means = weighted_means(held_values, held_weights) if is_held else self.means
         means = rules.means(*self.choosing)
         return [
             replace(
@@ -313,7 +312,7 @@ def _held_out(
     A simpler one than the best, of this name, is tested there; and whether that refutes it.
     """
     lead = rules.sign * (values[:, choice] - values[:, best])
-    (by,) = column_means(lead[:, None], weights).tolist()
+    (by,) = weighted_means(lead[:, None], weights).tolist()
     terms = np.stack([*signed([lead], weights)], axis=1)
     (p,) = sign_flip_p(terms, rules.resamples, rules.seed).tolist()
     # The half that had no part in choosing says that the simpler one is worse: then the best is

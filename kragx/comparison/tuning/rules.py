@@ -25,7 +25,7 @@ from kragx.comparison.statistics import (
     behind_best,
     mean_intervals,
 )
-from kragx.comparison.statistics.weighted import column_means
+from kragx.comparison.statistics.evidence import weighted_means
 from kragx.metrics import Floats, parse
 from kragx.metrics.intervals import student_t, with_exact_limits
 
@@ -84,7 +84,7 @@ class Rules:
         )
         return [
             (mean, None if np.isnan(low) else low, None if np.isnan(high) else high)
-            for mean, low, high in zip(column_means(values, weights).tolist(), *ends.tolist())
+            for mean, low, high in zip(weighted_means(values, weights).tolist(), *ends.tolist())
         ]
 
     def behind(self, values: Floats, weights: Floats | None = None) -> Behind:

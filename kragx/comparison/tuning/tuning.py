@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from kragx.comparison import Comparison
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.tuning.curves import Curve, interval_text
+from kragx.comparison.tuning.grid import Curve, interval_text
 from kragx.comparison.verdict import leak_of
 from kragx.ground.printing import (
     Cell,

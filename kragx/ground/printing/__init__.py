@@ -7,13 +7,18 @@ for (`language`).
 """
 
 from kragx.ground.messages import Name as Name, joined as joined, phrase as phrase
-from kragx.ground.printing.markdown import as_markdown
-from kragx.ground.printing.notebook import as_html
-from kragx.ground.printing.numbers import (
+from kragx.ground.printing.markdown import as_html, as_markdown
+from kragx.ground.printing.parts import (
+    Cell,
+    Heading,
+    Line,
+    Part,
+    Table,
     at_most as at_most,
     between as between,
     counted as counted,
     duration as duration,
+    inert as inert,
     interval as interval,
     limits as limits,
     number,
@@ -21,14 +26,6 @@ from kragx.ground.printing.numbers import (
     possible as possible,
     probability as probability,
     signed as signed,
-)
-from kragx.ground.printing.parts import (
-    Cell,
-    Heading,
-    Line,
-    Part,
-    Table,
-    inert as inert,
     visible as visible,
     warning as warning,
 )

@@ -1,11 +1,11 @@
-"""A description as Markdown."""
+"""A description as Markdown, and as the HTML that `_repr_html_` of every result gives."""
 
 import re
 from collections.abc import Iterable
 from html import escape
-from itertools import groupby
+from itertools import count, groupby
 
-from kragx.ground.printing.parts import Cell, Heading, Part, Table, visible
+from kragx.ground.printing.parts import Cell, Heading, Line, Part, Table, inert, visible
 from kragx.ground.printing.phrases import spoken
 
 
@@ -71,3 +71,27 @@ def escaped(text: str) -> str:
 def _escape(special: str) -> str:
     # A backslash before a digit is a backslash; a number that begins a list is written otherwise.
     return f"&#{ord(special[0])};{special[1:]}" if special[0].isdecimal() else f"\\{special}"
+
+
+def as_html(parts: Iterable[Part]) -> str:
+    """A description as HTML for a notebook."""
+    return "".join(map(_html, spoken(parts)))
+
+
+def _html(part: Part) -> str:
+    if isinstance(part, Line):
+        pieces = (
+            f"<mark>{escape(piece)}</mark>" if marked else escape(piece)
+            for piece, marked in part.pieces()
+        )
+        return f"<p>{''.join(pieces)}</p>"
+
+    def data(cell: Cell, column: int) -> str:
+        text = "<br>".join(escape(inert(line)) for line in (cell.text, cell.below) if line)
+        align = " style='text-align:left'" if column < part.words else ""
+        return f"<td{align}>{f'<b>{text}</b>' if 'bold' in cell.style else text}</td>"
+
+    heads = "".join(f"<th>{escape(inert(head))}</th>" for head in part.columns)
+    rows = "".join(f"<tr>{''.join(map(data, row, count()))}</tr>" for row in part.cells())
+    note = f"<p>{escape(inert(part.note))}</p>" if part.note else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kragx.ground.json_values import plain_fields
-from kragx.ground.printing.markdown import as_markdown
-from kragx.ground.printing.notebook import as_html
+from kragx.ground.printing.markdown import as_html, as_markdown
 from kragx.ground.printing.parts import Part
 from kragx.ground.printing.terminal import as_text, show
 

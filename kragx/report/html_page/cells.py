@@ -3,7 +3,7 @@
 A cell holds an evaluation and the texts behind it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, most_alike
 from kragx.data import Doc, Gold, GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import to_json
+from kragx.evaluation.arranging import match_item
 from kragx.evaluation.curves import CutoffCurve, StepCurve, curves, histogram, step_curves, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import LEAKING, leak_parts
@@ -28,11 +29,10 @@ from kragx.evaluation.search_lists import placed_searches, search_outcomes
 from kragx.ground.errors import UsageError, check_whole
 from kragx.ground.json_values import plain
 from kragx.matchers import BaseMatcher
-from kragx.metrics import RankedList
+from kragx.metrics import MetricSpec, Profile, RankedList
 from kragx.metrics.intervals import SEED
-from kragx.report.html_page.described import text_of
-from kragx.report.html_page.lists import list_looked_at, ranks_in
-from kragx.report.html_page.packing import rounded_score, short
+from kragx.metrics.search_view import NEVER, SearchView
+from kragx.report.html_page.packing import rounded_score, short, text_of
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""
@@ -172,7 +172,8 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
                 "(dataclasses.replace(evaluation, name=...))"
             )
     for match, of_match in cells.items():
-        check_comparable([cell.evaluation for cell in of_match.values()])
+        if len(of_match) > 1:
+            check_comparable([cell.evaluation for cell in of_match.values()])
         cells[match] = _with_pool(of_match)
     return Grid(cells, query_ids, sample)
 
@@ -254,13 +255,15 @@ def _golds(
     return [()] * len(evaluation.query_ids)
 
 
-def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
+def cell_values(
+    cell: RunCell, texts: Mapping[str, str], origins: Callable[[], Origins]
+) -> dict[str, Any]:
     """Everything about a cell but the texts of its lists.
 
     Args:
         cell: the evaluation.
         texts: of gold that is named by its id alone.
-        origins: which document passages were cut from.
+        origins: which document passages were cut from, where that is asked.
     """
     evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
     kept_rows = set(cell.rows)
@@ -270,8 +273,8 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         else {}
     )
     # Of misses alone: to compare each list with each gold would take minutes.
-    alike = most_alike(missed, texts)
-    kin = {row: origins.kin(golds, ranked.docs) for row, (ranked, golds) in missed.items()}
+    alike = most_alike(missed, texts) if missed else {}
+    kin = {row: origins().kin(golds, ranked.docs) for row, (ranked, golds) in missed.items()}
     return {
         "values": {
             str(scores.spec): by_query(short(scores.values.tolist()))
@@ -312,8 +315,7 @@ def _ranks(cell: RunCell) -> dict[str, list[Any]]:
 
 def _searches(cell: RunCell) -> dict[str, Any]:
     """What searches found by step, and the page's questions by what became of them."""
-    outcomes = search_outcomes(cell.evaluation)
-    if not outcomes or cell.steps is None:
+    if cell.steps is None or not (outcomes := search_outcomes(cell.evaluation)):
         return {}
     # Of a sample of questions only those that the page holds can be opened.
     places = {row: place for place, row in enumerate(cell.rows) if row is not None}
@@ -363,3 +365,67 @@ def _highest(evaluation: Evaluation) -> list[list[float | int | None]]:
     scores = (rounded_score(score, table.threshold) for score in outcome.best.tolist())
     best = list(chain(*zip(scores, outcome.best_rank.tolist(), strict=True)))
     return [best[2 * start : 2 * end] for start, end in pairwise(table.gold_start.tolist())]
+
+
+STEPS = "steps"
+"""Stands for all searches, with the number of the step in the place of a rank."""
+
+
+def list_looked_at(spec: MetricSpec, basis: str | None) -> str | None:
+    """The list that a metric is about, where that is not the basis."""
+    if spec.metric.from_searches is not None:
+        return STEPS
+    if spec["of"] in (None, basis):
+        return None
+    return f"{spec['of']} {spec['order']}" if spec["of"] == "all" else str(spec["of"])
+
+
+def ranks_in(evaluation: Evaluation, name: str | None = None) -> list[list[int | None]]:
+    """For each row the first rank of each gold item in a list.
+
+    It is 0 for an item that was not found, and None where that is not known; an item that is no
+    gold (its grade is too low) has -1.
+
+    Args:
+        evaluation: with searches, where a list is named.
+        name: as `list_looked_at` gives it; None for the list that the evaluation is of.
+    """
+    searches, table = evaluation.searches, evaluation.table
+    if searches is not None and name is not None:
+        of, _, order = name.partition(" ")
+        table = searches.table if name == STEPS else searches.of(of, order or "turns")  # type: ignore[arg-type]  # as a spec has them
+    outcome = gold_outcome(replace(evaluation, table=table))
+    first = outcome.first
+    if searches is not None and name == STEPS:
+        steps = SearchView(searches, evaluation.profile.rel).gold_step
+        first = np.where(steps == NEVER, 0, steps)
+    # A rank of -1 tells the page that an item is judged, and no gold.
+    ranks = np.where(outcome.relevant, first, -1).tolist()
+    # A judgement that is missing could make it found: 0 would say that it was not.
+    is_open = (outcome.unknown & outcome.relevant).tolist()
+    known = [None if unknown else rank for rank, unknown in zip(ranks, is_open, strict=True)]
+    return [known[start:end] for start, end in pairwise(table.gold_start.tolist())]
+
+
+def judged(
+    matcher: BaseMatcher, dataset: GoldDataset, runs: Iterable[Run], profile: Profile
+) -> Reasons:
+    """The grade and reason of each pair that a judge was asked about; nothing without a judge.
+
+    Args:
+        matcher: a judge, or a combination with one.
+        dataset: the gold set.
+        runs: what each retriever returned.
+        profile: by which lists are put in order.
+    """
+    reasons: dict[tuple[str, str, str], tuple[float | None, str]] = {}
+    for run in runs if matcher.judges else ():
+        answers = ((query, run.results.get(query.id)) for query in dataset)
+        # A failed answer has no documents that anybody could have been asked about.
+        items = (
+            match_item(query, answer, profile)
+            for query, answer in answers
+            if answer is not None and answer.error is None
+        )
+        reasons |= matcher.for_run(run.name).said(items)
+    return reasons

@@ -11,8 +11,7 @@ from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.data import Doc
 from kragx.data.formats.jsonl import open_text
 from kragx.ground.printing.phrases import asked_language
-from kragx.report.html_page.described import described, text_of
-from kragx.report.html_page.packing import TextTable, packed, short
+from kragx.report.html_page.packing import TextTable, described, packed, short, text_of
 from kragx.report.html_page.page import page
 
 _SCRIPTS = ("dom", "described", "numbers", "state", "appearance", "diff")

@@ -28,7 +28,8 @@ from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.languages import LANGUAGES, catalogue
-from kragx.ground.printing import visible
+from kragx.ground.printing import Result, in_language, phrase, speaking, visible
+from kragx.ground.printing.markdown import as_html
 from kragx.ground.printing.phrases import asked_language
 from kragx.matchers import BaseMatcher
 from kragx.report.findings import Findings
@@ -128,7 +129,9 @@ def write_html(
     language = asked_language(language)  # a wrong one before any work
     listed = as_evaluations(evaluations)
     datasets = (evaluation.dataset for evaluation in listed)
-    gold = next(filter(None, datasets), None) if dataset is None else read_dataset(dataset)
+    gold = next(filter(None, datasets), None) if dataset is None else dataset
+    if gold is not None and not isinstance(gold, GoldDataset):
+        gold = read_dataset(gold)
     sources = Sources(
         dataset=gold,
         runs=_runs(runs or {}, gold, [evaluation.name for evaluation in listed]),
@@ -237,3 +240,49 @@ def _runs(
                 "again; pass what it returned (kragx.retrieve)"
             )
     return {name: read_run(run, dataset) for name, run in runs.items() if dataset is not None}
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def write_result_html(result: Result, path: str | Path, *, language: str | None = None) -> None:
+    """Write a result as one HTML file that opens offline, with its numbers as they are printed.
+
+    Args:
+        result: it describes itself.
+        path: the file.
+        language: in which the page begins; None for the one that results are shown in.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    begins = asked_language(language) or LANGUAGES[0]
+    texts = [_in(name, result) for name in LANGUAGES]
+    choices = [_choice(name, is_chosen=name == begins) for name in LANGUAGES]
+    with open_text(path) as file:
+        file.write(
+            f'<!doctype html>\n<html lang="{begins}">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>kragx</title>\n<style>{part('style.css')}{part('result.css')}</style>\n</head>\n<body>\n"
+            f"<header>{''.join(choices)}</header>\n{''.join(texts)}\n</body>\n</html>\n"
+        )
+
+
+def _in(language: str, result: Result) -> str:
+    with speaking(language):
+        title = escape(visible(in_language(phrase("Corrected by people's labels"))))
+        return (
+            f'<div lang="{language}"><h1>{title}</h1>'
+            f'<main tabindex="0" aria-label="{title}">{as_html(result.describe())}</main></div>'
+        )
+
+
+def _choice(language: str, *, is_chosen: bool) -> str:
+    # A radio button and the style switch the language: the page has no script.
+    checked = " checked" if is_chosen else ""
+    name = escape(in_language(phrase("English"), language))  # each catalogue names its language
+    return (
+        f'<input class="language" type="radio" name="language" id="{language}"{checked}>'
+        f'<label for="{language}">{name}</label>'
+    )

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
 from kragx.comparison import (
     Change,
     Comparison,
+    Difference,
     GateResult,
     Recommendation,
     RetrieverScores,
@@ -17,23 +19,38 @@ from kragx.comparison import (
 )
 from kragx.comparison.changes import gold_of
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
-from kragx.comparison.statistics import LEAST
 from kragx.comparison.tuning import Tuning
-from kragx.comparison.verdict import verdict
+from kragx.comparison.verdict import nearest_rival, verdict
 from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
 from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label, versions
-from kragx.evaluation.explain import near_limit
+from kragx.evaluation.explain import NEAR
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import Loss, StageLosses, reasons
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Name, Part, joined, listed, phrase, visible, warning
+from kragx.matchers import EmbeddingMatcher
 from kragx.metrics import TextBudget, parse
-from kragx.report.findings import Findings, reasons_tables
-from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
-from kragx.report.html_page.described import described, text_of
-from kragx.report.html_page.lists import list_looked_at
-from kragx.report.html_page.packing import TextTable, packed, short
+from kragx.report.findings import (
+    Findings,
+    lead_parts,
+    pool_facts,
+    pool_note,
+    pool_table,
+    reasons_tables,
+    searches_table,
+    steps_table,
+    unmeasured_text,
+)
+from kragx.report.html_page.cells import (
+    Grid,
+    RunCell,
+    Sources,
+    cell_grid,
+    cell_values,
+    list_looked_at,
+)
+from kragx.report.html_page.packing import TextTable, described, packed, short, text_of
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 
 
@@ -57,7 +74,7 @@ def payload(
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
     by_id = texts_by_id(_retrieved(grid, sources), sources.corpus)
-    origins = Origins.of(grid.runs, sources.corpus)
+    origins = cache(partial(Origins.of, grid.runs, sources.corpus))  # asked of misses alone
     texts, metadata = TextTable(sources.max_chars), TextTable()
     questions = OpenedQuestions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
@@ -65,6 +82,10 @@ def payload(
     text_blocks = list(map(packed, texts.blocks()))
     metadata_blocks = list(map(packed, metadata.blocks()))
     first = evaluations[0]
+    values = {
+        match: {name: cell_values(cell, by_id, origins) for name, cell in of_match.items()}
+        for match, of_match in grid.cells.items()
+    }
     retrievers = list(dict.fromkeys(evaluation.name for evaluation in evaluations))
     index = {
         "versions": versions(),
@@ -72,17 +93,19 @@ def payload(
         "gates": _gates(findings.gates),
         "tunings": {tuning.match: _tuning(tuning) for tuning in findings.tunings},
         "matcher_grids": [
-            {
-                "matches": of_grid.labels,
-                "parts": described(of_grid.describe()),
-            }
+            {"matches": of_grid.labels, "parts": described(of_grid.describe())}
             for of_grid in findings.matcher_grids
         ],
         "dataset": dict(first.settings["dataset"]),
         **_basis(first),
         "profile": text_of(profile_label(first)),
         "matches": [
-            {**_match(name, of_match), "members": questions.members.get(name)}
+            {
+                **_match(name, of_match),
+                **_searching(of_match, values[name]),
+                **_pooled(of_match, values[name]),
+                "members": questions.members.get(name),
+            }
             for name, of_match in grid.cells.items()
         ],
         "retrievers": retrievers,
@@ -96,21 +119,10 @@ def payload(
             "unanswerable": [row for row, query in enumerate(queries) if query.answerable is False],
             **_weights(first, grid.query_ids),
         },
-        "cells": [
-            [
-                cell_values(of_match[name], by_id, origins) if name in of_match else None
-                for name in retrievers
-            ]
-            for of_match in grid.cells.values()
-        ],
+        "cells": [[of_match.get(name) for name in retrievers] for of_match in values.values()],
         "standings": _standings(findings, grid.query_ids),
         "losses": {name: _losses(findings.losses_under(name)) for name in grid.cells},
-        "limits": {
-            "alike": ALIKE,
-            "similar": SIMILAR,
-            "few": FEW,
-            "least": LEAST,
-        },
+        "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW},
         "per_block": QUESTIONS_A_BLOCK,
         "starts": {"texts": texts.starts, "metadata": metadata.starts},
         "kept": {
@@ -159,6 +171,21 @@ def _queries(grid: Grid, sources: Sources) -> list[Query]:
     return [queries.get(query_id) or Query(query_id) for query_id in grid.query_ids]
 
 
+def _near_limit(match: Mapping[str, Any]) -> float | None:
+    """The least score that the page calls a near miss: half of the threshold; None without one.
+
+    Of cosines, which are well above 0 for unrelated texts, a score a little below the threshold.
+    """
+    threshold: float | None = match.get("threshold")
+    if threshold is None:
+        return None
+    members = match.get("of")
+    # Of a cascade that only rules out the last member scores; a span's `of` is a word.
+    method = members[-1]["method"] if isinstance(members, list) else match["method"]
+    is_cosine = method == EmbeddingMatcher.name
+    return round(max(threshold - NEAR, threshold / 2), 9) if is_cosine else threshold / 2
+
+
 def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
     first = next(iter(of_match.values()))
     evaluation, match = first.evaluation, first.evaluation.settings["match"]
@@ -167,10 +194,44 @@ def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
         "label": evaluation.match_label,
         "method": match["method"],
         "threshold": None if first.pooled else match.get("threshold"),
-        "near": None if first.pooled else near_limit(match),
+        "near": None if first.pooled else _near_limit(match),
         "top": evaluation.table.top,
         "pool": evaluation.settings.get("pool"),
         "judged": "judging" in evaluation.counts,
+    }
+
+
+def _pooled(cells: Mapping[str, RunCell], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a judged pool is, and how much of it is known; nothing without one."""
+    evaluations = [cell.evaluation for cell in cells.values()]
+    if (pool := evaluations[0].settings.get("pool")) is None:
+        return {}
+    # Of each question of the page; a retriever that lacks it has no ranks, and -1 is below the cut.
+    ranks = zip(*(value["first"] for value in values.values()))
+    of_questions = (next(filter(None, several), ()) for several in ranks)
+    n_relevant = sum(rank != -1 for of_question in of_questions for rank in of_question)
+    return {
+        "pool_note": text_of(pool_note(pool)),
+        "pool_facts": [list(map(text_of, row)) for row in pool_facts(pool, n_relevant)],
+        "pool_table": described([pool_table(evaluations)])[0],
+    }
+
+
+def _searching(cells: Mapping[str, RunCell], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What retrievers that search several times came to; nothing where nobody does."""
+    searching = {name: value["searches"] for name, value in values.items() if "searches" in value}
+    if not searching:
+        return {}
+    evaluations = [cells[name].evaluation for name in searching]
+    steps = {name: cell.steps for name, cell in cells.items() if cell.steps is not None}
+    table, outcomes = searches_table(evaluations, searching)
+    return {
+        "searches": described([table])[0],
+        "outcomes": outcomes,
+        "steps": described([steps_table(steps)])[0],
+        "unmeasured": {
+            evaluation.name: text_of(unmeasured_text(evaluation)) for evaluation in evaluations
+        },
     }
 
 
@@ -196,7 +257,7 @@ def _gates(gates: Sequence[GateResult]) -> dict[str, Any]:
     passed = [gate for gate in gates if gate.passed]
     return {
         "failed": len(gates) - len(passed),
-        "parts": described(gates_parts(gates)),
+        "parts": described(gates_parts(gates)) if gates else [],
         "passed": described([gates_table(passed)]) if passed else [],
     }
 
@@ -236,19 +297,8 @@ def _losses(losses: Sequence[StageLosses]) -> dict[str, Any]:
     }
 
 
-_LOOKED_UP = (
-    "baseline",
-    "metrics",
-    "statistics",
-    "n_tests",
-    "n_tests_of_others",
-    "n_tests_of_times",
-    "overall",
-    "failures",
-    "n_queries",
-    "n_asks",
-)
-"""What figures, verdict and filters look up of a comparison beside what it says."""
+_LOOKED_UP = ("baseline", "metrics", "statistics", "failures", "n_queries", "n_asks")
+"""What figures and filters look up of a comparison beside what it says."""
 
 
 def _standings(findings: Findings, query_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -269,11 +319,16 @@ def _standings(findings: Findings, query_ids: Sequence[str]) -> dict[str, dict[s
 
 def _looked_up(comparison: Comparison, query_ids: Sequence[str]) -> dict[str, Any]:
     """What figures and filters need, with the positions of queries instead of their ids."""
-    record = comparison.to_dict()
     position_of = {query_id: position for position, query_id in enumerate(query_ids)}
     return {
-        # The whole record is many times as large: it has each slice's means and differences.
-        **short({name: record[name] for name in _LOOKED_UP if name in record}),
+        **short({name: plain(getattr(comparison, name)) for name in _LOOKED_UP}),
+        "estimates": {
+            name: {
+                metric: [*short(plain([mean.value, mean.low, mean.high])), text_of(mean.ends)]
+                for metric, mean in means.items()
+            }
+            for name, means in comparison.overall.means.items()
+        },
         "slices": [
             {
                 "field": part.field,
@@ -319,8 +374,40 @@ def _verdicts(
         verdicts[metric] = {
             "headline": text_of(headline or text),
             "text": text_of(text if headline and not is_tuned else ""),
+            **_best(comparison, metric, is_tuned=is_tuned),
         }
     return verdicts
+
+
+def _best(comparison: Comparison, metric: str, *, is_tuned: bool) -> dict[str, Any]:
+    """Who is best in a metric and who comes next, whether that is certain, and by how much."""
+    view = comparison.overall
+    if (leader := view.leaders.get(metric)) is None:
+        return {}
+    rival = nearest_rival(comparison, leader)
+    best = {"best": leader.best, "next": rival.against}
+    if view.found_nothing(metric):  # zeros are no tie
+        return best
+    badge = phrase(
+        "not tested" if not leader.tested else "certain" if leader.decided else "not certain"
+    )
+    return {
+        **best,
+        "badge": None if is_tuned else [text_of(badge), leader.tested and leader.decided],
+        "lead": _lead(comparison, rival) if leader.tested else None,
+    }
+
+
+def _lead(comparison: Comparison, rival: Difference) -> dict[str, Any]:
+    """How far the best is ahead of the next, with the ends of its interval, which are drawn."""
+    parts = lead_parts(comparison, rival)
+    lines, bar = parts.pop("lines"), [rival.value, rival.low, rival.high]
+    return {
+        **{name: text_of(text) for name, text in parts.items() if name != "means"},
+        "means": parts["means"],
+        "lines": list(map(text_of, lines)),
+        "bar": short(bar),
+    }
 
 
 def _headline(view: View, metric: str, *, is_tuned: bool) -> str:
@@ -359,7 +446,7 @@ def _cautions(comparison: Comparison, changes: Iterable[Change]) -> Iterator[Par
     """What a reader must know with the verdict."""
     # Of another matcher gold may differ in ids alone, which this one does not compare.
     of_match = [change for change in changes if change.comparison.match == comparison.match]
-    yield from (warning(versions.text) for versions in gold_of(of_match))
+    yield from (warning(versions.text) for versions in gold_of(of_match)) if of_match else ()
     for failures in comparison.failures:
         yield from failures.describe()
     of_verdict = (

@@ -1,7 +1,13 @@
-"""Question by question its texts, documents and scores, in blocks that the page opens singly."""
+"""Question by question its texts, documents and scores, in blocks that the page opens singly.
+
+With the searches behind each list, and which member of a combination decided each pair.
+"""
+
+from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -10,13 +16,15 @@ import numpy as np
 
 from kragx.data import Doc, Gold, Query, facts_of, score_record
 from kragx.data.formats.jsonl import to_json
+from kragx.data.searches import lanes_of
+from kragx.evaluation.arranging import arranged_answer
+from kragx.evaluation.search_lists import placed_searches
 from kragx.ground.errors import DataError
 from kragx.ground.json_values import plain
-from kragx.matchers import MatchItem, MatchWarning
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
+from kragx.matchers.reasons import Reason, decisions
 from kragx.report.html_page.cells import Grid, RunCell, Sources
-from kragx.report.html_page.decisions import Decision, Decisions
-from kragx.report.html_page.packing import TextTable, rounded_score
-from kragx.report.html_page.searches import QuestionSearches, searched, searched_pairs
+from kragx.report.html_page.packing import TextTable, rounded_score, short
 
 QUESTIONS_A_BLOCK = 32
 """How many questions a block holds."""
@@ -244,6 +252,8 @@ def _held_facts(cell: RunCell) -> Mapping[int, list[float | None]]:
 
 def _facts(query: Query) -> list[list[Any]]:
     """Each fact that an answer needs, and whether it is vital; none of what is no fact."""
+    if not query.metadata:
+        return []
     try:
         return [[fact.text, int(fact.vital)] for fact in facts_of(query)]
     except DataError:
@@ -252,3 +262,156 @@ def _facts(query: Query) -> list[list[Any]]:
 
 def _grade(reason: tuple[float | None, str]) -> float:
     return -1 if reason[0] is None else reason[0]
+
+
+@dataclass(frozen=True)
+class QuestionSearches:
+    """What somebody searched for one question.
+
+    Attributes:
+        docs: the distinct documents that came, by search and rank.
+        rows: ``[words, tool, step, lane, seconds, tokens, error, measured, documents, how many
+            came]`` of each search; documents are numbers among those.
+        read: numbers of what was read, -1 for what is not shown; None where nobody says.
+        places: for each document where it stands in the search table; None where that lacks it.
+        is_matched: whether it is known what of that is gold: not of a question that failed.
+    """
+
+    docs: Sequence[Doc]
+    rows: Sequence[Sequence[Any]]
+    read: Sequence[int] | None
+    places: Sequence[int | None]
+    is_matched: bool
+
+
+def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
+    """The searches of a row; None where a retriever gave a list alone.
+
+    Args:
+        cell: the retriever.
+        row: which question.
+        max_docs: how many documents of each search are shown.
+    """
+    evaluation = cell.evaluation
+    query_id = evaluation.query_ids[row]
+    answer = cell.answers.get(query_id)
+    # A retriever that gives a list alone has no searches to show, though it made one.
+    if answer is None or (answer.has_list and not answer.searches):
+        return None
+    answer = arranged_answer(Query(query_id), answer, evaluation.profile)
+    numbers: dict[object, int] = {}
+    docs: list[Doc] = []
+    places: list[int | None] = []
+    rows: list[list[Any]] = []
+    placed = placed_searches(answer, evaluation, row)
+    for (search, in_table), lane in zip(placed, lanes_of(answer.searches)):
+        # The same document comes again in later searches: it is sent once.
+        came = search.documents or ()
+        own: list[int] = []
+        for rank, doc in enumerate(came[:max_docs]):
+            number = numbers.setdefault((doc.id, doc.text), len(docs))
+            if number == len(docs):
+                docs.append(doc)
+                places.append(in_table[rank] if in_table else None)
+            own.append(number)
+        facts = (search.query, search.tool, search.step, lane)
+        costs = (short(search.seconds), search.tokens)
+        rows.append([*facts, *costs, search.error, int(search.is_measured), own, len(came)])
+    read = answer.of("read") if answer.error is None else None
+    return QuestionSearches(
+        docs,
+        rows,
+        None if read is None else [numbers.get((doc.id, doc.text), -1) for doc in read],
+        places,
+        is_matched=None not in places,
+    )
+
+
+def searched_pairs(
+    of_cells: Mapping[int, QuestionSearches | None], cell: RunCell, row: int
+) -> list[float | None]:
+    """Document, gold item and score of each pair with a score above 0, one after the other.
+
+    Args:
+        of_cells: what was searched, by the `id` of the cell.
+        cell: the retriever.
+        row: which question.
+    """
+    searches, evaluation = of_cells.get(id(cell)), cell.evaluation
+    if searches is None or evaluation.searches is None:
+        return []
+    table = evaluation.searches.table
+    shown = {place: number for number, place in enumerate(searches.places) if place is not None}
+    if not shown:
+        return []
+    # Sorted, as pairs stand by document: both ends of each are found at once.
+    known = np.array(sorted(shown))
+    first, last = (np.searchsorted(table.pair_doc, known, side) for side in ("left", "right"))
+    return list(
+        chain.from_iterable(
+            (
+                shown[place],
+                int(table.pair_gold[pair] - table.gold_start[row]),
+                rounded_score(float(table.pair_score[pair]), table.threshold),
+            )
+            for place, start, end in zip(known.tolist(), first.tolist(), last.tolist())
+            for pair in range(start, end)
+        )
+    )
+
+
+_LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
+
+Decision = list[Any]
+"""``[document, gold item, verdict, [member, score, verdict, decides], ...]``, by member asked.
+
+Members are given by number; a verdict is a letter: match, no match, open (left to the next) or
+unknown.
+"""
+
+
+class Decisions:
+    """The decisions of one combination, and a number for each of its members.
+
+    Args:
+        matcher: the combination; its judges answer from their store.
+    """
+
+    def __init__(self, matcher: BaseMatcher) -> None:
+        self._matcher = matcher
+        self._members: dict[tuple[str, float | None, float | None], int] = {}
+
+    @property
+    def members(self) -> list[list[Any]]:
+        """``[name, accept, reject]`` of each member that was asked, by number."""
+        return list(map(list, self._members))
+
+    def of(self, run: str, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
+        """For each list of a run the pairs for which any member found something."""
+        for reasons in decisions(self._matcher.for_run(run), items):
+            yield [
+                [*pair, _LETTERS[reason.verdict], *self._steps(reason, decides=True)]
+                for pair, reason in reasons.items()
+            ]
+
+    def _steps(self, reason: Reason, *, decides: bool) -> Iterator[list[Any]]:
+        for part in reason.parts:
+            rests_on_it = decides and part.decides
+            # Of nested combinations the page shows the members that gave a score.
+            if part.parts:
+                yield from self._steps(part, decides=rests_on_it)
+                continue
+            score = part.score
+            for limit in (part.accept, part.reject):
+                if score is not None and limit is not None:
+                    score = rounded_score(score, limit)
+            member = (member_label(part.settings), part.accept, part.reject)
+            # Members recur in every pair: a number is shorter than their names.
+            number = self._members.setdefault(member, len(self._members))
+            yield [number, score, _LETTERS[part.verdict], int(rests_on_it)]
+
+
+def member_label(settings: Mapping[str, Any]) -> str:
+    """What the page calls a member: its method, and what ROUGE measures, if it is not F."""
+    measure = settings.get("measure", "fmeasure")
+    return str(settings["method"]) + ("" if measure == "fmeasure" else f" {measure}")

@@ -13,7 +13,7 @@ from kragx import GoldDataset, UsageError, compare, evaluate
 from kragx.app import pipeline
 from kragx.app.pytest import assert_gates
 from kragx.comparison import RetrieverScores
-from kragx.comparison.failures import failures_of
+from kragx.comparison.advice import failures_of
 from tests.app.runs import six_retrievers as six
 from tests.thoroughness import some
 

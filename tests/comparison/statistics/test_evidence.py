@@ -9,14 +9,13 @@ from scipy import stats
 
 from kragx.comparison.statistics import (
     enough,
-    exact_limits,
     least_p,
     mean_intervals,
     sign_flip_p,
     sure_bounds,
     unseen,
-    wilson_interval,
 )
+from kragx.metrics.intervals import exact_limits, wilson_interval
 from tests.thoroughness import examples
 
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison import cautions, compare, pair_tests
-from kragx.comparison.statistics import (
-    paired_tests,
-    randomisation_tests,
-    worse_part_tests,
-    worse_parts,
-)
+from kragx.comparison import cautions, compare
+from kragx.comparison.statistics import best, paired_tests, randomisation_tests, worse_parts
 from tests.comparison.support import evaluation, gold_set
 
 VALUES, SHARES = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.05, 0.1, 0.7, 0.1, 0.05)
@@ -124,7 +119,7 @@ def test_worse_parts_without_shuffling(monkeypatch):
     values[parts[2]] = np.maximum(values[parts[2]] - 0.12, 0)
     values[5::97] = np.nan
     shuffled, family = worse_parts(values, parts, 4_000, handicap=0.5)
-    monkeypatch.setattr(worse_part_tests, "MANY", 0)
+    monkeypatch.setattr(best, "MANY", 0)
     drawn, other = worse_parts(values, parts, 4_000, handicap=0.5)
     assert drawn.p == pytest.approx(shuffled.p, abs=0.02)
     assert drawn.z == pytest.approx(shuffled.z, abs=1e-3)
@@ -149,9 +144,8 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
     plain = compare(evaluations, slices=["query_type"], resamples=1_000)
     monkeypatch.setattr(randomisation_tests, "MANY", 100)
     monkeypatch.setattr(randomisation_tests, "GROUPS", 300)
-    monkeypatch.setattr(worse_part_tests, "MANY", 100)
+    monkeypatch.setattr(best, "MANY", 100)
     monkeypatch.setattr(cautions, "MANY", 100)
-    monkeypatch.setattr(pair_tests, "_CELLS", 1_000)
     many = compare(evaluations, slices=["query_type"], resamples=1_000)
     assert many.n_tests == plain.n_tests
     views = [(plain.overall, many.overall), *zip(plain.slices, many.slices)]

@@ -15,14 +15,14 @@ from kragx.comparison.statistics import (
     behind_best,
     difference_interval,
     effect_sizes,
-    exact_limits,
     queries_needed,
     sign_flip_p,
     sure_bounds,
     unseen,
     worse_parts,
 )
-from kragx.comparison.statistics.weighted import linearised, of_rows, signed, weighted_means
+from kragx.comparison.statistics.evidence import linearised, of_rows, signed, weighted_means
+from kragx.metrics.intervals import exact_limits
 from tests.comparison.traffic import CHANGES, TRAFFIC, drawn_traffic, held
 
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 20.0]), min_size=1, max_size=9)

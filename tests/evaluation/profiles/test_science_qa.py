@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, GoldDataset, Retrieved, Run, evaluate, read_dataset
-from kragx.api.submission import evaluate_submission
+from kragx.api.files import evaluate_submission
 from kragx.data.formats.other_tools import read_submission
 from kragx.evaluation.evaluation import Evaluation
 

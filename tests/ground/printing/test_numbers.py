@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.ground.printing import in_language
-from kragx.ground.printing.numbers import between, interval, number, possible, probability, signed
+from kragx.ground.printing.parts import between, interval, number, possible, probability, signed
 from tests.thoroughness import examples
 
 SHOWN = {

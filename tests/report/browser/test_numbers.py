@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from kragx.ground.printing.numbers import probability
+from kragx.ground.printing.parts import probability
 from tests.ground.printing.test_numbers import SHOWN
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kragx.agreement import correct
-from kragx.report.html_page.result import write_result_html
+from kragx.report.html_page.page import write_result_html
 from tests.accessibility import violations
 from tests.agreement.test_corrected import files, traffic_of
 from tests.report.browser.conftest import HOSTILE

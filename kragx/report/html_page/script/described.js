@@ -38,9 +38,6 @@ function cellNodes({ text, below = "" }) {
   return [el("span.number", {}, marked), plainText(below).split("; ").filter(Boolean).map((line) => el("span.interval", {}, plain(line)))];
 }
 
-/** A table of the page's own: heads, and in the rows nodes. */
-const ownTable = (titleId, columns, rows) => tableNodes(titleId, { columns, words: 1, rows: rows.map((row) => row.map((nodes) => ({ text: "", nodes }))) });
-
 /** A described table in a box that scrolls by itself, never the page; `above` gives rows titles, by the name at their heads. */
 function tableNodes(titleId, { columns: heads, rows, words, note }, above = {}) {
   const isChosen = (text) => { const named = nameIn(text); return named?.is === "metric" && named.name === state.metric; };

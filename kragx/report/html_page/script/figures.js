@@ -35,21 +35,21 @@ function figuresSection() {
 }
 
 function metricsFigure() {
-  const view = standing()?.overall, retrievers = pictured();
+  const retrievers = pictured();
   const shares = shownMetrics().filter((each) => each.share && retrievers.some((retriever) => mean(retriever, each) !== null)).slice(0, 12);
   if (!shares.length) return null;
   const width = 340, left = 128, right = 44, rowHeight = 19, top = 8, height = top + retrievers.length * rowHeight + 20;
   const metricPanel = (each) => {
     // Credited document by document, as other tools do it, a value may be above 1.
-    const most = Math.max(1, ...retrievers.map((retriever) => estimate(view, retriever, each)?.high ?? mean(retriever, each) ?? 0));
+    const most = Math.max(1, ...retrievers.map((retriever) => estimate(retriever, each).high ?? mean(retriever, each) ?? 0));
     const x = (at) => left + (at / most) * (width - left - right);
     const parts = [0, 0.5, 1].map((at) => [line("grid", x(at), x(at), top - 4, height - 18), tick(x(at), height - 5, String(at))]);
     const spoken = retrievers.map((retriever, row) => {
-      const average = mean(retriever, each), own = estimate(view, retriever, each), y = top + row * rowHeight + rowHeight / 2 - 3;
+      const average = mean(retriever, each), own = estimate(retriever, each), y = top + row * rowHeight + rowHeight / 2 - 3;
       parts.push(label(left - 10, y + 4, "name", "end", clipped(labelled(retriever), 18)));
       if (average === null) return null;
-      const title = `${plain(retrieverName(retriever))}: ${number(average, each)} ${interval(own, each)}`;
-      if (!missing(own?.low)) parts.push(line("whisker", x(own.low), x(own.high), y, y, { stroke: colour(retriever) }));
+      const title = `${plain(retrieverName(retriever))}: ${number(average, each)} ${plainText(own.ends)}`;
+      if (!missing(own.low)) parts.push(line("whisker", x(own.low), x(own.high), y, y, { stroke: colour(retriever) }));
       parts.push(marker(retriever, x(average), y, title), tick(width - right + 8, y + 4, number(average, each), null));
       return title;
     });

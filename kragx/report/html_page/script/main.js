@@ -54,9 +54,9 @@ const firstMetric = () => standing()?.metrics[0] ?? data.metrics[0].name;
 
 /** The two that the verdict is about: the leader and the next best. */
 function pickSides() {
-  const best = leader(), next = fromNextBest(standing()?.overall.leaders[state.metric]);
+  const best = leader(), { next } = verdictOf() ?? {};
   state.a = best;
-  state.b = next ? positionOf(next.against) : compared().find((retriever) => retriever !== best) ?? best;
+  state.b = next ? positionOf(next) : compared().find((retriever) => retriever !== best) ?? best;
   state.looked = state.b === best ? { b: present().find((retriever) => retriever !== best) } : {};
 }
 

@@ -22,51 +22,34 @@ const basisText = () => (data.basis ? t(`basis_${data.basis}`) : "");
 // -- above the questions -----------------------------------------------------------------------
 
 function searchesSection() {
-  const searching = ranked().filter((retriever) => cell(retriever).searches);
+  const { searches: table, outcomes, steps, unmeasured } = match(), searching = ranked().filter((retriever) => cell(retriever).searches);
   if (!searching.length) return null;
+  const lacking = searching.map((retriever) => [retriever, unmeasured[retrieverName(retriever)]]).filter(([, text]) => text);
   return el("section.searches", { "aria-labelledby": "searches-title" },
     el("h2", { id: "searches-title" }, t("searches")), el("p.muted", {}, basisText()),
-    el("div.searches-body", {}, stepsFigure(searching.slice(0, PICTURED)),
-      el("div", {}, searchesTable(searching), el("p.legend", {}, t("searchesNote")),
-        el("details.meanings", {}, el("summary", {}, t("outcomes")), el("dl", {}, BROUGHT.map((outcome) => el("div", {}, el("dt", {}, t(outcome)), el("dd", {}, t(`${outcome}Hint`)))))), searching.map(unmeasuredLine))));
+    el("div.searches-body", {}, stepsFigure(searching.slice(0, PICTURED), steps),
+      el("div", {}, tableNodes("searches-title", counted(chosenOf(table, { retriever: searching.map(retrieverName) }), outcomes)),
+        el("details.meanings", {}, el("summary", {}, t("outcomes")), el("dl", {}, BROUGHT.map((outcome) => el("div", {}, el("dt", {}, t(outcome)), el("dd", {}, t(`${outcome}Hint`)))))),
+        lacking.map(([retriever, text]) => el("p.legend", {}, strong(retrieverName(retriever)), ": ", textNodes(text))))));
 }
 
-function stepsFigure(searching) {
+function stepsFigure(searching, table) {
   const series = searching.filter(isCompared).map((retriever) => ({ retriever, ...cell(retriever).searches.found })).filter(({ values }) => values.some((own) => own !== null));
   if (!series.length) return null;
   const { steps } = series.reduce((longest, own) => (own.steps.length > longest.steps.length ? own : longest));
-  const rows = series.map(({ retriever, values }) => [columnHead(retriever), ...steps.map((_, at) => number(values[at]))]);
   return figure("figure-steps", t("figSteps"), t("figStepsD"),
     lineChart(t("figSteps"), t("step"), steps, series, (n) => t("nthStep", n)),
-    el("details", { ontoggle: scrollHints }, el("summary", {}, t("figNumbers")), ownTable("figure-steps-title", [t("retriever"), ...steps.map((n) => t("nthStep", n))], rows)));
+    el("details", { ontoggle: scrollHints }, el("summary", {}, t("figNumbers")), tableNodes("figure-steps-title", chosenOf(table, { retriever: series.map(({ retriever }) => retrieverName(retriever)) }))));
 }
 
-/** What a found gold item costs, as tokens if somebody says any, or else as time, or searches; null where nobody asked. */
-const priceOf = (searching) => ["tokens_per_gold", "seconds_per_gold", "searches_per_gold"].map((own) => data.metrics.find((each) => each.name.split(/[@(]/)[0] === own))
-  .find((each) => each && searching.some((retriever) => mean(retriever, each) !== null)) ?? null;
-
-/** Retrievers below one another; each count shows its questions. */
-function searchesTable(searching) {
-  const price = priceOf(searching);
-  const told = BROUGHT.filter((outcome) => searching.some((retriever) => searchesWith(outcome, retriever).length));
-  const count = (outcome, retriever) => {
-    const n = searchesWith(outcome, retriever).length;
-    const show = () => showing({ result: `${outcome}A`, a: retriever, b: retriever === state.b ? state.a : state.b, picked: true });
-    return el("span.number", {}, n && isCompared(retriever) ? el("button.link", { title: t("showAll", nQuestions(n)), onclick: show }, grouped(n)) : grouped(n));
+/** A table of retrievers whose last columns count questions by outcome: a count shows its questions. */
+function counted({ rows, ...rest }, outcomes) {
+  const link = (retriever, outcome, own) => {
+    const n = searchesWith(outcome, retriever).length, show = () => showing({ result: `${outcome}A`, a: retriever, b: retriever === state.b ? state.a : state.b, picked: true });
+    return n && isCompared(retriever) ? { ...own, nodes: el("span.number", {}, el("button.link", { title: t("showAll", nQuestions(n)), onclick: show }, plainText(own.text))) } : own;
   };
-  const row = (retriever) => {
-    const { n_questions: asked, n_searches: n, n_steps: steps } = cell(retriever).counts.searches;
-    return [columnHead(retriever), [el("span.number", {}, asked ? (n / asked).toFixed(1) : "–"), el("span.interval", {}, asked && steps < n ? t("inSteps", (steps / asked).toFixed(1)) : "")],
-      ...(price ? [el("span.number", {}, number(mean(retriever, price), price))] : []), ...told.map((outcome) => count(outcome, retriever))];
-  };
-  return ownTable("searches-title", [t("retriever"), t("searchesEach"), ...(price ? [t(price.name.split(/[@(]/)[0])] : []), ...told.map((outcome) => t(outcome))], searching.map(row));
-}
-
-/** What of a retriever's searches nobody knows, or failed; nothing of one that always searches once. */
-function unmeasuredLine(retriever) {
-  const { n_questions: asked, n_searches: n, n_failed: lost, n_unmeasured: unmeasured, n_unread: unknown } = cell(retriever).counts.searches;
-  const apart = [lost && t("searchesFailed", grouped(lost)), unmeasured && t("searchesUnmeasured", grouped(unmeasured)), unknown && n > asked && t("readUnknown", nQuestions(unknown))].filter(Boolean);
-  return apart.length ? el("p.legend", {}, strong(retrieverName(retriever)), ": ", apart.join("; ")) : null;
+  const first = rest.columns.length - outcomes.length;
+  return { ...rest, rows: rows.map((row) => row.map((own, at) => (at < first ? own : link(positionOf(plainText(row[0].text)), outcomes[at - first], own)))) };
 }
 
 // -- an opened question ------------------------------------------------------------------------

@@ -69,11 +69,13 @@ const valueOf = (each, retriever, query) => (hasFailed(retriever, query, each) ?
 const hasFailed = (retriever, query, each = metric()) => cell(retriever)?.status[query] === "f" && !each.of_documents;
 const valueText = (retriever, query) => (hasFailed(retriever, query) ? t("short_failed") : number(value(retriever, query), metric()));
 
-/** What the statistics say of a retriever: {value, low, high, n}. */
-const estimate = (view, retriever, { name: metricName }) => view?.means[retrieverName(retriever)]?.[metricName] ?? null;
+/** What the statistics say of a retriever; its mean alone where it is not compared. */
+function estimate(retriever, each = metric()) {
+  const [own, low, high, ends] = standing()?.estimates[retrieverName(retriever)]?.[each.name] ?? [mean(retriever, each), null, null, ""];
+  return { value: own, low, high, ends };
+}
 
-/** On how many questions of a view a metric has a value: one without an answer has no ndcg. */
-const scored = (view, { name: metricName }) => Math.max(0, ...Object.values(view.means).map((own) => own[metricName]?.n ?? 0));
+const verdictOf = () => standing().verdicts[state.metric] ?? standing().verdicts[""];
 
 /** How much better `a` is than `b` on a question; null where either has no value. */
 function lead(a, b, query) {
@@ -86,8 +88,8 @@ function lead(a, b, query) {
 
 /** The retriever that leads the metric; by its mean where it is not compared. */
 function leader() {
-  const leads = standing()?.overall.leaders[state.metric];
-  if (leads) return positionOf(leads.best);
+  const { best: leads } = verdictOf() ?? {};
+  if (leads) return positionOf(leads);
   const sense = metric().higher === false ? -1 : 1;
   const goodness = (retriever) => (mean(retriever) === null ? -Infinity : sense * mean(retriever));
   return (compared().length ? compared() : present()).reduce((best, retriever) => (goodness(retriever) > goodness(best) ? retriever : best));

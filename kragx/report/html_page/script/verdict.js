@@ -1,29 +1,25 @@
 // The verdict: which retriever won, whether that is certain, where it fails, and why.
 
 function verdict() {
-  const shownMetric = metric(), best = leader(), view = standing().overall, leads = view.leaders[state.metric], said = standing().verdicts[state.metric] ?? standing().verdicts[""];
-  const own = estimate(view, best, shownMetric) ?? { value: mean(best) };
+  const shownMetric = metric(), best = leader(), said = verdictOf(), own = estimate(best);
   const section = el("section.verdict", { "aria-labelledby": "verdict-title" }, el("h2.unseen", { id: "verdict-title" }, t("summary")));
   const open = shownMetric.exact ? compared().map((retriever) => missingHere(retriever, shownMetric)).filter(Boolean) : [];
   if (open.length) return add(section, [open.slice(0, PICTURED), cautions()]);
-  const headline = el("p.headline", {}, said ? textNodes(said.headline) : phrase("only", strong(retrieverName(best)), el("strong.metric", {}, state.metric), number(own.value)), " ", badge(leads), hasLeaks(best) ? el("span.badge.bad", {}, t("itLeaks")) : null);
+  const headline = el("p.headline", {}, said ? textNodes(said.headline) : phrase("only", strong(retrieverName(best)), el("strong.metric", {}, state.metric), number(own.value)), " ", badge(said), hasLeaks(best) ? el("span.badge.bad", {}, t("itLeaks")) : null);
   if (missing(own.value) || !compared().length) return add(section, [headline, cautions()]);
   return add(section, [
     el("div.verdict-head", {},
-      el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
-        missing(own.low) ? null : el("small.muted", {}, confidenceText())),
+      el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, plainText(own.ends)),
+        missing(own.low) ? null : el("small.muted", {}, t("interval", percent(standing().statistics.confidence)))),
       el("div", {}, headline, el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), said?.text ? el("p.how", {}, textNodes(said.text)) : null, missingHere(best, shownMetric))),
     cautions(),
-    el("div.verdict-more", {}, nextBest(leads, shownMetric), failures(best)),
+    el("div.verdict-more", {}, leadPanel(said), failures(best)),
     advice(),
   ]);
 }
 
 /** Whether the lead is certain. */
-function badge(leads) {
-  if (!leads?.differences.length || foundNothing() || data.tunings[match().name]) return null;
-  return !leads.tested ? el("span.badge", {}, t("asIs")) : leads.decided ? el("span.badge.yes", {}, t("certain")) : el("span.badge.no", {}, t("uncertain"));
-}
+const badge = (said) => (said?.badge ? el("span.badge", { class: said.badge[1] ? "yes" : said.lead ? "no" : null }, textNodes(said.badge[0])) : null);
 
 /** How far missing judgements leave the value open. */
 function missingHere(retriever, shownMetric) {
@@ -33,52 +29,19 @@ function missingHere(retriever, shownMetric) {
   return el("p.how.lost", {}, phrase(shownMetric.exact ? "openHere" : "missingHere", el("strong.metric", {}, shownMetric.name), strong(retrieverName(retriever)), possible));
 }
 
-/** Whether nobody found anything: zeros are no tie. */
-const foundNothing = () => metric().higher === true && !metric().of_documents && compared().every((retriever) => mean(retriever) === 0);
-
-const confidenceText = () => t("interval", percent(standing().statistics.confidence));
-
-/** The difference of the best from the one that the verdict is about: the next best, of those that tie if there are any. */
-function fromNextBest(leads) {
-  const sense = metric().higher === false ? -1 : 1;
-  const differences = (leads?.differences || []).filter(({ value: difference }) => difference !== null);
-  const lower = differences.filter(({ against }) => !leads.shared.includes(against)), others = lower.length ? lower : differences;
-  const tied = others.filter(({ against }) => leads.tied.includes(against));
-  return (tied.length ? tied : others).sort((one, other) => sense * (one.value - other.value))[0] ?? null;
-}
-
 /** The lead over the next best retriever, with its interval drawn beside 0. */
-function nextBest(leads, shownMetric) {
-  const next = leads?.tested && !foundNothing() ? fromNextBest(leads) : null;
-  if (!next) return null;
-  const { confidence, correction } = standing().statistics, alpha = (1 - confidence).toFixed(2).slice(1);
-  const bounded = next.low !== null, inside = bounded && next.low <= 0 && next.high >= 0;
-  const best = positionOf(leads.best), p = next.p_adjusted;
+function leadPanel(said) {
+  if (!said?.lead) return null;
+  const { title, difference, ends, means, lines: [how, ...why], help: chance, bar } = said.lead, best = positionOf(said.best);
   return el("div.panel", {},
-    el("h3", {}, phrase("againstNext", el("span.retriever", {}, name(next.against)))),
-    el("p.big", {}, el("b", {}, signed(next.value, shownMetric)), " ", el("span.muted", {}, ends(next, shownMetric, signed))),
-    el("ul.both", {}, [best, positionOf(next.against)].map((retriever) => el("li", {}, swatch(retriever), " ",
-      el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, meanText(retriever, shownMetric))))),
-    bounded ? differenceBar(next, best) : null,
-    el("p.muted", {}, bounded ? [confidenceText(), ": ", inside ? t("includes0") : t("excludes0"), " · "] : null,
-      p === null ? null : [`p ${probability(p, "= ")}`, help(t(`help_p_${nTests(shownMetric) === "1" ? "one" : correction}`, nTests(shownMetric), familyOf(shownMetric))), " · "],
-      t("wlt", next.wins, next.ties, next.losses)),
-    bounded && !inside && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", alpha, nTests(shownMetric), familyOf(shownMetric))) : null);
+    el("h3", {}, textNodes(title)),
+    el("p.big", {}, el("b", {}, textNodes(difference)), " ", el("span.muted", {}, plainText(ends))),
+    el("ul.both", {}, [best, positionOf(said.next)].map((retriever, at) => el("li", {}, columnHead(retriever), " ", el("b", {}, means[at])))),
+    missing(bar[1]) ? null : differenceBar(bar, best),
+    el("p.muted", {}, textNodes(how), chance ? help(plainText(chance)) : null), why.map((line) => el("p.muted", {}, textNodes(line))));
 }
 
-/** Whether a metric is a measured time; these are corrected apart, and so is the first metric. */
-const isTime = ({ name: own }) => own.startsWith("seconds");
-
-/** How many tests are corrected together with those of a metric. */
-function nTests(shownMetric) {
-  const { n_tests: own, n_tests_of_others: others, n_tests_of_times: times, metrics } = standing();
-  return grouped(shownMetric.name === metrics[0] ? own : isTime(shownMetric) ? times : others);
-}
-
-/** Which metrics these tests are of. */
-const familyOf = (shownMetric) => t(shownMetric.name === standing().metrics[0] ? "familyOfFirst" : isTime(shownMetric) ? "familyOfTimes" : "familyOfOthers");
-
-function differenceBar({ value: difference, low, high }, retriever) {
+function differenceBar([difference, low, high], retriever) {
   const width = 320, height = 34, most = Math.max(Math.abs(low), Math.abs(high)) * 1.15 || 1;
   const x = (at) => width / 2 + (at / most) * (width / 2);
   return svg("svg.difference", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", style: { color: colour(retriever) } },
