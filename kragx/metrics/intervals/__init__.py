@@ -18,12 +18,16 @@ from kragx.metrics.intervals.bootstrap import (
     percentile_intervals,
     resampled,
     resampled_means,
+    student_t,
 )
 from kragx.metrics.intervals.exact import Kind as Kind, exact_limits, with_exact_limits
-from kragx.metrics.intervals.means import mean_intervals
 from kragx.metrics.intervals.ratio import Ratio, ratio_difference_interval
-from kragx.metrics.intervals.student import student_t
-from kragx.metrics.intervals.wilson import score_interval, score_intervals, wilson_interval
+from kragx.metrics.intervals.wilson import (
+    mean_intervals,
+    score_interval,
+    score_intervals,
+    wilson_interval,
+)
 from kragx.metrics.intervals.words import TOO_FEW, ends_text, with_reasons
 
 __all__ = [
