@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 from kragx.data import TokenCorpus
 from kragx.data.lists import Bools, Ints, ranges
 from kragx.data.phrases import UNSPACED_FOR_ONE
+from kragx.data.tokens import codes_of_tokens, hashed
 from kragx.metrics.spans.rows import NEVER, TokenRows, weights
 from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
 
-_BASE = np.uint64(0x9E3779B97F4A7C15)
 _STREAM = np.uint64(0xD6E8FEB86659FD93)
 _OFTEN, _PAIRS = 8, 512  # an n-gram that stands so often in a gold text has so many pairs at most
 _SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by takes 4 MB
@@ -25,16 +25,12 @@ class Grams:
         self._n = 0
         # Equal tokens of different streams have different hashes.
         self._hashes = stream_of[texts.row].astype(np.uint64) * _STREAM
-        # Above 0 also of a separator, -1: a token of 0 would leave a hash as it is.
-        self._tokens = texts.tokens.astype(np.uint64) + np.uint64(2)
+        self._tokens = codes_of_tokens(texts.tokens)
 
     def of(self, n: int) -> Hashes:
         """For each token the hash of it and the n - 1 after it; n must not fall."""
-        while self._n < n:
-            tokens = self._tokens[self._n :]
-            self._hashes = self._hashes * _BASE
-            self._hashes[: len(tokens)] += tokens
-            self._n += 1
+        if self._n < n:
+            self._hashes, self._n = hashed(self._tokens, n, self._hashes, self._n), n
         return self._hashes
 
 
@@ -42,9 +38,8 @@ def joined(needles: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     """Every pair of places (in `needles`, in `hashes`) with the same hash."""
     shift = np.uint64(64 - _SLOTS)
     table = np.zeros(1 << _SLOTS, bool)
-    # The high bits of a product depend on every bit of its factors.
-    table[(needles * _BASE) >> shift] = True
-    candidates = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
+    table[needles >> shift] = True
+    candidates = np.flatnonzero(table[hashes >> shift] & usable)
     candidate_hashes = hashes[candidates]
     order = np.argsort(needles, kind="stable")
     distinct, first, times = np.unique(needles[order], return_index=True, return_counts=True)
@@ -133,7 +128,7 @@ def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
     hashes, usable = grams.of(n), grams.texts.fit(n)
     bits = min(_SLOTS, len(hashes).bit_length() + 2)
     # Nearly all n-grams stand once: a count by slot dismisses them, and few are left to be sorted.
-    slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
+    slots = (hashes >> np.uint64(64 - bits)).astype(np.int64)
     often = np.bincount(slots[usable], minlength=1 << bits) > 1
     places = np.flatnonzero(often[slots] & usable)
     _, first, group = np.unique(hashes[places], return_index=True, return_inverse=True)
