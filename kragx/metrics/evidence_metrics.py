@@ -10,13 +10,12 @@ import numpy as np
 
 from kragx.data import tokenizer, value_at
 from kragx.data.lists import Floats, Ints
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, HeldFacts
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
-from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, Value, number
 from kragx.metrics.table_view import ratio
 from kragx.metrics.weights import counting, weighted_mean
 
@@ -269,13 +268,9 @@ JUDGED = Metric(
 )
 
 
-def _whole(lowest: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if text.isascii() and text.isdigit() and lowest <= int(text) <= 1000:
-            return int(text)
-        raise UsageError(f"must be a whole number from {lowest} to 1000, not {text!r}")
-
-    return read
+def _whole(lowest: int) -> Callable[[str], Value]:
+    words = f"a whole number from {lowest} to 1000"
+    return number(words, lambda value: lowest <= value <= 1000, int)
 
 
 def _tokenizer(text: str) -> str:

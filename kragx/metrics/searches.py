@@ -10,23 +10,14 @@ from typing import Literal
 import numpy as np
 
 from kragx.data.lists import Bools, Floats
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
-from kragx.metrics.spec import Metric, MetricSpec, Option, of_sums
+from kragx.metrics.spec import Metric, MetricSpec, Option, number, of_sums
 from kragx.metrics.table_view import ratio
 
-
-def whole_above_0(text: str) -> int:
-    """A whole number above 0; anything else is a `UsageError`."""
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise UsageError(f"must be a whole number above 0, not {text!r}")
-    return int(text)
-
-
-SEARCH_K = Option(None, read=whole_above_0)
+SEARCH_K = Option(None, read=number("a whole number above 0", lambda value: value > 0, int))
 """How many documents of each search count; None for all."""
 
 

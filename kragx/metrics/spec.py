@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
+from math import isinf
 from typing import Any, Literal
 
 import numpy as np
 
 from kragx.data import plain_number
 from kragx.data.lists import Bools, Floats
+from kragx.data.text import read_number
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
@@ -62,6 +64,21 @@ class Option:
         """What may be written: every choice, the default first; x for any number."""
         return "|".join(self.choices) or shown(self.default, "x")
 
+
+def number(words: str, fits: Callable[[float], bool], kind: type = float) -> Callable[[str], Value]:
+    """Reads a number that fits, or a whole one; else a `UsageError` says in `words` what one is."""
+
+    def read(text: str) -> Value:
+        is_written = kind is float or (text.isascii() and text.isdigit())
+        value = read_number(text) if is_written else None
+        if value is None or isinf(value) or not fits(value):
+            raise UsageError(f"must be {words}, not {text!r}")
+        return kind(value)  # type: ignore[no-any-return]
+
+    return read
+
+
+above_0 = number("a number above 0", lambda value: value > 0)
 
 WHERE = "{}"
 """Stands in a metric's meaning for where it looks: its first documents, or the whole list."""
