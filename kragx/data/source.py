@@ -21,8 +21,6 @@ from kragx.data.formats.jsonl import (
     ending,
     file_name,
     first_line,
-    gold_alone,
-    raw_lines,
     read_records,
     read_whole,
 )
@@ -63,8 +61,6 @@ class Reading:
         strict: the first mistake ends the reading with a `DataError`; else all are collected.
         lines: some whole lines of a JSON Lines file with their numbers, which are read instead of
             all of it; None for all.
-        n_whole: of how many records at the beginning all is needed; of the others the gold alone,
-            and mistakes may be passed over. None for all.
         expected: what is looked for in it, where a table of documents may hold one of two things;
             None for whatever it holds.
         role: what such a table is said to hold, which its columns may leave open.
@@ -86,7 +82,6 @@ class Reading:
     encoding: str | None = None
     strict: bool = False
     lines: Iterable[tuple[int, bytes]] | None = None
-    n_whole: int | None = None
     expected: Role | None = None
     role: Role | None = None
 
@@ -158,9 +153,9 @@ class Reading:
         """Whether it is gone once it was read, as standard input is."""
         return str(self.path) == "-"
 
-    def anew(self, n_whole: int | None = None) -> "Reading":
-        """The same, to be read once more, with all of so many records at its beginning."""
-        return replace(self, strict=True, lines=None, n_whole=n_whole)
+    def anew(self) -> "Reading":
+        """The same, to be read once more."""
+        return replace(self, strict=True, lines=None)
 
     def __iter__(self) -> Iterator[Row]:
         return in_rows(self.batches())
@@ -338,22 +333,12 @@ class Reading:
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
             self.by_lines = not self._columns
-            is_cut = self.by_lines and self.n_whole is not None
-            return read_records(path, self.problems, self._cut(path) if is_cut else None)
+            return read_records(path, self.problems)
         value, lines = whole
         if isinstance(value, list):
             return self._objects((lines[number,], item) for number, item in enumerate(value))
         self._lines = lines
         return self._objects([(1, value)])
-
-    def _cut(self, path: str | Path) -> Iterator[tuple[int, bytes]]:
-        """The lines of a file, with gold alone in those of which no more is needed."""
-        n = 0
-        for number, raw in raw_lines(path, self.problems):
-            # Blank lines are no records, and do not use up those of which all is needed.
-            n += not raw.isspace()
-            is_whole = n <= (self.n_whole or 0) or self.format is not FORMATS["gold"]
-            yield number, raw if is_whole else gold_alone(raw)
 
     def _of_table(self, rows: Iterable[tabular.Row]) -> _Rows:
         self._is_table = True

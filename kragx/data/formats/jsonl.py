@@ -106,18 +106,6 @@ def raw_lines(
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
-def gold_alone(raw: bytes) -> bytes:
-    """The object of a line without what was retrieved and all behind; the line, where unsure."""
-    # Within a string the second quote would be escaped. What is an object as soon as it is closed
-    # had nothing open, so that the name stands at its top.
-    head = raw.partition(b'"retrieved"')[0].partition(b'"searches"')[0].rstrip()
-    closed = head.removesuffix(b",") + b"}"
-    with suppress(ValueError):
-        if head.endswith(b",") and "gold" in jiter.from_json(closed, catch_duplicate_keys=True):
-            return closed
-    return raw
-
-
 def first_line(path: str | Path) -> str:
     """The first line of a file that says something; of standard input, as far as it has come."""
     with open_bytes(path) as file:
