@@ -291,14 +291,14 @@ def read_object(path: Path, kind: str) -> dict[str, Any]:
         DataError: it holds something else.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique_keys)
-        reason: object = "no JSON object"
+        value = json_value(path.read_bytes(), Mender())
+        if isinstance(value, dict):
+            return value
+        reason = "no JSON object"
     except FileNotFoundError:
         raise
     except (OSError, ValueError, RecursionError) as error:
-        value, reason = None, "nested too deeply" if isinstance(error, RecursionError) else error
-    if isinstance(value, dict):
-        return value
+        reason = _reason(error)
     raise DataError(f"not a {kind} that kragx wrote: {reason}", path=str(path))
 
 
