@@ -54,6 +54,7 @@ class UnicodeTokenizer:
     """
 
     casefold: bool = True
+    gives_words: ClassVar[bool] = True
     name: ClassVar[str] = "unicode"
     version: ClassVar[str] = f"{RULES} (Unicode {unicodedata.unidata_version})"
     """That of the rules, and the Unicode version that says what a letter is."""
@@ -84,6 +85,7 @@ class AutoTokenizer:
     """
 
     passages: Passages | None = None
+    gives_words: ClassVar[bool] = True
     name: ClassVar[str] = "auto"
     version: ClassVar[str] = f"1, words {UnicodeTokenizer.version}"
 
@@ -175,6 +177,16 @@ class CharTokenizer:
         if n == 1:
             return run
         return [run[start : start + n] for start in range(max(1, len(run) - n + 1))]
+
+
+def gives_words(tokenizer: Tokenizer) -> bool:
+    """Whether its tokens are the words of `kragx.data.words`."""
+    return getattr(tokenizer, "gives_words", False)
+
+
+def suits_passages(tokenizer: Tokenizer) -> bool:
+    """Whether it gives words, and passages are compared as their script wants it."""
+    return hasattr(tokenizer, "passages")
 
 
 LETTERS = CharTokenizer(1, "ignored")

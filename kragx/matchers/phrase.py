@@ -13,7 +13,7 @@ import numpy as np
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.phrases import SHORT, Phrases, are_short
-from kragx.data.tokenizers import AutoTokenizer, without_hanja
+from kragx.data.tokenizers import AutoTokenizer, gives_words, suits_passages, without_hanja
 from kragx.data.tokens import ngram_overlaps, of_pairs
 from kragx.ground.errors import UsageError
 from kragx.ground.options import one_of, whole
@@ -51,7 +51,7 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
         corpus.of_rows(texts),
         corpus.of_rows(short),
         corpus,
-        compounds=isinstance(corpus.tokenizer, AutoTokenizer),
+        compounds=suits_passages(corpus.tokenizer),
     )
     return looked_for.stand(of_doc[doc], of_gold[gold]).astype(np.float64)
 
@@ -91,7 +91,7 @@ class PhraseMatcher(TokenMatcher):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.casefold:
-            if not isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer)):
+            if not gives_words(self.tokenizer):
                 raise UsageError(
                     "casefold: false needs the tokenizer 'unicode'; choose another tokenizer's own "
                     "option"
@@ -144,8 +144,7 @@ class OverlapMatcher(PassageMatcher):
     ) -> Floats:
         """The scores without siblings; texts whose words are broken are warned of."""
         scores = super().corrected_for_siblings(docs, golds, scores, notes)
-        by_words = isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer))
-        if notes is not None and by_words and not self._by_characters:
+        if notes is not None and gives_words(self.tokenizer) and not self._by_characters:
             gaps = notes.finding(self.settings, "broken", Gaps)
             gaps.look(docs, golds, scores, self.corpus)
         return scores
