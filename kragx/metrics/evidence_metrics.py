@@ -12,7 +12,7 @@ from kragx.data import tokenizer, value_at
 from kragx.data.lists import Floats, Ints
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, HeldFacts
-from kragx.metrics.ranking_metrics import LISTS
+from kragx.metrics.ranking_metrics import LISTS, OVER, PRECISION, REL
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, Value, number
@@ -333,4 +333,20 @@ IOU = Metric(
     from_evidence=_of_spread(Spread.iou),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,
+)
+
+
+PRECISION_JUDGED = Metric(
+    name="precision_judged",
+    question="How much of the top k does a judge find relevant to the question?",
+    formula="documents in the top k that are judged relevant / k (over=retrieved: / min(k, n)); "
+    "also without gold",
+    meaning=phrase(
+        "The share of {where} that a judge finds relevant to the question.", where=WHERE
+    ),
+    from_relevance=PRECISION.from_matches,
+    options={"over": OVER, "rel": REL},
+    pooled=PRECISION.pooled,
+    rises_with_matches=True,
+    rises_with_gold=True,
 )
