@@ -14,7 +14,14 @@ from typing import Any
 from kragx.data.batch import Batch, BatchBuilder, Row, in_rows
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, every_format, format_named, format_names, tabular, trec
-from kragx.data.formats.document_rows import DocumentRows, Role, columns_hint, fields_of, hint
+from kragx.data.formats.document_rows import (
+    DocumentRows,
+    Role,
+    column_like,
+    fields_of,
+    hint,
+    in_yaml,
+)
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
 from kragx.data.formats.jsonl import (
     Place,
@@ -43,6 +50,12 @@ _Place = tuple[str, int | None]
 """A file and a line."""
 
 _EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
+_QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
+# What an answer rests on before the answer: what is found is matched with what stood somewhere.
+_PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
+_FOUND = ("retriev", "results", "hits", "contexts", "검색 결과", "검색결과")
+_IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
+
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
@@ -279,7 +292,7 @@ class Reading:
                         "not recognised as a gold set or as results; its fields are {fields}; "
                         "{hint}; or name its format ({formats})",
                         fields=", ".join(map(repr, record)),
-                        hint=hint(record, self._columns) or columns_hint(record),
+                        hint=hint(record, self._columns) or _columns_hint(record),
                         formats=", ".join(format_names()),
                     ),
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
@@ -368,6 +381,31 @@ class Reading:
                 yield line, value
             else:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
+
+
+def _columns_hint(names: Iterable[str]) -> str:
+    """How to say what an unknown table holds, by what its columns are called."""
+    columns = list(names)
+    retrieved = column_like(columns, _FOUND)
+    if retrieved is not None:
+        return phrase(
+            "results hold one question a line, as {line}; {found} seems to say what was retrieved",
+            line='{"query_id": ..., "gold": [{"text": ...}], "retrieved": [{"text": ...}]}',
+            found=in_yaml(retrieved),
+        )
+    question = column_like(columns, _QUESTIONS)
+    passage = in_yaml(column_like([name for name in columns if name != question], _PASSAGES))
+    asked = in_yaml(question)
+    # Called so as a whole: "no" and "id" stand in many other words.
+    number = next((column for column in columns if str(column).casefold() in _IDS), None)
+    with_id = "" if number is None else f"query_id: {in_yaml(number)}, "
+    return phrase(
+        "say which column holds what, as columns: {columns} in a config, or, where it holds ids, "
+        "{ids}; on the command line kragx convert takes --column FIELD=COLUMN for each, and "
+        "writes what every other command reads",
+        columns=f"{{{with_id}question: {asked}, answer_passage: {passage}}}",
+        ids=f"{{{with_id or 'query_id: ..., '}query: {asked}, relevant_chunk_ids: {passage}}}",
+    )
 
 
 def stands_twice(query_id: str, place: _Place, first: _Place) -> str:

@@ -58,7 +58,7 @@ EVIDENCE_RECALL = Metric(
         "step n."
     ),
     from_searches=_evidence_recall,
-    search_counts=_unmeasured,
+    counts=_unmeasured,
     options={"k": SEARCH_K, "rel": REL},
     rises_with_matches=True,
 )
@@ -71,7 +71,7 @@ FIRST_SEARCH = Metric(
         "How early a search brings gold: 1 if the first always does, 0.5 if the second does."
     ),
     from_searches=_first_search,
-    search_counts=_unmeasured,
+    counts=_unmeasured,
     aside=_median_step,
     options={"need": NEED, "rel": REL},
     cuts=False,
@@ -125,7 +125,7 @@ RESCUE = Metric(
         "Where the first search brings no gold: how often a later one does. Few may need it."
     ),
     from_searches=_rescue,
-    search_counts=_rescue_counts,
+    counts=_rescue_counts,
     options={"rel": REL},
     better="neither",
     cuts=False,
@@ -141,7 +141,7 @@ WASTE = Metric(
         "in it."
     ),
     from_searches=_waste,
-    search_counts=_waste_counts,
+    counts=_waste_counts,
     aside=_in_vain,
     options={"rel": REL},
     better="lower",
@@ -154,7 +154,7 @@ REPEATED = Metric(
     "there; undefined without any",
     meaning=phrase("The share of what later searches bring that an earlier step had brought."),
     from_searches=_repeated,
-    search_counts=_repeated_counts,
+    counts=_repeated_counts,
     better="lower",
     cuts=False,
     rises_with_matches=True,
@@ -223,7 +223,7 @@ def _to_evidence(cost: Cost, percent: int, meaning: str) -> Metric:
         "first gold (need=all: that completes it); never where fewer find it",
         meaning=meaning,
         from_searches=values,
-        search_counts=counts,
+        counts=counts,
         number=percentile(percent),
         options={"need": NEED, "rel": REL},
         range=(0.0, None),
@@ -265,7 +265,7 @@ def _per_gold(cost: Cost, meaning: str) -> Metric:
         formula=f"{cost} of all questions / gold items found in them, all over all",
         meaning=meaning,
         from_searches=ratio,
-        search_counts=counts,
+        counts=counts,
         number=of_sums,
         apart=False,
         options={"rel": REL},

@@ -140,8 +140,8 @@ class Metric:
         interval: how sure its mean is: ``score``, as most are; ``exact``, by the exact limits of
             the share of questions above 0; ``capped``, as most are, with an upper end no higher
             than that limit. What is not known widens the latter two.
-        counts: of how many questions something is so, in an evaluation or a part of it.
-        search_counts: the same of `from_searches`.
+        counts: of how many questions something is so, in an evaluation or a part of it; of
+            `from_searches` in what each search brought.
         aside: what stands beside its mean for people, from the values of the queries that have one
             and the counts; empty for nothing.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
@@ -180,7 +180,7 @@ class Metric:
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"
-    counts: Callable[[Evidence, MetricSpec], Mapping[str, int]] | None = None
+    counts: Callable[[Any, MetricSpec], Mapping[str, int]] | None = None
     aside: Callable[[Floats, Mapping[str, int]], str] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
@@ -190,7 +190,6 @@ class Metric:
     beside: str = ""
     function: Callable[..., Any] | None = None
     from_searches: Callable[[SearchView, MetricSpec], Floats | Ratio] | None = None
-    search_counts: Callable[[SearchView, MetricSpec], Mapping[str, int]] | None = None
     reads_tokens: bool = False
 
     way: str = field(init=False)

@@ -223,22 +223,6 @@ def json_value(raw: str | bytes, mender: Mender) -> Any:
     return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
 
 
-def foreign_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
-    """What stands on each line of a log of whatever wrote it, with where it stands.
-
-    Raises:
-        DataError: a line is no JSON.
-    """
-    with open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                place = f"{path}:{number}"
-                try:
-                    yield place, foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
-                except ValueError as error:
-                    raise DataError(f"not JSON: {error}", path=place) from None
-
-
 def foreign_json(text: str, *, strict: bool) -> Any:
     """The value of a JSON text of whatever made it, of 100 levels at most.
 
