@@ -78,7 +78,7 @@ def number(words: str, fits: Callable[[float], bool], kind: type = float) -> Cal
     return read
 
 
-above_0 = number("a number above 0", lambda value: value > 0)
+above_0: Callable[[str], Value] = number("a number above 0", lambda value: value > 0)
 
 WHERE = "{}"
 """Stands in a metric's meaning for where it looks: its first documents, or the whole list."""
