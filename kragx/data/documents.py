@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import isnan, nan
 from numbers import Integral
 from typing import Any, TypeGuard, TypeVar
@@ -59,37 +60,15 @@ def key_of(doc: Doc) -> Key:
     return doc.id, doc.text
 
 
-class Remembered(dict[str, _Value]):
-    """What is made of texts, made once: a retriever's answers hold the same chunks again and again.
-
-    When the texts have some ten million characters it forgets them all.
-    """
-
-    def __init__(self, make: Callable[[str], _Value]) -> None:
-        self._make = make
-        self._n_characters = 0
-
-    def __missing__(self, text: str) -> _Value:
-        value = self._make(text)
-        if self._n_characters > _MOST_CHARACTERS:
-            self.clear()
-            self._n_characters = 0
-        self._n_characters += len(text)
-        self[text] = value
-        return value
+# A retriever's answers hold the same chunks again and again.
+_of_text_made_once = lru_cache(maxsize=1 << 14)
 
 
-_MOST_CHARACTERS = 1 << 24
-
-
-def normal(text: str) -> str:
+@_of_text_made_once
+def normal_form(text: str) -> str:
     """`normalise`; the text itself if it is so already, as a rule: then it is held once."""
     normalised = normalise(text)
     return text if normalised == text else normalised
-
-
-normal_form: Callable[[str], str] = Remembered(normal).__getitem__
-"""`normalise`, which is done once for texts that come again."""
 
 
 def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
@@ -150,13 +129,11 @@ def as_docs(
     return clean_each(values, ranked, place and f"{place}, rank")
 
 
-def _chunk(text: str) -> Doc:
+@_of_text_made_once
+def chunk_of(text: str) -> Doc:
+    """The document that is a text and nothing else, one for all that have the same text."""
     text.encode()  # one with something to mend is not kept, as mending is counted
     return Doc(text=text)
-
-
-chunk_of: Callable[[str], Doc] = Remembered(_chunk).__getitem__
-"""The document that is a text and nothing else, one for all that have the same text."""
 
 
 def _of_text(text: str, mender: Mender) -> Doc:

@@ -21,8 +21,17 @@ PARTICLES = (
 _ENDINGS: defaultdict[str, list[str]] = defaultdict(list)
 for _ending in sorted(PARTICLES.split("|"), key=len, reverse=True):
     _ENDINGS[_ending[-1]].append(_ending)
+HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+"""A syllable of Hangul, or one of its letters."""
+
 _NUMBER = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
 _LETTERS = re.compile(r"[^\W_]+")
+
+
+def is_korean(text: str) -> bool:
+    """Whether at least a quarter of a text's letters are Hangul."""
+    return 4 * len(HANGUL.findall(text)) >= max(len(_LETTER.findall(text)), 1)
 
 
 @lru_cache(1 << 16)

@@ -5,10 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-_BITS = 21
-"""Of a character; three of them are one number."""
+from kragx.data.tokens import codes_of, hashed
 
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
@@ -40,12 +38,12 @@ def _blocks(docs: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _in_block(docs: Sequence[str], texts: Collection[str]) -> Iterator[tuple[str, int]]:
     joined = "\n".join(docs)
-    threes = _threes(joined)
+    threes = hashed(codes_of(joined), 3)
     order = np.argsort(threes)
     threes = threes[order]
     ends = np.cumsum([len(doc) + 1 for doc in docs])
     for text in texts:
-        grams = _threes(text)[: max(1, len(text) - 2)]
+        grams = hashed(codes_of(text), 3)[: max(1, len(text) - 2)]
         begin, end = (np.searchsorted(threes, grams, side) for side in _SIDES)
         rarest = int(np.argmin(end - begin))
         if len(text) < 3 or end[rarest] - begin[rarest] > len(docs):
@@ -54,11 +52,3 @@ def _in_block(docs: Sequence[str], texts: Collection[str]) -> Iterator[tuple[str
             places = (order[begin[rarest] : end[rarest]] - rarest).tolist()
             starts = [n for n in places if n >= 0 and joined.startswith(text, n)]
             yield text, len({*np.searchsorted(ends, starts, side="right").tolist()})
-
-
-def _threes(text: str) -> NDArray[np.uint64]:
-    """Each character of a text and the two that follow it as one number."""
-    letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    padded = np.pad(letters.astype(np.uint64), (0, 2))
-    shift = np.uint64(_BITS)
-    return (padded[:-2] << shift | padded[1:-1]) << shift | padded[2:]

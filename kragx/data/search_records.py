@@ -29,7 +29,6 @@ from kragx.data.documents import (
     ranked,
     unknown_field,
 )
-from kragx.data.entries import Columns
 from kragx.data.searches import Search, Searches
 from kragx.data.stages import NumberedDocs, Stage, WrittenDocs, as_stages, stage_records
 from kragx.data.text import Mender
@@ -159,8 +158,6 @@ def _docs(
     if strings and not _has_numbers(values):
         with inside(field):
             came = ranked(values, mender, "")
-    elif (plain := Columns.of_records(values, "score")) is not None:
-        came = tuple(plain.documents())
     elif not isinstance(values, (list, tuple)):
         problem = f"must be a list of documents, or of their numbers, not {shorten(values)}"
         raise DataError(problem, field=field)

@@ -14,15 +14,20 @@ from typing import Any
 from kragx.data.batch import Batch, BatchBuilder, Row, in_rows
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, every_format, format_named, format_names, tabular, trec
-from kragx.data.formats.document_rows import DocumentRows, Role, columns_hint, fields_of, hint
+from kragx.data.formats.document_rows import (
+    DocumentRows,
+    Role,
+    column_like,
+    fields_of,
+    hint,
+    in_yaml,
+)
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
 from kragx.data.formats.jsonl import (
     Place,
     ending,
     file_name,
     first_line,
-    gold_alone,
-    raw_lines,
     read_records,
     read_whole,
 )
@@ -45,6 +50,12 @@ _Place = tuple[str, int | None]
 """A file and a line."""
 
 _EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
+_QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
+# What an answer rests on before the answer: what is found is matched with what stood somewhere.
+_PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
+_FOUND = ("retriev", "results", "hits", "contexts", "검색 결과", "검색결과")
+_IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
+
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
@@ -63,8 +74,6 @@ class Reading:
         strict: the first mistake ends the reading with a `DataError`; else all are collected.
         lines: some whole lines of a JSON Lines file with their numbers, which are read instead of
             all of it; None for all.
-        n_whole: of how many records at the beginning all is needed; of the others the gold alone,
-            and mistakes may be passed over. None for all.
         expected: what is looked for in it, where a table of documents may hold one of two things;
             None for whatever it holds.
         role: what such a table is said to hold, which its columns may leave open.
@@ -86,7 +95,6 @@ class Reading:
     encoding: str | None = None
     strict: bool = False
     lines: Iterable[tuple[int, bytes]] | None = None
-    n_whole: int | None = None
     expected: Role | None = None
     role: Role | None = None
 
@@ -158,9 +166,9 @@ class Reading:
         """Whether it is gone once it was read, as standard input is."""
         return str(self.path) == "-"
 
-    def anew(self, n_whole: int | None = None) -> "Reading":
-        """The same, to be read once more, with all of so many records at its beginning."""
-        return replace(self, strict=True, lines=None, n_whole=n_whole)
+    def anew(self) -> "Reading":
+        """The same, to be read once more."""
+        return replace(self, strict=True, lines=None)
 
     def __iter__(self) -> Iterator[Row]:
         return in_rows(self.batches())
@@ -284,7 +292,7 @@ class Reading:
                         "not recognised as a gold set or as results; its fields are {fields}; "
                         "{hint}; or name its format ({formats})",
                         fields=", ".join(map(repr, record)),
-                        hint=hint(record, self._columns) or columns_hint(record),
+                        hint=hint(record, self._columns) or _columns_hint(record),
                         formats=", ".join(format_names()),
                     ),
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
@@ -338,22 +346,12 @@ class Reading:
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
             self.by_lines = not self._columns
-            is_cut = self.by_lines and self.n_whole is not None
-            return read_records(path, self.problems, self._cut(path) if is_cut else None)
+            return read_records(path, self.problems)
         value, lines = whole
         if isinstance(value, list):
             return self._objects((lines[number,], item) for number, item in enumerate(value))
         self._lines = lines
         return self._objects([(1, value)])
-
-    def _cut(self, path: str | Path) -> Iterator[tuple[int, bytes]]:
-        """The lines of a file, with gold alone in those of which no more is needed."""
-        n = 0
-        for number, raw in raw_lines(path, self.problems):
-            # Blank lines are no records, and do not use up those of which all is needed.
-            n += not raw.isspace()
-            is_whole = n <= (self.n_whole or 0) or self.format is not FORMATS["gold"]
-            yield number, raw if is_whole else gold_alone(raw)
 
     def _of_table(self, rows: Iterable[tabular.Row]) -> _Rows:
         self._is_table = True
@@ -383,6 +381,31 @@ class Reading:
                 yield line, value
             else:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
+
+
+def _columns_hint(names: Iterable[str]) -> str:
+    """How to say what an unknown table holds, by what its columns are called."""
+    columns = list(names)
+    retrieved = column_like(columns, _FOUND)
+    if retrieved is not None:
+        return phrase(
+            "results hold one question a line, as {line}; {found} seems to say what was retrieved",
+            line='{"query_id": ..., "gold": [{"text": ...}], "retrieved": [{"text": ...}]}',
+            found=in_yaml(retrieved),
+        )
+    question = column_like(columns, _QUESTIONS)
+    passage = in_yaml(column_like([name for name in columns if name != question], _PASSAGES))
+    asked = in_yaml(question)
+    # Called so as a whole: "no" and "id" stand in many other words.
+    number = next((column for column in columns if str(column).casefold() in _IDS), None)
+    with_id = "" if number is None else f"query_id: {in_yaml(number)}, "
+    return phrase(
+        "say which column holds what, as columns: {columns} in a config, or, where it holds ids, "
+        "{ids}; on the command line kragx convert takes --column FIELD=COLUMN for each, and "
+        "writes what every other command reads",
+        columns=f"{{{with_id}question: {asked}, answer_passage: {passage}}}",
+        ids=f"{{{with_id or 'query_id: ..., '}query: {asked}, relevant_chunk_ids: {passage}}}",
+    )
 
 
 def stands_twice(query_id: str, place: _Place, first: _Place) -> str:

@@ -21,10 +21,40 @@ from itertools import chain
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
 from kragx.ground import options, plugins
 from kragx.ground.errors import UsageError, inside, nearest, needing, shorten
+
+_SHORT = 3
+"""rouge-score, and so K-RAG, leaves words of so many characters as they are."""
+
+# In one of these ends every word that some rule changes: what the rules replace, by its last
+# letters, and the words with a stem of their own. NLTK takes ten times as long to find that out.
+_ENDINGS = (
+    *("s", "e", "y", "ed", "ing", "al", "er", "ic", "ant", "ent", "ion", "ou", "ism", "ful", "ll"),
+    *("nci", "li", "iti", "logi", "ator"),
+)
+
+
+class Stems(dict[str, str]):
+    """The stems of words in lower case.
+
+    Examples:
+        >>> from kragx.data.tokenizers import Stems
+        >>> [*map(Stems().__getitem__, ["relational", "running", "as", "seoul"])]
+        ['relat', 'run', 'as', 'seoul']
+    """
+
+    def __init__(self) -> None:
+        from nltk.stem.porter import PorterStemmer
+
+        self._porter: Any = PorterStemmer()
+
+    def __missing__(self, word: str) -> str:
+        is_stemmed = len(word) > _SHORT and word.endswith(_ENDINGS)
+        stem: str = self._porter.stem(word) if is_stemmed else word
+        self[word] = stem
+        return stem
 
 
 @runtime_checkable
@@ -54,6 +84,7 @@ class UnicodeTokenizer:
     """
 
     casefold: bool = True
+    gives_words: ClassVar[bool] = True
     name: ClassVar[str] = "unicode"
     version: ClassVar[str] = f"{RULES} (Unicode {unicodedata.unidata_version})"
     """That of the rules, and the Unicode version that says what a letter is."""
@@ -84,6 +115,7 @@ class AutoTokenizer:
     """
 
     passages: Passages | None = None
+    gives_words: ClassVar[bool] = True
     name: ClassVar[str] = "auto"
     version: ClassVar[str] = f"1, words {UnicodeTokenizer.version}"
 
@@ -175,6 +207,16 @@ class CharTokenizer:
         if n == 1:
             return run
         return [run[start : start + n] for start in range(max(1, len(run) - n + 1))]
+
+
+def gives_words(tokenizer: Tokenizer) -> bool:
+    """Whether its tokens are the words of `kragx.data.words`."""
+    return getattr(tokenizer, "gives_words", False)
+
+
+def suits_passages(tokenizer: Tokenizer) -> bool:
+    """Whether it gives words, and passages are compared as their script wants it."""
+    return hasattr(tokenizer, "passages")
 
 
 LETTERS = CharTokenizer(1, "ignored")

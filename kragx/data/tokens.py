@@ -16,10 +16,10 @@ from kragx.data.words import unspaced
 Tokens = NDArray[np.int32]
 Grams = NDArray[np.uint64]
 
-# Powers of an odd number near 2**64 by the golden ratio, whose multiples lie as far apart as they
-# can: no two pairs of tokens make the same number, and fours of letters by one chance in 2**64.
-_ODD = np.cumprod(np.full(4, 0x9E3779B97F4A7C15, np.uint64))[::-1]
-
+# Odd, and near 2**64 by the golden ratio, so that its multiples lie as far apart as they can: no
+# two pairs of tokens make the same number, and fours of letters by one chance in 2**64.
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_ABOVE_0 = np.uint64(1 << 31)  # added to a token, also to one below 0
 PIECE = 4
 """So many characters of a script that writes without spaces are compared as one token is."""
 
@@ -28,6 +28,30 @@ _RUN = re.compile(rb"\x01{%d,}" % PIECE)  # of the flags of such characters
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 23
 _MOST_CODES = 0x110000  # beyond these no number of a token is a character of Unicode
+
+
+def hashed(codes: Grams, n: int, hashes: Grams | None = None, begin: int = 0) -> Grams:
+    """A number for the n that begin at each of some, the same for the same; mixed to its high bits.
+
+    Those of the last n - 1 mean nothing. What stands for `begin` of them can be gone on from.
+    """
+    hashes = np.zeros(len(codes), np.uint64) if hashes is None else hashes.copy()
+    for place in range(begin, n):
+        later = codes[place:]
+        hashes[: len(later)] ^= later
+        hashes *= _FACTOR
+    return hashes
+
+
+def codes_of(text: str) -> Grams:
+    """The characters of a text as numbers."""
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return points.astype(np.uint64)
+
+
+def codes_of_tokens(tokens: Tokens) -> Grams:
+    """Tokens as numbers above 0, each unlike all others."""
+    return tokens.astype(np.uint64) + _ABOVE_0
 
 
 class TokenCorpus:
@@ -174,18 +198,12 @@ class TokenCorpus:
             raise
 
     def grams(self, n: int) -> Grams:
-        """A number for the n tokens (4 at most) that begin at each of `tokens`, made once.
-
-        The same for the same; those of a row's last n - 1 tokens mean nothing.
-        """
+        """A number for the n tokens that begin at each of `tokens`, made once (`hashed`)."""
         grams = self._grams.get(n, np.empty(0, np.uint64))
         if len(grams) < len(self.tokens):
             first = max(0, len(grams) - n + 1)  # what follows the last ones was not known
-            new = self.tokens[first:].astype(np.uint64)
-            mixed = new * _ODD[0]
-            for place in range(1, n):
-                mixed[:-place] += new[place:] * _ODD[place]
-            grams = self._grams[n] = np.concatenate((grams[:first], mixed))
+            new = hashed(codes_of_tokens(self.tokens[first:]), n)
+            grams = self._grams[n] = np.concatenate((grams[:first], new))
         return grams
 
     def rows_of(self, read: Callable[[str], str], sources: Sequence[str], numbers: Ints) -> Ints:

@@ -192,7 +192,10 @@ def validate(
             problems.add(line, *mistake, query.id)
     _check_questions(lines, problems, rules)
     content_hash = hash_of(map(query_hash, queries), reading.forbidden) if queries else None
-    _check_versions(queries, problems)
+    try:  # documents may take each other's place in a circle through several questions
+        check_versions(item for query in queries for item in query.forbidden or ())
+    except DataError as error:
+        problems.add(None, f"{FORBIDDEN}.{error.field}", error.problem_and_remedy)
     if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
         problems.add(None, None, changed)
     summary = _summary(queries)
@@ -201,11 +204,9 @@ def validate(
     except DataError as error:
         problems.add(None, error.field, error.problem_and_remedy)
     compared = {
-        name: _compared(summary[name], shares, len(queries))
+        name: _compared(name, summary[name], shares, len(queries), problems)
         for name, shares in (targets or {}).items()
     }
-    for name, problem in _off_target(compared):
-        problems.add(None, name, problem, "warning")
     return Validation(
         file=path,
         name=reading.name,
@@ -216,14 +217,6 @@ def validate(
         summary=summary,
         targets=compared,
     )
-
-
-def _check_versions(queries: Sequence[Query], problems: Problems) -> None:
-    """Report documents that take each other's place in a circle, of different questions."""
-    try:
-        check_versions(item for query in queries for item in query.forbidden or ())
-    except DataError as error:
-        problems.add(None, f"{FORBIDDEN}.{error.field}", error.problem_and_remedy)
 
 
 def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
@@ -482,33 +475,24 @@ def _summary(queries: Sequence[Query]) -> dict[str, Any]:
 
 
 def _compared(
-    counts: Counter[str], targets: Mapping[str, float], n_queries: int
+    name: str,
+    counts: Counter[str],
+    targets: Mapping[str, float],
+    n_queries: int,
+    problems: Problems,
 ) -> dict[str, dict[str, float | None]]:
-    """The count, share and target of each value of a slice that has targets."""
-    return {
-        value: {
-            "count": float(counts[value]),
-            "share": counts[value] / n_queries if n_queries else None,
-            "target": targets.get(value),
-        }
-        for value in dict.fromkeys([*targets, *counts])
-    }
-
-
-def _off_target(
-    compared: Mapping[str, Mapping[str, Mapping[str, float | None]]],
-) -> Iterator[tuple[str, str]]:
-    """The slices of which a share is far from its target, and what to say."""
-    for name, values in compared.items():
-        for value, row in values.items():
-            share, target = row["share"], row["target"]
-            if share is not None and target is not None and abs(share - target) > TOLERANCE:
-                yield (
-                    name,
-                    phrase(
-                        "{value}: {share:.0%} of the queries, the target is {target:.0%}",
-                        value=value,
-                        share=share,
-                        target=target,
-                    ),
-                )
+    """The count, share and target of each value of a slice; one far from its target is reported."""
+    rows: dict[str, dict[str, float | None]] = {}
+    for value in dict.fromkeys([*targets, *counts]):
+        share = counts[value] / n_queries if n_queries else None
+        target = targets.get(value)
+        rows[value] = {"count": float(counts[value]), "share": share, "target": target}
+        if share is not None and target is not None and abs(share - target) > TOLERANCE:
+            message = phrase(
+                "{value}: {share:.0%} of the queries, the target is {target:.0%}",
+                value=value,
+                share=share,
+                target=target,
+            )
+            problems.add(None, name, message, "warning")
+    return rows

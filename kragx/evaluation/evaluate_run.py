@@ -37,7 +37,7 @@ from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, GoldSiblings, compares_gold
 from kragx.matchers.items import items_of
-from kragx.matchers.pool import match_in_pool
+from kragx.matchers.matching import match_in_pool
 from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak

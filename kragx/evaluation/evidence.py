@@ -19,7 +19,7 @@ from kragx.evaluation.spans import Reader
 from kragx.ground.errors import UsageError
 from kragx.matchers import MatchItem, matching
 from kragx.matchers.items import batch_of
-from kragx.matchers.pool import match_in_pool
+from kragx.matchers.matching import match_in_pool
 from kragx.metrics import (
     Cut,
     HeldFacts,

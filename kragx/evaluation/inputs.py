@@ -379,8 +379,7 @@ class Source:
     def ahead(self, n_whole: int | None, *, keep: bool) -> Iterator[Batch]:
         """The stream for whoever looks at it before it passes: gold, and the first documents.
 
-        A file may be read without its mistakes, which are said where it passes. Gold may come
-        twice.
+        Its mistakes are said where it passes. Gold may come twice.
 
         Args:
             n_whole: of so many questions, the first ones at least, there are documents; None for
@@ -399,9 +398,7 @@ class Source:
             yield from rows.ahead(*(inf, inf) if reading.is_read_once else (n_whole or 0, _ROOM))
             if rows.is_whole:
                 return
-            # The first documents have been seen above: of the file the gold alone is wanted.
-            n_whole = None if n_whole is None else 0
-        yield from reading.anew(n_whole).batches()
+        yield from reading.anew().batches()
 
     def _read(self) -> Iterator[Batch]:
         yield from batches_of(self.rows)

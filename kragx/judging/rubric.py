@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 import yaml
 
 from kragx.data.formats.jsonl import read_text
+from kragx.data.korean import HANGUL
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, fitting, from_options, is_text, optional
@@ -194,9 +195,6 @@ def words_around(rubric: Rubric) -> Mapping[str, Any]:
     """
     words: Mapping[str, Any] = _WORDS[rubric.language]
     return {**words, **words.get(rubric.asks, {})}
-
-
-HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 
 
 def built_in(asks: Asks, text: str, language: Language | Literal["auto"] = "auto") -> Rubric:

@@ -8,19 +8,19 @@ Of questions `kragx.workshop.questions` chooses the passages and drops what is n
 questions need documents at all is asked here too.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from kragx.data import Fact, GoldDataset, Query, facts_of
+from kragx.data.korean import is_korean
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, joined, phrase, warning
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
-from kragx.judging.rubric import HANGUL, Rubric, built_in, words_around
+from kragx.judging.rubric import Rubric, built_in, words_around
 
 Origin = Literal["auto", "reference", "gold"]
 
@@ -338,11 +338,3 @@ def relevance_of(
     if judge.examples is not None:  # for its error alone, before anything is asked
         judge.examples.shown_with(question)
     return question
-
-
-_LETTER = re.compile(r"[^\W\d_]")
-
-
-def is_korean(text: str) -> bool:
-    """Whether at least a quarter of a text's letters are Hangul."""
-    return 4 * len(HANGUL.findall(text)) >= max(len(_LETTER.findall(text)), 1)

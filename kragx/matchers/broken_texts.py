@@ -13,10 +13,10 @@ from statistics import median
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
+from kragx.data.tokens import codes_of, hashed
 from kragx.ground.errors import shorten
 from kragx.ground.printing import phrase
 from kragx.matchers.notes import Finding
@@ -125,23 +125,10 @@ def _gap(doc: str, gold: str, score: float, corpus: TokenCorpus) -> Gap | None:
 
 def _n_common(doc: str, gold: str) -> tuple[int, int]:
     """How many runs of `_N` characters two texts have in common, and how many the shorter has."""
-    runs = _runs(doc), _runs(gold)
+    runs = [hashed(codes_of(text), _N)[: max(len(text) - _N + 1, 0)] for text in (doc, gold)]
     (in_doc, n_doc), (in_gold, n_gold) = (np.unique(part, return_counts=True) for part in runs)
     _, at_doc, at_gold = np.intersect1d(in_doc, in_gold, assume_unique=True, return_indices=True)
     return int(np.minimum(n_doc[at_doc], n_gold[at_gold]).sum()), min(map(len, runs))
-
-
-def _runs(letters: str) -> NDArray[np.uint64]:
-    """The runs of `_N` characters of a text, each as a number."""
-    points = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), np.uint32)
-    n_runs = max(len(points) - _N + 1, 0)
-    runs = np.zeros(n_runs, np.uint64)
-    for place in range(_N):  # a hash of 64 bits, as four code points have 84
-        runs = runs * _ODD + points[place : place + n_runs]
-    return runs
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _is_unspaced(text: str) -> bool:

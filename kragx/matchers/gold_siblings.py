@@ -26,6 +26,7 @@ from kragx.data import Query, normalise
 from kragx.data.batch import Batch, batched
 from kragx.data.entries import NO_TEXT
 from kragx.data.phrases import places
+from kragx.data.tokens import codes_of, hashed
 from kragx.ground.printing import phrase, visible
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import Targets
@@ -48,7 +49,6 @@ _PROBE = 12  # characters by which an overlap is looked for
 _OVERLAP = 1 / 3  # of the shorter text: what siblings share at such ends by chance is far less
 _TRIES = 32
 _BEFORE, _SHOWN = 16, 48
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and about 2**64 by the golden ratio
 
 
 class _Question(NamedTuple):
@@ -284,13 +284,9 @@ def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, in
 
 def _slots(text: str) -> NDArray[np.float32]:
     """1 for each slot into which some run of three characters of a text falls, else 0."""
-    characters = text[:_READ].ljust(_GRAM, "\0").encode("utf-32-le", "surrogatepass")
-    codes = np.frombuffer(characters, "<u4").astype(np.uint64)
-    grams = np.zeros(len(codes) - _GRAM + 1, np.uint64)
-    for offset in range(_GRAM):  # modulo 2**64
-        grams = grams * _FACTOR ^ codes[offset : offset + len(grams)]
+    grams = hashed(codes_of(text[:_READ].ljust(_GRAM, "\0")), _GRAM)[: 1 - _GRAM]
     slots = np.zeros(1 << _SLOT_BITS, np.float32)
-    slots[(grams * _FACTOR) >> np.uint64(64 - _SLOT_BITS)] = 1
+    slots[grams >> np.uint64(64 - _SLOT_BITS)] = 1
     return slots
 
 

@@ -18,9 +18,8 @@ from kragx.ground.options import optional, whole
 from kragx.ground.printing import joined, phrase
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, Pool, Targets, TextlessError, items_of, shapes
-from kragx.matchers.matching import missing_ids_error
+from kragx.matchers.matching import missing_ids_error, pool_trace
 from kragx.matchers.notes import Notes
-from kragx.matchers.pool import pool_trace
 from kragx.matchers.text_base import with_texts
 from kragx.metrics import Bools, Floats
 

@@ -9,7 +9,7 @@ from typing import Self
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
 from kragx.data.phrases import are_short
-from kragx.data.tokenizers import LETTERS, AutoTokenizer
+from kragx.data.tokenizers import LETTERS, AutoTokenizer, suits_passages
 from kragx.ground.printing import phrase
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
@@ -60,8 +60,8 @@ class PassageMatcher(TokenMatcher):
             twin._set(tokenizer=AutoTokenizer(vocabulary.passages))
         # What was read for the vocabulary is not tokenised again.
         if vocabulary.corpus is not None:  # in which the same words are numbered
-            is_words = isinstance(self.tokenizer, AutoTokenizer)
-            twin.__dict__.setdefault("corpus" if is_words else "_words", vocabulary.corpus)
+            place = "corpus" if suits_passages(self.tokenizer) else "_words"
+            twin.__dict__.setdefault(place, vocabulary.corpus)
         return twin
 
     def siblings_together(self) -> Self:
@@ -80,13 +80,12 @@ class PassageMatcher(TokenMatcher):
     @property
     def _by_characters(self) -> bool:
         """Whether passages are compared by characters."""
-        return isinstance(self.tokenizer, AutoTokenizer) and self.tokenizer.passages == "characters"
+        return self.tokenizer == AutoTokenizer("characters")
 
     @cached_property
     def _words(self) -> TokenCorpus:
         """The words of the texts: siblings are told apart by words, whatever is compared."""
-        is_words = isinstance(self.tokenizer, AutoTokenizer)
-        return self.corpus if is_words else TokenCorpus(AutoTokenizer())
+        return self.corpus if suits_passages(self.tokenizer) else TokenCorpus(AutoTokenizer())
 
     @cached_property
     def _letters(self) -> TokenCorpus:

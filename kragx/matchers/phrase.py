@@ -13,11 +13,10 @@ import numpy as np
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.phrases import SHORT, Phrases, are_short
-from kragx.data.tokenizers import AutoTokenizer, without_hanja
+from kragx.data.tokenizers import AutoTokenizer, gives_words, suits_passages, without_hanja
 from kragx.data.tokens import ngram_overlaps, of_pairs
 from kragx.ground.errors import UsageError
 from kragx.ground.options import one_of, whole
-from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
 from kragx.matchers.broken_texts import Gaps
 from kragx.matchers.notes import Notes
@@ -51,7 +50,7 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
         corpus.of_rows(texts),
         corpus.of_rows(short),
         corpus,
-        compounds=isinstance(corpus.tokenizer, AutoTokenizer),
+        compounds=suits_passages(corpus.tokenizer),
     )
     return looked_for.stand(of_doc[doc], of_gold[gold]).astype(np.float64)
 
@@ -91,7 +90,7 @@ class PhraseMatcher(TokenMatcher):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.casefold:
-            if not isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer)):
+            if not gives_words(self.tokenizer):
                 raise UsageError(
                     "casefold: false needs the tokenizer 'unicode'; choose another tokenizer's own "
                     "option"
@@ -103,6 +102,75 @@ class PhraseMatcher(TokenMatcher):
         return phrases(docs, golds, self.corpus)
 
 
+# Half of the pairs of words of a passage say that it is there; half of an answer does not.
+ANSWER = 12
+"""Gold of at most so many words is an answer; three characters are one where none are apart."""
+
+_LEAST_SHARED = 0.15
+"""So many of the pairs of words are shared wherever an answer stands, however badly it was read."""
+
+# Of the letters of an answer and of the place where it stands so many are the same: of texts of
+# which 3 % of the letters were misread nearly always .85, of other answers of one pattern hardly
+# ever. The score is half there, so that the default threshold asks for it, and 0 at the lower end.
+_NOTHING, _HALF = 0.7, 0.85
+
+
+def wholes(docs: Lists, golds: Lists, shared: Floats, corpus: TokenCorpus) -> Floats:
+    """How much of each answer stands in each document, in [0, 1]; one half is .85 of its letters.
+
+    Args:
+        docs: the documents of each question, by their rows in the corpus.
+        golds: its answers.
+        shared: the share of pairs of words of each pair of the two.
+        corpus: where they stand.
+    """
+    of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
+    scores = np.zeros(len(shared))
+    letters: dict[int, str] = {}
+    for pair in np.flatnonzero(shared > _LEAST_SHARED).tolist():
+        rows = int(docs.numbers[of_doc[pair]]), int(golds.numbers[of_gold[pair]])
+        for row in rows:
+            if row not in letters:
+                (tokens,) = corpus.of_rows(np.array([row]))
+                letters[row] = corpus.letters(tokens)
+        doc, gold = (letters[row] for row in rows)
+        scores[pair] = 1.0 if gold in doc else _score(doc, gold)
+    return scores
+
+
+def _score(doc: str, gold: str) -> float:
+    """The score of an answer that does not stand in a document letter by letter."""
+    from rapidfuzz.distance import Indel
+    from rapidfuzz.fuzz import partial_ratio_alignment
+
+    if len(doc) <= len(gold):
+        start, end, alike = 0, len(doc), Indel.normalized_similarity(doc, gold)
+    else:
+        place = partial_ratio_alignment(gold, doc)
+        assert place is not None  # without a score to reach there always is one
+        start, end, alike = place.dest_start, place.dest_end, place.score / 100
+    if alike <= _NOTHING or _is_cut(doc, gold, start, end):
+        return 0.0
+    return (alike - _NOTHING) / (_HALF - _NOTHING) / 2
+
+
+def _is_cut(doc: str, gold: str, start: int, end: int) -> bool:
+    """Whether the document begins or ends within the answer, which goes on beyond it."""
+    from rapidfuzz.distance import Indel
+
+    if start > 0 and end < len(doc):
+        return False
+    blocks = Indel.opcodes(gold, doc[start:end]).as_matching_blocks()
+    # A letter alone in common is chance, and says nothing of where the answer goes on.
+    runs = [block for block in blocks if block.size > 1]
+    if not runs:
+        return True
+    first, last = runs[0], runs[-1]
+    head = first.a - first.b
+    tail = (len(gold) - last.a - last.size) - (end - start - last.b - last.size)
+    return (start == 0 and head > 0) or (end == len(doc) and tail > 0)
+
+
 @dataclass(frozen=True)
 class OverlapMatcher(PassageMatcher):
     """The overlap coefficient of pairs of tokens (ROUGE-2); short gold is looked for as a whole.
@@ -111,7 +179,7 @@ class OverlapMatcher(PassageMatcher):
         threshold: the least share of the pairs of the shorter text that is a match, in (0, 1].
         short: gold of at most so many words is looked for as a phrase, 1 or 0; three characters
             are a word in scripts that write without spaces. Gold of up to `ANSWER` words is looked
-            for as a whole, with letters misread (`kragx.matchers.answers`). 0 for neither.
+            for as a whole, with letters misread. 0 for neither.
         siblings: ``apart`` makes a document no match that has other known words between the words
             of the gold text, as texts made from one template have (`kragx.matchers.siblings`).
         tokenizer: a name, mapping, import path or `Tokenizer`.
@@ -144,8 +212,7 @@ class OverlapMatcher(PassageMatcher):
     ) -> Floats:
         """The scores without siblings; texts whose words are broken are warned of."""
         scores = super().corrected_for_siblings(docs, golds, scores, notes)
-        by_words = isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer))
-        if notes is not None and by_words and not self._by_characters:
+        if notes is not None and gives_words(self.tokenizer) and not self._by_characters:
             gaps = notes.finding(self.settings, "broken", Gaps)
             gaps.look(docs, golds, scores, self.corpus)
         return scores

@@ -15,8 +15,8 @@ from kragx.ground.json_values import plain
 from kragx.ground.options import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, Pool, items_of
+from kragx.matchers.matching import pool_trace
 from kragx.matchers.notes import Notes
-from kragx.matchers.pool import pool_trace
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:

@@ -155,8 +155,8 @@ def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
         method = options.pop("method", None)
         if isinstance(method, str):
             return _named(method, options, defaults)
-        if isinstance(method, BaseMatcher) and not options:
-            return method
+        if isinstance(method, Matcher) and not (options or isinstance(method, type)):
+            return adapted(method)
         raise UsageError(
             f"{dict(spec)!r} has no 'method'",
             remedy="write for example {method: rouge2, threshold: 0.6}",

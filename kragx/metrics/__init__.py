@@ -85,12 +85,6 @@ __all__ = [
     "profile",
 ]
 
-_OF_THE_HOUSE = (
-    *("KRAGX", "NO_GOLD", "Votes", "counted", "intervals_of", "is_mean", "known_metric"),
-    *("listed", "name_among", "parse_all", "profile_for", "valueless"),
-)
-"""Names for the other rooms, not public."""
-
 # Those that cost nothing to import come first; each imports what stands before it.
 _MODULES = (
     "profiles",
@@ -107,9 +101,9 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__ or name in _OF_THE_HOUSE:
-        for module in _MODULES:
-            names = vars(importlib.import_module(f"kragx.metrics.{module}"))
-            if name in names:
-                return names[name]
+    # Also names that are not public, for the other rooms.
+    for module in _MODULES if not name.startswith("_") else ():
+        names = vars(importlib.import_module(f"kragx.metrics.{module}"))
+        if name in names:
+            return names[name]
     raise AttributeError(f"module 'kragx.metrics' has no attribute {name!r}")

@@ -1,28 +1,15 @@
 """Abstention: whether nothing is retrieved, where nothing answers and where something would."""
 
-from math import isfinite
-
 import numpy as np
 
 from kragx.data import Query
 from kragx.data.lists import Bools, Floats
-from kragx.ground.errors import DataError, UsageError
+from kragx.ground.errors import DataError
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, RankedList
-from kragx.metrics.spec import Metric, MetricSpec, Option, defined
+from kragx.metrics.spec import Metric, MetricSpec, Option, defined, number
 
-
-def _number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = np.inf
-    if not isfinite(number):
-        raise UsageError(f"must be a number, not {text!r}")
-    return number
-
-
-SCORE = Option(None, read=_number)
+SCORE = Option(None, read=number("a number", lambda _: True))
 """The least score of the retriever's own at which a document counts as retrieved; None: any."""
 
 

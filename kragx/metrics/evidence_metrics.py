@@ -10,13 +10,12 @@ import numpy as np
 
 from kragx.data import tokenizer, value_at
 from kragx.data.lists import Floats, Ints
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, HeldFacts
-from kragx.metrics.ranking_metrics import LISTS
+from kragx.metrics.ranking_metrics import LISTS, OVER, PRECISION, REL
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
-from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, Value, number
 from kragx.metrics.table_view import ratio
 from kragx.metrics.weights import counting, weighted_mean
 
@@ -269,13 +268,9 @@ JUDGED = Metric(
 )
 
 
-def _whole(lowest: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if text.isascii() and text.isdigit() and lowest <= int(text) <= 1000:
-            return int(text)
-        raise UsageError(f"must be a whole number from {lowest} to 1000, not {text!r}")
-
-    return read
+def _whole(lowest: int) -> Callable[[str], Value]:
+    words = f"a whole number from {lowest} to 1000"
+    return number(words, lambda value: lowest <= value <= 1000, int)
 
 
 def _tokenizer(text: str) -> str:
@@ -338,4 +333,20 @@ IOU = Metric(
     from_evidence=_of_spread(Spread.iou),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,
+)
+
+
+PRECISION_JUDGED = Metric(
+    name="precision_judged",
+    question="How much of the top k does a judge find relevant to the question?",
+    formula="documents in the top k that are judged relevant / k (over=retrieved: / min(k, n)); "
+    "also without gold",
+    meaning=phrase(
+        "The share of {where} that a judge finds relevant to the question.", where=WHERE
+    ),
+    from_relevance=PRECISION.from_matches,
+    options={"over": OVER, "rel": REL},
+    pooled=PRECISION.pooled,
+    rises_with_matches=True,
+    rises_with_gold=True,
 )

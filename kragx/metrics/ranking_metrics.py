@@ -9,24 +9,10 @@ import numpy as np
 
 from kragx.data.lists import Floats
 from kragx.data.searches import ListName, Order
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.ndcg import ndcg
-from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, above_0
 from kragx.metrics.table_view import PooledCounts, TableView, ratio
-
-
-def above_0(text: str) -> float:
-    """A number above 0; anything else is a `UsageError`."""
-    try:
-        number = float(text)
-    except ValueError:
-        # Refused below, in the same words: neither text nor NaN is above 0.
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise UsageError(f"must be a number above 0, not {text!r}")
-    return number
-
 
 OVER = Option("k", ("k", "retrieved"), by_profile=True)
 """What precision divides by: k, or what was retrieved of it (min(k, n))."""

@@ -26,7 +26,6 @@ from kragx.metrics import (
     evidence_metrics,
     leaks,
     ranking_metrics,
-    relevance_metrics,
     retrieval_metrics,
     searches,
     tool_names,
@@ -44,7 +43,7 @@ function of relevances and gold grades, a measure of ir_measures."""
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for file in (
-        *(ranking_metrics, retrieval_metrics, evidence_metrics, relevance_metrics),
+        *(ranking_metrics, retrieval_metrics, evidence_metrics),
         *(abstention, leaks, searches),
     )
     for metric in vars(file).values()

@@ -8,21 +8,19 @@ ir_measures (RBP), of gdeval (ERR) and of ranx (hits).
 import numpy as np
 
 from kragx.data.lists import Floats, Ints
-from kragx.ground.errors import DataError, UsageError
+from kragx.ground.errors import DataError
 from kragx.ground.printing import phrase
-from kragx.metrics.ranking_metrics import LISTS, REL, above_0
-from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, shown
+from kragx.metrics.ranking_metrics import LISTS, REL
+from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, above_0, number, shown
 from kragx.metrics.table_view import TableView, order_within, ratio
 
+_below_1 = number("a number below 1", lambda value: value < 1)
 
-def _share(text: str) -> float:
-    number = above_0(text)
-    if number >= 1:
-        raise UsageError(f"must be a number below 1, not {text!r}")
-    return number
-
-
-PERSISTENCE = {"p": Option(0.8, read=_share), "rel": REL, **LISTS}
+PERSISTENCE = {
+    "p": Option(0.8, read=lambda text: above_0(text) and _below_1(text)),
+    "rel": REL,
+    **LISTS,
+}
 """How likely a reader goes on to the next rank."""
 
 GREATEST = Option(4.0, read=above_0)

@@ -87,7 +87,7 @@ def _scored(
         metric, search_view = spec.metric, view(spec["rel"], spec["k"])
         assert metric.from_searches is not None  # only those come here
         concerned = metric.concerns(searches.table.unanswerable) & ~probes
-        counts = {} if metric.search_counts is None else metric.search_counts(search_view, spec)
+        counts = {} if metric.counts is None else metric.counts(search_view, spec)
         result = metric.from_searches(search_view, spec)
         if isinstance(result, Ratio):
             ratio = replace(result, weights=weights).of(concerned)

@@ -10,23 +10,14 @@ from typing import Literal
 import numpy as np
 
 from kragx.data.lists import Bools, Floats
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
-from kragx.metrics.spec import Metric, MetricSpec, Option, of_sums
+from kragx.metrics.spec import Metric, MetricSpec, Option, number, of_sums
 from kragx.metrics.table_view import ratio
 
-
-def whole_above_0(text: str) -> int:
-    """A whole number above 0; anything else is a `UsageError`."""
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise UsageError(f"must be a whole number above 0, not {text!r}")
-    return int(text)
-
-
-SEARCH_K = Option(None, read=whole_above_0)
+SEARCH_K = Option(None, read=number("a whole number above 0", lambda value: value > 0, int))
 """How many documents of each search count; None for all."""
 
 
@@ -67,7 +58,7 @@ EVIDENCE_RECALL = Metric(
         "step n."
     ),
     from_searches=_evidence_recall,
-    search_counts=_unmeasured,
+    counts=_unmeasured,
     options={"k": SEARCH_K, "rel": REL},
     rises_with_matches=True,
 )
@@ -80,7 +71,7 @@ FIRST_SEARCH = Metric(
         "How early a search brings gold: 1 if the first always does, 0.5 if the second does."
     ),
     from_searches=_first_search,
-    search_counts=_unmeasured,
+    counts=_unmeasured,
     aside=_median_step,
     options={"need": NEED, "rel": REL},
     cuts=False,
@@ -134,7 +125,7 @@ RESCUE = Metric(
         "Where the first search brings no gold: how often a later one does. Few may need it."
     ),
     from_searches=_rescue,
-    search_counts=_rescue_counts,
+    counts=_rescue_counts,
     options={"rel": REL},
     better="neither",
     cuts=False,
@@ -150,7 +141,7 @@ WASTE = Metric(
         "in it."
     ),
     from_searches=_waste,
-    search_counts=_waste_counts,
+    counts=_waste_counts,
     aside=_in_vain,
     options={"rel": REL},
     better="lower",
@@ -163,7 +154,7 @@ REPEATED = Metric(
     "there; undefined without any",
     meaning=phrase("The share of what later searches bring that an earlier step had brought."),
     from_searches=_repeated,
-    search_counts=_repeated_counts,
+    counts=_repeated_counts,
     better="lower",
     cuts=False,
     rises_with_matches=True,
@@ -232,7 +223,7 @@ def _to_evidence(cost: Cost, percent: int, meaning: str) -> Metric:
         "first gold (need=all: that completes it); never where fewer find it",
         meaning=meaning,
         from_searches=values,
-        search_counts=counts,
+        counts=counts,
         number=percentile(percent),
         options={"need": NEED, "rel": REL},
         range=(0.0, None),
@@ -274,7 +265,7 @@ def _per_gold(cost: Cost, meaning: str) -> Metric:
         formula=f"{cost} of all questions / gold items found in them, all over all",
         meaning=meaning,
         from_searches=ratio,
-        search_counts=counts,
+        counts=counts,
         number=of_sums,
         apart=False,
         options={"rel": REL},

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
+from math import isinf
 from typing import Any, Literal
 
 import numpy as np
 
 from kragx.data import plain_number
 from kragx.data.lists import Bools, Floats
+from kragx.data.text import read_number
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
@@ -62,6 +64,21 @@ class Option:
         """What may be written: every choice, the default first; x for any number."""
         return "|".join(self.choices) or shown(self.default, "x")
 
+
+def number(words: str, fits: Callable[[float], bool], kind: type = float) -> Callable[[str], Value]:
+    """Reads a number that fits, or a whole one; else a `UsageError` says in `words` what one is."""
+
+    def read(text: str) -> Value:
+        is_written = kind is float or (text.isascii() and text.isdigit())
+        value = read_number(text) if is_written else None
+        if value is None or isinf(value) or not fits(value):
+            raise UsageError(f"must be {words}, not {text!r}")
+        return kind(value)  # type: ignore[no-any-return]
+
+    return read
+
+
+above_0: Callable[[str], Value] = number("a number above 0", lambda value: value > 0)
 
 WHERE = "{}"
 """Stands in a metric's meaning for where it looks: its first documents, or the whole list."""
@@ -123,8 +140,8 @@ class Metric:
         interval: how sure its mean is: ``score``, as most are; ``exact``, by the exact limits of
             the share of questions above 0; ``capped``, as most are, with an upper end no higher
             than that limit. What is not known widens the latter two.
-        counts: of how many questions something is so, in an evaluation or a part of it.
-        search_counts: the same of `from_searches`.
+        counts: of how many questions something is so, in an evaluation or a part of it; of
+            `from_searches` in what each search brought.
         aside: what stands beside its mean for people, from the values of the queries that have one
             and the counts; empty for nothing.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
@@ -163,7 +180,7 @@ class Metric:
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"
-    counts: Callable[[Evidence, MetricSpec], Mapping[str, int]] | None = None
+    counts: Callable[[Any, MetricSpec], Mapping[str, int]] | None = None
     aside: Callable[[Floats, Mapping[str, int]], str] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
@@ -173,7 +190,6 @@ class Metric:
     beside: str = ""
     function: Callable[..., Any] | None = None
     from_searches: Callable[[SearchView, MetricSpec], Floats | Ratio] | None = None
-    search_counts: Callable[[SearchView, MetricSpec], Mapping[str, int]] | None = None
     reads_tokens: bool = False
 
     way: str = field(init=False)

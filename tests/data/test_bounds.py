@@ -17,7 +17,7 @@ from kragx import DataError, UsageError, evaluate, read_dataset, validate
 from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
 from kragx.data import occurrences
-from kragx.data.formats import excel, jsonl, tabular
+from kragx.data.formats import jsonl, tabular
 from kragx.ground.errors import nearest
 from kragx.judging.rubric import read_rubric
 from kragx.report.html_page.cells import Sources
@@ -54,7 +54,7 @@ def test_gzip_in_proportion(tmp_path, monkeypatch):
 def test_workbook_without_end(tmp_path, monkeypatch):
     """A workbook whose parts unpack to much is refused before it is read."""
     pytest.importorskip("openpyxl")
-    monkeypatch.setattr(excel, "_MOST", 1 << 18)
+    monkeypatch.setattr(tabular, "_MOST", 1 << 18)
     path = tmp_path / "gold.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("xl/worksheets/sheet1.xml", b" " * (1 << 22))

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
 
-from kragx.data import Forbidden, Reading, documents
+from kragx.data import Forbidden, Reading
 from kragx.data.documents import Doc, as_docs
 from kragx.data.entries import Columns
 from kragx.data.formats import jsonl
@@ -225,15 +225,6 @@ def test_a_text_is_held_once() -> None:
     )
     (first,), *others = (as_docs(own, Mender(), "", strings=own is records[2]) for own in records)
     assert all(doc.text is first.text for (doc,) in others)
-
-
-def test_texts_are_forgotten_in_the_end() -> None:
-    """What is remembered of texts stays within its characters."""
-    remembered = documents.Remembered(str.upper)
-    with patch.object(documents, "_MOST_CHARACTERS", 100):
-        for number in range(1000):
-            assert remembered[f"text {number}"] == f"TEXT {number}"
-            assert sum(map(len, remembered)) <= 120
 
 
 def slow_hash(query: Query) -> bytes:

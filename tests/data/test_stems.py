@@ -8,8 +8,7 @@ from unittest.mock import patch
 from hypothesis import given, strategies as st
 from nltk.stem.porter import PorterStemmer
 
-from kragx.data.stems import Stems
-from kragx.data.tokenizers import KragTokenizer
+from kragx.data.tokenizers import KragTokenizer, Stems
 from tests.thoroughness import examples
 
 NLTK = PorterStemmer()

@@ -15,7 +15,7 @@ from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
 from kragx.data.tokenizers import AutoTokenizer
 from kragx.matchers import MatchWarning
-from kragx.matchers.answers import wholes
+from kragx.matchers.phrase import wholes
 
 ANSWER = "the old grey bridge over the river Lorne"
 KOREAN = "로른 강을 건너는 오래된 회색 다리 하나"

@@ -51,12 +51,7 @@ _ALIKE: Mapping[str, tuple[str, ...]] = {
 _ANSWERS = ("answer", "정답", "답변")
 """What stands in the names of columns that tables of questions have."""
 
-_QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
-# What an answer rests on before the answer: what is found is matched with what stood somewhere.
-_PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
-_FOUND = ("retriev", "results", "hits", "contexts", "검색 결과", "검색결과")
 _OF_YAML = ("null", "true", "false", "yes", "no", "on", "off")  # which are no texts there
-_IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
 
 _ORDERS = ("rank", "score", "distance")
 """What says in which order documents stand, the likeliest first."""
@@ -131,31 +126,6 @@ def hint(header: Collection[str], columns: Mapping[str, str]) -> str:
         "Python columns: {columns})",
         options=" ".join(_option(name, column or "...") for name, column in lacking.items()),
         columns=f"{{{', '.join(f'{name}: {in_yaml(lacking[name])}' for name in lacking)}}}",
-    )
-
-
-def columns_hint(names: Iterable[str]) -> str:
-    """How to say what an unknown table holds, by what its columns are called."""
-    columns = list(names)
-    retrieved = column_like(columns, _FOUND)
-    if retrieved is not None:
-        return phrase(
-            "results hold one question a line, as {line}; {found} seems to say what was retrieved",
-            line='{"query_id": ..., "gold": [{"text": ...}], "retrieved": [{"text": ...}]}',
-            found=in_yaml(retrieved),
-        )
-    question = column_like(columns, _QUESTIONS)
-    passage = in_yaml(column_like([name for name in columns if name != question], _PASSAGES))
-    asked = in_yaml(question)
-    # Called so as a whole: "no" and "id" stand in many other words.
-    number = next((column for column in columns if str(column).casefold() in _IDS), None)
-    with_id = "" if number is None else f"query_id: {in_yaml(number)}, "
-    return phrase(
-        "say which column holds what, as columns: {columns} in a config, or, where it holds ids, "
-        "{ids}; on the command line kragx convert takes --column FIELD=COLUMN for each, and "
-        "writes what every other command reads",
-        columns=f"{{{with_id}question: {asked}, answer_passage: {passage}}}",
-        ids=f"{{{with_id or 'query_id: ..., '}query: {asked}, relevant_chunk_ids: {passage}}}",
     )
 
 

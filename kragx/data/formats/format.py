@@ -17,7 +17,6 @@ from kragx.data.documents import (
     needed_id,
     unknown_field,
 )
-from kragx.data.entries import Columns
 from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
 from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, gold_items
@@ -220,9 +219,6 @@ class Fields:
     def golds(self) -> list[tuple[int, Gold]]:
         """Gold items as in a gold file, with their positions; the broken ones are reported."""
         entries = self._list("gold", "gold items", null=False)
-        if (plain := Columns.of_records(entries, "grade")) is not None:
-            return [*enumerate(plain.golds())]
-        # One by one, which is slower, and says which of them is wrong.
         read = self._each("gold", partial(gold_items, strings=False), entries)
         return [(position, gold) for position, golds in read for gold in golds]
 
@@ -264,8 +260,6 @@ class Fields:
 
     def _docs(self) -> tuple[Doc, ...] | None:
         values = self._list("retrieved", "documents", null=False)
-        if (plain := Columns.of_records(values, "score")) is not None:
-            return tuple(plain.documents())
         return self._cleaned("retrieved", as_docs, values, self.mender, "", False)
 
     def _within(self, docs: tuple[Doc, ...]) -> tuple[tuple[Search, ...], tuple[Stage, ...]]:

@@ -106,18 +106,6 @@ def raw_lines(
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
-def gold_alone(raw: bytes) -> bytes:
-    """The object of a line without what was retrieved and all behind; the line, where unsure."""
-    # Within a string the second quote would be escaped. What is an object as soon as it is closed
-    # had nothing open, so that the name stands at its top.
-    head = raw.partition(b'"retrieved"')[0].partition(b'"searches"')[0].rstrip()
-    closed = head.removesuffix(b",") + b"}"
-    with suppress(ValueError):
-        if head.endswith(b",") and "gold" in jiter.from_json(closed, catch_duplicate_keys=True):
-            return closed
-    return raw
-
-
 def first_line(path: str | Path) -> str:
     """The first line of a file that says something; of standard input, as far as it has come."""
     with open_bytes(path) as file:
@@ -235,22 +223,6 @@ def json_value(raw: str | bytes, mender: Mender) -> Any:
     return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
 
 
-def foreign_lines(path: str | Path) -> Iterator[tuple[str, Any]]:
-    """What stands on each line of a log of whatever wrote it, with where it stands.
-
-    Raises:
-        DataError: a line is no JSON.
-    """
-    with open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                place = f"{path}:{number}"
-                try:
-                    yield place, foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
-                except ValueError as error:
-                    raise DataError(f"not JSON: {error}", path=place) from None
-
-
 def foreign_json(text: str, *, strict: bool) -> Any:
     """The value of a JSON text of whatever made it, of 100 levels at most.
 
@@ -303,14 +275,14 @@ def read_object(path: Path, kind: str) -> dict[str, Any]:
         DataError: it holds something else.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique_keys)
-        reason: object = "no JSON object"
+        value = json_value(path.read_bytes(), Mender())
+        if isinstance(value, dict):
+            return value
+        reason = "no JSON object"
     except FileNotFoundError:
         raise
     except (OSError, ValueError, RecursionError) as error:
-        value, reason = None, "nested too deeply" if isinstance(error, RecursionError) else error
-    if isinstance(value, dict):
-        return value
+        reason = _reason(error)
     raise DataError(f"not a {kind} that kragx wrote: {reason}", path=str(path))
 
 

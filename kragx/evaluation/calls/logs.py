@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalise
-from kragx.data.formats.jsonl import foreign_lines
+from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.evaluation.calls.tool_answers import as_json, documents_of_tool
 from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths, steps_of, value_at
@@ -161,11 +161,21 @@ def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str
     Args:
         log: it.
         name: what one of them is, for errors.
+
+    Raises:
+        DataError: a line is no JSON.
     """
-    if isinstance(log, (str, Path)):
-        yield from foreign_lines(log)
-    else:
+    if not isinstance(log, (str, Path)):
         yield from ((f"{name} {number}", record) for number, record in enumerate(log, start=1))
+        return
+    with open_bytes(log) as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                place = f"{log}:{number}"
+                try:
+                    yield place, foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
+                except ValueError as error:
+                    raise DataError(f"not JSON: {error}", path=place) from None
 
 
 def warn_of(place: str, remarks: Iterable[tuple[int, str]]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.documents import TEXT_FIELDS, is_doc, is_pair
+from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import DataError
 
 _WORDS = ("query", "question", "q", "input", "text", "search", "search_query", "keywords")
@@ -222,6 +223,6 @@ def as_json(value: object) -> Any:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return foreign_json(text, strict=False)
+    except ValueError:
         return None

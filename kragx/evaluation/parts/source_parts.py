@@ -242,7 +242,7 @@ def passing(
 
 def _read_whole(source: Source) -> None:
     """Read a source once more, here, which says what single parts cannot know is wrong."""
-    rows = source.rows if source.reading is None else source.reading.anew(None)
+    rows = source.rows if source.reading is None else source.reading.anew()
     is_gone = source.reading is not None and source.reading.is_read_once
     for _ in () if is_gone else source.texts.filled(batches_of(rows)):
         pass

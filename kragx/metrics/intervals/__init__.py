@@ -1,59 +1,40 @@
 """How sure a mean is: its interval over the queries, and the words where there is none."""
 
 from kragx.metrics.intervals.bootstrap import (
-    CONFIDENCE,
-    LEAST,
-    MOST_CONFIDENCE,
-    MOST_RESAMPLES,
-    RESAMPLES,
-    SEED,
-    TOLERANCE,
-    Interval,
-    blocks,
-    check_confidence,
-    expanded,
-    expanded_intervals,
-    fixed_point,
-    percentile_interval,
-    percentile_intervals,
-    resampled,
-    resampled_means,
+    CONFIDENCE as CONFIDENCE,
+    LEAST as LEAST,
+    MOST_CONFIDENCE as MOST_CONFIDENCE,
+    MOST_RESAMPLES as MOST_RESAMPLES,
+    RESAMPLES as RESAMPLES,
+    SEED as SEED,
+    TOLERANCE as TOLERANCE,
+    Interval as Interval,
+    blocks as blocks,
+    check_confidence as check_confidence,
+    expanded as expanded,
+    expanded_intervals as expanded_intervals,
+    fixed_point as fixed_point,
+    percentile_interval as percentile_interval,
+    percentile_intervals as percentile_intervals,
+    resampled as resampled,
+    resampled_means as resampled_means,
+    student_t as student_t,
 )
-from kragx.metrics.intervals.exact import Kind as Kind, exact_limits, with_exact_limits
-from kragx.metrics.intervals.means import mean_intervals
-from kragx.metrics.intervals.ratio import Ratio, ratio_difference_interval
-from kragx.metrics.intervals.student import student_t
-from kragx.metrics.intervals.wilson import score_interval, score_intervals, wilson_interval
-from kragx.metrics.intervals.words import TOO_FEW, ends_text, with_reasons
-
-__all__ = [
-    "CONFIDENCE",
-    "LEAST",
-    "MOST_CONFIDENCE",
-    "MOST_RESAMPLES",
-    "RESAMPLES",
-    "SEED",
-    "TOLERANCE",
-    "TOO_FEW",
-    "Interval",
-    "Ratio",
-    "blocks",
-    "check_confidence",
-    "ends_text",
-    "exact_limits",
-    "expanded",
-    "expanded_intervals",
-    "fixed_point",
-    "mean_intervals",
-    "percentile_interval",
-    "percentile_intervals",
-    "ratio_difference_interval",
-    "resampled",
-    "resampled_means",
-    "score_interval",
-    "score_intervals",
-    "student_t",
-    "wilson_interval",
-    "with_exact_limits",
-    "with_reasons",
-]
+from kragx.metrics.intervals.exact import (
+    TOO_FEW as TOO_FEW,
+    Kind as Kind,
+    ends_text as ends_text,
+    exact_limits as exact_limits,
+    with_exact_limits as with_exact_limits,
+    with_reasons as with_reasons,
+)
+from kragx.metrics.intervals.ratio import (
+    Ratio as Ratio,
+    ratio_difference_interval as ratio_difference_interval,
+)
+from kragx.metrics.intervals.wilson import (
+    mean_intervals as mean_intervals,
+    score_interval as score_interval,
+    score_intervals as score_intervals,
+    wilson_interval as wilson_interval,
+)

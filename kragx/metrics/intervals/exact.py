@@ -1,15 +1,14 @@
 """Exact limits of a share: for what must not happen, where an interval that errs is no promise."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import count
-from math import exp, lgamma, log, log1p
 from typing import Literal
 
 import numpy as np
 
 from kragx.data.lists import Floats, Ints
-from kragx.metrics.intervals.bootstrap import CONFIDENCE, Interval
+from kragx.ground.printing import interval, joined, limits, phrase
+from kragx.metrics.intervals.bootstrap import CONFIDENCE, LEAST, Interval
 from kragx.metrics.weights import effective_n, weighted_mean
 
 Kind = Literal["score", "exact", "capped"]
@@ -18,7 +17,6 @@ others are, with an upper end no higher than that limit."""
 
 
 _NO_MORE = 1e-15
-"""Factors this near to 1 change nothing."""
 
 
 @lru_cache(maxsize=4096)
@@ -38,50 +36,11 @@ def exact_limits(hits: float, n: float, confidence: float = CONFIDENCE) -> Inter
 def _least_share(hits: float, n: float, tail: float) -> float:
     """The share of which n questions show at least so many hits with a chance of `tail`.
 
-    0 without a hit, of which no share is too small. Of weighted questions, hits and n are no whole
-    numbers.
+    0 without a hit, of which no share is too small; what is below `_NO_MORE` is rounding.
     """
-    if hits <= _NO_MORE * n:
-        return 0.0
-    a, b = hits, n - hits + 1
-    ways = lgamma(a + b) - lgamma(a) - lgamma(b)
-    low, share, high = 0.0, hits / (n + 1), 1.0
-    # By Newton's steps, by halving where one leaves what is left.
-    for _ in range(200):
-        above = _beta_share(share, a, b) - tail
-        low, high = (low, share) if above > 0 else (share, high)
-        slope = exp(ways + (a - 1) * log(share) + (b - 1) * log1p(-share))
-        step = above / slope if slope > 0 else share
-        following = share - step if low < share - step < high else (low + high) / 2
-        if abs(following - share) <= _NO_MORE * share:
-            break
-        share = following
-    return share
+    from scipy.special import betaincinv
 
-
-def _beta_share(x: float, a: float, b: float) -> float:
-    """How much of a beta distribution lies below x: the regularised incomplete beta function.
-
-    Source: W. Press and others, Numerical Recipes, third edition, 2007, section 6.4: Lentz's way
-    through the continued fraction, from the end where it is short.
-    """
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta_share(1 - x, b, a)
-    ways = lgamma(a + b) - lgamma(a) - lgamma(b)
-    front = exp(ways + a * log(x) + b * log1p(-x)) / a
-    above, below, fraction = 1.0, 0.0, 1.0
-    for step in count():
-        half = step // 2
-        if step % 2:
-            term = -(a + half) * (a + b + half) * x / ((a + step - 1) * (a + step))
-        else:
-            term = half * (b - half) * x / ((a + step - 1) * (a + step)) if step else 1.0
-        below = 1 / (1 + term * below)
-        above = 1 + term / above
-        fraction *= above * below
-        if step and abs(above * below - 1) < _NO_MORE:
-            return front * (fraction - 1)
-    raise AssertionError("unreachable")
+    return 0.0 if hits <= _NO_MORE * n else float(betaincinv(hits, n - hits + 1, tail))
 
 
 def with_exact_limits(
@@ -134,3 +93,33 @@ def with_exact_limits(
             low, high = max(below, 0.0), min(above, high)
         limits[:, column] = low, high
     return limits
+
+
+TOO_FEW, ALIKE = phrase("too few to tell"), phrase("all alike")
+"""What stands for an interval where there is none."""
+
+_REASONS = {
+    TOO_FEW: phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST),
+    ALIKE: phrase(
+        "all alike: the same for each query, too few to tell how far others would differ"
+    ),
+}
+
+
+def ends_text(
+    low: float | None, high: float | None, n: int, *, plus: bool = False, exact: bool = False
+) -> str:
+    """The interval of a mean of n values, or why it has none; empty of no value.
+
+    `plus` is for differences, whose sign is shown; `exact` for shares that are a promise.
+    """
+    if low is not None and high is not None:
+        return limits(low, high) if exact else interval(low, high, plus=plus)
+    return "" if n == 0 else TOO_FEW if n < LEAST else ALIKE
+
+
+def with_reasons(reason_codes: Iterable[str], *notes: str) -> str:
+    """The notes of a table, and what it means that some intervals are not there."""
+    reasons = set(reason_codes)
+    texts = [text for reason, text in _REASONS.items() if reason in reasons]
+    return joined("; ", [*notes, *texts])

@@ -31,7 +31,7 @@ from kragx.data import TokenCorpus
 from kragx.data.lists import Bools, Ints, ranges
 from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokens import Tokens
-from kragx.metrics.spans.diagonals import Diagonals, diagonals
+from kragx.metrics.spans.grams import Diagonals, diagonals
 from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, TokenRows, weights
 
 SEED = 3

@@ -1,4 +1,9 @@
-"""n tokens in a row: where they stand in other texts, and where they are said again."""
+"""n tokens in a row: where texts have them in common, and where they are said again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,12 +11,12 @@ from numpy.typing import NDArray
 from kragx.data import TokenCorpus
 from kragx.data.lists import Bools, Ints, ranges
 from kragx.data.phrases import UNSPACED_FOR_ONE
-from kragx.metrics.spans.rows import NEVER, TokenRows, weights
+from kragx.data.tokens import codes_of_tokens, hashed
+from kragx.metrics.spans.rows import NEVER, Least, TokenRows, weights
 from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
 
-_BASE = np.uint64(0x9E3779B97F4A7C15)
 _STREAM = np.uint64(0xD6E8FEB86659FD93)
 _OFTEN, _PAIRS = 8, 512  # an n-gram that stands so often in a gold text has so many pairs at most
 _SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by takes 4 MB
@@ -25,16 +30,12 @@ class Grams:
         self._n = 0
         # Equal tokens of different streams have different hashes.
         self._hashes = stream_of[texts.row].astype(np.uint64) * _STREAM
-        # Above 0 also of a separator, -1: a token of 0 would leave a hash as it is.
-        self._tokens = texts.tokens.astype(np.uint64) + np.uint64(2)
+        self._tokens = codes_of_tokens(texts.tokens)
 
     def of(self, n: int) -> Hashes:
         """For each token the hash of it and the n - 1 after it; n must not fall."""
-        while self._n < n:
-            tokens = self._tokens[self._n :]
-            self._hashes = self._hashes * _BASE
-            self._hashes[: len(tokens)] += tokens
-            self._n += 1
+        if self._n < n:
+            self._hashes, self._n = hashed(self._tokens, n, self._hashes, self._n), n
         return self._hashes
 
 
@@ -42,9 +43,8 @@ def joined(needles: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     """Every pair of places (in `needles`, in `hashes`) with the same hash."""
     shift = np.uint64(64 - _SLOTS)
     table = np.zeros(1 << _SLOTS, bool)
-    # The high bits of a product depend on every bit of its factors.
-    table[(needles * _BASE) >> shift] = True
-    candidates = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
+    table[needles >> shift] = True
+    candidates = np.flatnonzero(table[hashes >> shift] & usable)
     candidate_hashes = hashes[candidates]
     order = np.argsort(needles, kind="stable")
     distinct, first, times = np.unique(needles[order], return_index=True, return_counts=True)
@@ -133,10 +133,108 @@ def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
     hashes, usable = grams.of(n), grams.texts.fit(n)
     bits = min(_SLOTS, len(hashes).bit_length() + 2)
     # Nearly all n-grams stand once: a count by slot dismisses them, and few are left to be sorted.
-    slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
+    slots = (hashes >> np.uint64(64 - bits)).astype(np.int64)
     often = np.bincount(slots[usable], minlength=1 << bits) > 1
     places = np.flatnonzero(often[slots] & usable)
     _, first, group = np.unique(hashes[places], return_index=True, return_inverse=True)
     earlier = places[first[group]]
     is_repeat = earlier < places
     return places[is_repeat], earlier[is_repeat]
+
+
+CELLS = 1 << 22
+"""Tokens that are compared for a gold text at most, and at once."""
+
+
+@dataclass(frozen=True)
+class Diagonals:
+    """Places in a gold text and in its stream that are as far apart all along.
+
+    Attributes:
+        row: the gold text.
+        shift: the place in the stream less the place in the gold.
+        first, length: the places in the gold of which there is one in the stream.
+    """
+
+    row: Ints
+    shift: Ints
+    first: Ints
+    length: Ints
+
+    def take(self, positions: Ints) -> Diagonals:
+        """Those at some positions."""
+        return Diagonals(*(column[positions] for column in vars(self).values()))
+
+    def portions(self) -> Iterator[Diagonals]:
+        """All of them, in portions of a size that fits into memory."""
+        portion = np.cumsum(self.length) // CELLS
+        for number in np.unique(portion):
+            yield self.take(np.flatnonzero(portion == number))
+
+
+def diagonals(
+    golds: TokenRows,
+    streams: TokenRows,
+    stream_of: Ints,
+    minimum_size: Least,
+    seed: int,
+    beside: int = 0,
+) -> Diagonals:
+    """Where gold texts and their streams may have a run that counts.
+
+    A run that counts holds `seed` tokens in a row, or the few at the gold text's end that are
+    enough there. Of a short gold text it holds all tokens, or all but the outermost, which may be
+    parts of words. What is bridged goes on `beside` places aside, also in fewer tokens than a seed.
+    """
+    lengths, start = golds.lengths, golds.start[:-1]
+    seeds = {seed: golds.fit(seed)}
+    for length, place in (
+        (minimum_size.at_start, start),
+        (minimum_size.at_end, golds.start[1:] - minimum_size.at_end),
+        (np.where(lengths < seed, lengths, 0), start),
+        (np.where(lengths == 3, 2, 0), start),
+        (np.where(lengths == 3, 2, 0), start + 1),
+        (np.where(lengths > 3, lengths - 2, 0), start + 1),
+    ):
+        for n in set(length[(length > 0) & (length < seed)].tolist()):
+            begins = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
+            begins[place[length == n]] = True
+    in_gold, in_streams = Grams(golds, stream_of), Grams(streams, np.arange(len(streams.start)))
+    # No shift is as large as this, so that row and shift fit into one whole number, and one sort
+    # orders both.
+    span = len(streams.tokens) + len(golds.tokens) + 1
+    counts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for n in sorted(seeds):
+        places = np.flatnonzero(seeds[n])
+        gold_rows, stream = joined(in_gold.of(n)[places], in_streams.of(n), streams.fit(n))
+        gold = places[gold_rows]
+        key = golds.row[gold] * (2 * span) + stream - gold + span
+        # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
+        new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
+        counts.append((key[new], np.diff(np.append(new, len(key)))))
+    keys, times = map(np.concatenate, zip(*counts))
+    if beside:
+        # Diagonals aside count no seeds of their own: they are compared, and rank last where there
+        # are too many.
+        aside = np.arange(-beside, beside + 1)
+        keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
+    keys, gold_rows = np.unique(keys, return_inverse=True)
+    row, shift = keys // (2 * span), keys % (2 * span) - span
+    streams_of_rows = stream_of[row]
+    first = np.maximum(golds.start[row], streams.start[streams_of_rows] - shift)
+    last = np.minimum(golds.start[row + 1], streams.start[streams_of_rows + 1] - shift)
+    diagonals = Diagonals(row, shift, first, np.maximum(last - first, 0))
+    return _bounded(diagonals, np.bincount(gold_rows, times, len(keys)).astype(np.int64))
+
+
+def _bounded(diagonals: Diagonals, seeds: Ints) -> Diagonals:
+    """Those with the most seeds, if a gold text has more of them than can be compared."""
+    row, length = diagonals.row, diagonals.length
+    if not row.size or np.bincount(row, length).max() <= CELLS:
+        return diagonals
+    order = np.lexsort((-length, -seeds, row))
+    total = np.cumsum(length[order])
+    begins = np.flatnonzero(np.diff(row[order], prepend=-1))
+    # What the gold texts before a diagonal's own take up of the total.
+    before = np.repeat((total - length[order])[begins], np.diff(np.append(begins, len(row))))
+    return diagonals.take(np.sort(order[(total - length[order]) - before < CELLS]))

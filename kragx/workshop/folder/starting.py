@@ -13,11 +13,11 @@ from kragx.agreement.sample import read_sample
 from kragx.data import GoldDataset, as_corpus, read_dataset
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
 from kragx.data.gold import Query
+from kragx.data.korean import is_korean
 from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, phrase, warning
-from kragx.judging.rubric import built_in
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import DATABASE, FILE, GUIDELINES, SECRET, Workshop
 from kragx.workshop.folder.incoming import Incoming, incoming
@@ -140,7 +140,8 @@ def start(
     _check_once(gold_set or (), question_set or ())
     drawn = None if sample is None else read_sample(Path(sample))
     documents = Documents(as_corpus(corpus if drawn is None else documents_of(drawn)))
-    language = language or _language_of(documents)
+    if language is None:
+        language = "ko" if is_korean(next(iter(documents.values())).text or "") else "en"
     raw: dict[str, Any] = {
         "name": name or folder.resolve().name or "gold",
         "language": language,
@@ -214,11 +215,6 @@ def _check_once(gold: Iterable[Query], questions: Iterable[Query]) -> None:
     if twice := next((query.id for query in questions if query.id in ids), None):
         problem = f"the question {twice!r} stands in the gold set too"
         raise DataError(problem, field="--questions", remedy="leave one of them out")
-
-
-def _language_of(documents: Documents) -> Language:
-    text = next(iter(documents.values())).text or ""
-    return "ko" if built_in("relevance", text).language == "ko" else "en"
 
 
 def _check_config(path: Path) -> None:

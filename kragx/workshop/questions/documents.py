@@ -15,12 +15,13 @@ from typing import Any, Literal
 
 from kragx.data.chunking import windows
 from kragx.data.documents import Doc
+from kragx.data.korean import is_korean
 from kragx.data.text import normalise
 from kragx.data.tokenizers import KiwiTokenizer
 from kragx.data.validation import COMMON as COMMON_SHARE
 from kragx.ground.errors import DataError
-from kragx.judging.writing import PARTED, is_korean
-from kragx.workshop.questions.words import ASKING_EN, COMMON, HANGUL, content_words, has_kiwi
+from kragx.judging.writing import PARTED
+from kragx.workshop.questions.words import ASKING_EN, COMMON, content_words, has_kiwi
 
 Language = Literal["ko", "en"]
 
@@ -66,13 +67,6 @@ class Filling:
         return frozenset(self.values).union(("noun", "nouns") if self.nouns else ())
 
 
-def language_of(text: str) -> Language:
-    """``ko`` where a third of the letters is Hangul (of NFD as of NFC), else ``en``."""
-    letters = [char for char in unicodedata.normalize("NFC", text[:_READ]) if char.isalpha()]
-    n_hangul = sum(HANGUL.match(char) is not None for char in letters)
-    return "ko" if n_hangul * 3 >= max(1, len(letters)) else "en"
-
-
 def fillings(documents: Sequence[Doc]) -> list[Filling]:
     """What each document has.
 
@@ -82,9 +76,11 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
     """
     texts = [unicodedata.normalize("NFC", (doc.text or "")[:_READ]) for doc in documents]
     metadata = [_values(doc.metadata) for doc in documents]
-    languages = [
-        language_of(" ".join([text, *values.values()])) for text, values in zip(texts, metadata)
+    are_korean = [
+        is_korean(" ".join([text, *values.values()])[:_READ])
+        for text, values in zip(texts, metadata)
     ]
+    languages: list[Language] = ["ko" if korean else "en" for korean in are_korean]
     headings = list(map(_heading, metadata, texts))
     # A language's texts at once: Kiwi works on several, and English nouns show among all texts.
     nouns_of = {

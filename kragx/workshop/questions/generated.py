@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
+from kragx.data.korean import is_korean
 from kragx.ground.errors import UsageError, check_whole
 from kragx.ground.printing import phrase
 from kragx.judging.judge import Grader, Judged
@@ -20,7 +21,6 @@ from kragx.judging.writing import (
     Kind,
     asked_for,
     drafts,
-    is_korean,
     need_of,
     relevance_of,
 )

@@ -27,13 +27,11 @@ from typing import ClassVar
 import yaml
 
 from kragx.data.gold import GoldDataset
-from kragx.data.korean import stem
+from kragx.data.korean import HANGUL, stem
 from kragx.data.text import normalise
 from kragx.data.tokenizers import KiwiTokenizer
 from kragx.data.words import words
 from kragx.ground.printing import Line, Part, Result, Table, percent, phrase
-
-HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 
 _TAGS = ("NNG", "NNP", "XR", "SL", "SH", "SN", "VV", "VA")
 COMMON: Mapping[str, str] = yaml.safe_load(
