@@ -18,7 +18,6 @@ from kragx.metrics.intervals.bootstrap import (
     percentile_intervals as percentile_intervals,
     resampled as resampled,
     resampled_means as resampled_means,
-    student_t as student_t,
 )
 from kragx.metrics.intervals.exact import (
     TOO_FEW as TOO_FEW,
@@ -32,6 +31,7 @@ from kragx.metrics.intervals.ratio import (
     Ratio as Ratio,
     ratio_difference_interval as ratio_difference_interval,
 )
+from kragx.metrics.intervals.student import student_t as student_t
 from kragx.metrics.intervals.wilson import (
     mean_intervals as mean_intervals,
     score_interval as score_interval,

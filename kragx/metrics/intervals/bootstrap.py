@@ -5,7 +5,6 @@ There is one: means, differences, agreement and calibration all resample through
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from math import isnan, sqrt
 from statistics import NormalDist
 from typing import TypeVar
@@ -14,6 +13,7 @@ import numpy as np
 
 from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
+from kragx.metrics.intervals.student import student_t
 from kragx.metrics.weights import effective_n, mean_and_variance
 
 
@@ -325,15 +325,6 @@ def expanded_intervals(
         name: (low, high) if low < high else None
         for name, (low, high) in zip(names, ends, strict=True)
     }
-
-
-@lru_cache(maxsize=256)
-def student_t(p: float, df: int) -> float:
-    """The p quantile of Student's t distribution with `df` degrees of freedom."""
-    # A fifth of a second to load, which only those wait for who need it.
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, p))
 
 
 def expanded(confidence: float, n: int) -> float:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import count
+from math import exp, lgamma, log, log1p
 from typing import Literal
 
 import numpy as np
@@ -17,6 +19,7 @@ others are, with an upper end no higher than that limit."""
 
 
 _NO_MORE = 1e-15
+"""Factors this near to 1 change nothing."""
 
 
 @lru_cache(maxsize=4096)
@@ -36,11 +39,50 @@ def exact_limits(hits: float, n: float, confidence: float = CONFIDENCE) -> Inter
 def _least_share(hits: float, n: float, tail: float) -> float:
     """The share of which n questions show at least so many hits with a chance of `tail`.
 
-    0 without a hit, of which no share is too small; what is below `_NO_MORE` is rounding.
+    0 without a hit, of which no share is too small. Of weighted questions, hits and n are no whole
+    numbers.
     """
-    from scipy.special import betaincinv
+    if hits <= _NO_MORE * n:
+        return 0.0
+    a, b = hits, n - hits + 1
+    ways = lgamma(a + b) - lgamma(a) - lgamma(b)
+    low, share, high = 0.0, hits / (n + 1), 1.0
+    # By Newton's steps, by halving where one leaves what is left.
+    for _ in range(200):
+        above = _beta_share(share, a, b) - tail
+        low, high = (low, share) if above > 0 else (share, high)
+        slope = exp(ways + (a - 1) * log(share) + (b - 1) * log1p(-share))
+        step = above / slope if slope > 0 else share
+        following = share - step if low < share - step < high else (low + high) / 2
+        if abs(following - share) <= _NO_MORE * share:
+            break
+        share = following
+    return share
 
-    return 0.0 if hits <= _NO_MORE * n else float(betaincinv(hits, n - hits + 1, tail))
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """How much of a beta distribution lies below x: the regularised incomplete beta function.
+
+    Source: W. Press and others, Numerical Recipes, third edition, 2007, section 6.4: Lentz's way
+    through the continued fraction, from the end where it is short.
+    """
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_share(1 - x, b, a)
+    ways = lgamma(a + b) - lgamma(a) - lgamma(b)
+    front = exp(ways + a * log(x) + b * log1p(-x)) / a
+    above, below, fraction = 1.0, 0.0, 1.0
+    for step in count():
+        half = step // 2
+        if step % 2:
+            term = -(a + half) * (a + b + half) * x / ((a + step - 1) * (a + step))
+        else:
+            term = half * (b - half) * x / ((a + step - 1) * (a + step)) if step else 1.0
+        below = 1 / (1 + term * below)
+        above = 1 + term / above
+        fraction *= above * below
+        if step and abs(above * below - 1) < _NO_MORE:
+            return front * (fraction - 1)
+    raise AssertionError("unreachable")
 
 
 def with_exact_limits(

@@ -17,8 +17,8 @@ from kragx.metrics.intervals.bootstrap import (
     expanded,
     fixed_point,
     resampled,
-    student_t,
 )
+from kragx.metrics.intervals.student import student_t
 from kragx.metrics.weights import effective_n
 
 

@@ -19,8 +19,8 @@ from kragx.metrics.intervals.bootstrap import (
     Interval,
     check_confidence,
     percentile_intervals,
-    student_t,
 )
+from kragx.metrics.intervals.student import student_t
 from kragx.metrics.weights import effective_n, mean_and_variance
 
 _SURE = 160
