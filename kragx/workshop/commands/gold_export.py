@@ -26,10 +26,12 @@ def export(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Write the questions and judgements of a workshop into a file."""
-    from kragx.workshop.exchange import ExportSource, export_file, person_of
+    from kragx.workshop.exchange import ExportSource, export_file
+    from kragx.workshop.names import the_person
 
     with opened(folder) as (workshop, state):
-        uid = None if person is None else person_of(state, person)
+        people = state.people.values()
+        uid = None if person is None else the_person(person, people, "--person").uid
         source = ExportSource(state, workshop.documents, workshop.settings.scale, uid)
         result = export_file(source, form, out)
     show(format, result.describe, result.to_dict)

@@ -1,15 +1,13 @@
 """`kragx gold import`: questions and judgements from spreadsheets."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.workshop.commands.workshop_folder import opened
-
-Form = Literal["csv", "jsonl", "moved"]
 
 
 def import_(
@@ -21,7 +19,6 @@ def import_(
             help="As kragx gold export or kragx gold move (.unsure.jsonl) writes it.",
         ),
     ],
-    form: Annotated[Form | None, typer.Option(help="Default: recognised.")] = None,
     person: Annotated[
         str | None,
         typer.Option(help="Whose the judgements are that name nobody (default: the file's)."),
@@ -32,15 +29,9 @@ def import_(
 
     Rows that were changed become new judgements of the same person. Nothing is ever removed.
     """
-    from kragx.workshop.exchange import import_file
+    from kragx.workshop.exchange import ExportSource, import_file
 
     with opened(folder) as (workshop, state):
-        result = import_file(
-            state,
-            file,
-            documents=workshop.documents,
-            grades=workshop.settings.scale,
-            form=form,
-            person=person,
-        )
+        source = ExportSource(state, workshop.documents, workshop.settings.scale)
+        result = import_file(source, file, person)
     show(format, result.describe, result.to_dict)

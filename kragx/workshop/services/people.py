@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from kragx.ground.errors import UsageError, shorten
-from kragx.workshop.names import alike, people_called
+from kragx.workshop.names import alike, check_unlike, people_called
 from kragx.workshop.services.context import ClashError, Context, Plain, UnknownError
 from kragx.workshop.services.forms import MOST_NAME, Id, Name, RequestForm, get, post
 from kragx.workshop.state.records import OWNER, Person, now
@@ -68,11 +68,7 @@ class People:
             annotators = [person for person in present if person.role == "annotator"]
             if people := people_called(name, annotators):
                 return people[0]
-            for other in present:
-                if other.role != "file" and alike(other.name, name):
-                    problem = f"{name!r} looks like {other.name!r}, who is here already"
-                    remedy = "write it the same, or give each a name of their own"
-                    raise UsageError(problem, field="--annotator", remedy=remedy)
+            check_unlike(name, present, "--annotator")
             person = Person(name=name)
             state.add([person])
             return person
