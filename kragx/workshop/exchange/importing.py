@@ -271,7 +271,8 @@ class _Merge:
             fields = {**row.fields, **self._about(row), **self._by(row)}
             record: records.Judgement = _made(row.kind, fields)
             if uid:  # out of another workshop, as it was there
-                return self._fitting(record)
+                self._check(record)
+                return record
         else:
             record = self._rejudged(row, stored)
         newest = self._newest(record)
@@ -279,13 +280,14 @@ class _Merge:
         is_newest = newest is not None and newest.uid == uid
         if record == stored or is_same or (record.kind == "undone" and not is_newest):
             return None
+        self._check(record)
         if stored is not None and not is_newest:
             problem = "the same person has judged this pair again since, or taken it back"
             remedy = "leave this row as it was exported; change the newest one, or export anew"
             raise _mistake("uid", problem, remedy)
         if stored is not None:
             record = replace(record, uid=records.new_uid(), at=records.now(), seconds=None)
-        return self._said_once(replace(self._fitting(record), purpose="import"))
+        return self._said_once(replace(record, purpose="import"))
 
     def _said_once(self, record: records.Judgement) -> records.Judgement:
         """What a file says anew of a pair; a `DataError` where it does so twice."""
@@ -320,15 +322,14 @@ class _Merge:
         record: records.Judgement = _made(records.Judgement, _over(stored, content))
         return record
 
-    def _fitting(self, record: records.Judgement) -> records.Judgement:
-        """A judgement; a `KragxError` unless it fits the workshop."""
+    def _check(self, record: records.Judgement) -> None:
+        """Raise a `KragxError` unless a judgement fits the workshop."""
         if record.kind != "undone" and record.is_mark != (record.kind in records.MARKS):
             problem = f"{record.kind} is not said with the kind {record.why!r}"
             remedy = "it belongs to forbidden and allowed alone; relevance is a row of its own"
             raise _mistake("why", problem, remedy)
         text = self._source.text(record.document)
         check_fits(record.grade, self._source.grades, record.spans, text)
-        return record
 
 
 def _made(kind: type[records.StoredRecord], fields: Mapping[str, Any]) -> Any:

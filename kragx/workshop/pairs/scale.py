@@ -33,13 +33,16 @@ def people_grade(grade: float, top: int) -> int | None:
     return int(scaled) if float(scaled).is_integer() and scaled <= top else None
 
 
-class MisfitError(UsageError):
-    """A grade that is not on the scale, or evidence that is not in the text."""
+class GradeError(UsageError):
+    """A grade that is not on the scale."""
 
-    @property
-    def code(self) -> str:
-        """Of the page's own sentence for it."""
-        return self.field
+    code = "grade"
+
+
+class EvidenceError(UsageError):
+    """Evidence that is not in the text."""
+
+    code = "spans"
 
 
 def check_fits(
@@ -54,13 +57,14 @@ def check_fits(
         text: of the document; None where it is not known.
 
     Raises:
-        MisfitError: the grade is not on the scale, or the evidence not in the text.
+        GradeError: the grade is not on the scale.
+        EvidenceError: the evidence is not in the text.
     """
     if grade is not None and grade not in scale:
         problem, remedy = f"{grade} is not on the scale", f"write 0 to {max(scale)}"
-        raise MisfitError(problem, field="grade", remedy=remedy)
+        raise GradeError(problem, field="grade", remedy=remedy)
     length = inf if text is None else len(text)
     for start, end in spans:
         if not 0 <= start < end <= length:
             problem = f"[{start}, {end}] is no stretch of a text of {length} characters"
-            raise MisfitError(problem, field="spans", remedy="write from and to, as [[0, 25]]")
+            raise EvidenceError(problem, field="spans", remedy="write from and to, as [[0, 25]]")

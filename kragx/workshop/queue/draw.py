@@ -11,17 +11,17 @@ import numpy as np
 from kragx.agreement.change.draw import Lot
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
 from kragx.data import Doc, Query
-from kragx.data.formats.jsonl import make_folder, read_records, write_records
+from kragx.data.formats.jsonl import make_folder, read_records
 from kragx.ground.errors import UsageError
 from kragx.workshop.folder.folder import FILE
-from kragx.workshop.folder.starting import start
+from kragx.workshop.folder.starting import CORPUS, start
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.scale import relevant_from
 from kragx.workshop.pairs.standing import Standing, standing
 from kragx.workshop.state.records import Question, StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 
-LOT, DOCUMENTS = "lot.jsonl", "documents.jsonl"
+LOT = "lot.jsonl"
 _NOW_AND_THEN = 10  # questions
 
 
@@ -38,18 +38,13 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
             raise _of_another(folder, recorded.get("lot", {}), lot.record["lot"])
         if (folder / FILE).exists():
             return
-    elif there := next((name for name in (FILE, DOCUMENTS) if (folder / name).exists()), None):
+    elif there := next((name for name in (FILE, CORPUS) if (folder / name).exists()), None):
         problem = f"holds {there} and no lot, so it is something else"
         raise UsageError(problem, field=str(folder), remedy="name another folder")
     make_folder(folder)
     # The lot comes first and the workshop last: what was ended between them is made anew.
     lot.write(folder / LOT)
-    records = (
-        {"id": doc.id, "text": doc.text} | ({"metadata": doc.metadata} if doc.metadata else {})
-        for doc in documents.values()
-    )
-    write_records(records, folder / DOCUMENTS)
-    start(folder, corpus=folder / DOCUMENTS)
+    start(folder, corpus=documents)
 
 
 def _of_another(folder: Path, of: Mapping[str, Any], now: Mapping[str, Any]) -> UsageError:

@@ -57,7 +57,7 @@ class JudgementForm(RequestForm):
 
         Raises:
             UnknownError: there is no such question or document.
-            MisfitError: the grade is not on the scale, or the evidence not in the text.
+            GradeError, EvidenceError: of `check_fits`.
         """
         context.question(self.question)
         text, scale = context.document(self.document)["text"], context.workshop.settings.scale
@@ -156,7 +156,7 @@ class Judging:
         """Store what a person says of a pair; then what comes next.
 
         Raises:
-            UnknownError, ClashError, MisfitError: it cannot be stored.
+            UnknownError, ClashError, GradeError, EvidenceError: it cannot be stored.
         """
         context = self.context
         with context.state.lock:
