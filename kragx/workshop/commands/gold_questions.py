@@ -10,7 +10,11 @@ from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
 from kragx.data.text import read_number
 from kragx.ground.errors import DataError, UsageError
-from kragx.workshop.commands.workshop_folder import check_new
+from kragx.workshop.commands.workshop_folder import (
+    LanguageOfDocuments,
+    NewFile,
+    check_new,
+)
 
 
 def questions(
@@ -26,9 +30,7 @@ def questions(
         Path | None,
         typer.Option(help="File or folder (id, text, maybe metadata) to make them from."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The questions, JSON Lines; a new file.")
-    ] = None,
+    out: NewFile = None,
     origin: Annotated[
         Literal["templates", "model"], typer.Option("--from", help="What makes them.")
     ] = "templates",
@@ -36,9 +38,7 @@ def questions(
     templates: Annotated[
         Path | None, typer.Option(help="A YAML file of your own (default: kragx's templates).")
     ] = None,
-    language: Annotated[
-        Literal["auto", "ko", "en"], typer.Option(help="Of the documents that are asked about.")
-    ] = "auto",
+    language: LanguageOfDocuments = "auto",
     existing: Annotated[
         Path | None,
         typer.Option(help="A gold set or questions that there are: none of them is made again."),

@@ -4,15 +4,13 @@ import re
 import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kragx.app.commands import options as opt
 from kragx.ground.errors import KragxError, UsageError, needing
 from kragx.ground.printing import joined, phrase, put, say, visible
-from kragx.workshop.commands.workshop_folder import workshop_of
+from kragx.workshop.commands.workshop_folder import Browser, Folder, Port, workshop_of
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
@@ -23,13 +21,8 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def workshop(
-    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="As kragx gold start makes it.")],
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65535, show_default=False, help="Default: 8765, or the next that is free."
-        ),
-    ] = None,
+    folder: Folder,
+    port: Port = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     called: Annotated[
         list[str] | None,
@@ -41,9 +34,7 @@ def workshop(
         list[str] | None,
         typer.Option(help="Somebody who judges, with a link of their own; repeat."),
     ] = None,
-    browser: Annotated[
-        bool, typer.Option("--open/--no-browser", help="Open the owner's link in a browser.")
-    ] = True,
+    browser: Browser = True,
 ) -> None:
     """Open a workshop: a local page, until Ctrl-C.
 
@@ -98,7 +89,7 @@ def serve(
         name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
         people = [desk.people.annotator(annotator) for annotator in annotators]
-        owners = f"{base}{desk.people.token(desk.people.owner())}"
+        owners = f"{base}{desk.people.token(state.owner())}"
         size = phrase(
             "{name}: {n} documents", name=visible(opened.settings.name), n=len(opened.documents)
         )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -40,6 +40,7 @@ _content = attrgetter(*_CONTENT)
 _matter = attrgetter("question", "document", "person", "is_decision", "is_mark")
 _TEXTS = ("record", "uid", "question", "question_uid", "person", "person_uid", "document", "at")
 _ADAPTERS: Mapping[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in KINDS.values()}
+_Kind = TypeVar("_Kind", bound=records.StoredRecord)
 _EXPORTED = "write what was exported there"
 
 Lines = Iterable[tuple[str, Mapping[str, Any]]]
@@ -119,7 +120,7 @@ class _Row(NamedTuple):
     """What a file says of one thing: of the fields of a record, and the same by column."""
 
     kind: type[records.StoredRecord]
-    fields: Mapping[str, Any]
+    fields: dict[str, Any]
     columns: Mapping[str, Any]
     place: str
 
@@ -219,7 +220,7 @@ class _Merge:
         name, newest = "text" if is_question else "name", things.get(uid)
         if newest is None:
             by = self._by(row) if is_question else {}
-            record: records.StoredRecord = _made(row.kind, {**row.fields, **by})
+            record = _made(row.kind, {**row.fields, **by})
             texts = [getattr(thing, name) for thing in things.values()]
             return None if not uid and getattr(record, name) in texts else record
         record = _made(row.kind, _over(newest, row.fields))
@@ -261,15 +262,14 @@ class _Merge:
         raise _mistake("question", problem, remedy)
 
     def _candidate(self, row: _Row) -> records.StoredRecord | None:
-        record: records.StoredRecord = _made(row.kind, {**row.fields, **self._about(row)})
+        record = _made(row.kind, {**row.fields, **self._about(row)})
         stored = (replace(same, at=record.at) for same in self._uids.get(record.uid, ()))
         return None if record in stored else record
 
     def _judgement(self, row: _Row) -> records.StoredRecord | None:
         uid = row.text("uid")
         if (stored := self._state.judgement(uid)) is None:
-            fields = {**row.fields, **self._about(row), **self._by(row)}
-            record: records.Judgement = _made(row.kind, fields)
+            record = _made(records.Judgement, row.fields | self._about(row) | self._by(row))
             if uid:  # out of another workshop, as it was there
                 self._check(record)
                 return record
@@ -319,8 +319,7 @@ class _Merge:
             remedy = "put that back, or add a row without uid; reword a question in its own row"
             raise _mistake("uid", "it spoke of another pair when it was exported", remedy)
         content = {name: row.fields[name] for name in _CONTENT if name in row.fields}
-        record: records.Judgement = _made(records.Judgement, _over(stored, content))
-        return record
+        return _made(records.Judgement, _over(stored, content))
 
     def _check(self, record: records.Judgement) -> None:
         """Raise a `KragxError` unless a judgement fits the workshop."""
@@ -332,10 +331,10 @@ class _Merge:
         check_fits(record.grade, self._source.grades, record.spans, text)
 
 
-def _made(kind: type[records.StoredRecord], fields: Mapping[str, Any]) -> Any:
+def _made(kind: type[_Kind], fields: Mapping[str, Any]) -> _Kind:
     """A record of checked values; a `DataError` if one of them is of the wrong kind."""
     try:
-        record = _ADAPTERS[kind].validate_python(dict(fields))
+        record: _Kind = _ADAPTERS[kind].validate_python(dict(fields))
         datetime.fromisoformat(record.at)
         # PostgreSQL keeps no NUL, and JSON no infinity.
         json.dumps(asdict(record), allow_nan=False)

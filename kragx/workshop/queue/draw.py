@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from kragx.data import Doc, Query
 from kragx.data.formats.jsonl import make_folder, read_records
 from kragx.ground.errors import UsageError
 from kragx.workshop.folder.folder import FILE
+from kragx.workshop.folder.incoming import question_of
 from kragx.workshop.folder.starting import CORPUS, start
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.scale import relevant_from
 from kragx.workshop.pairs.standing import Standing, standing
-from kragx.workshop.state.records import Question, StoredRecord, SuggestedDocument
+from kragx.workshop.state.records import StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 
 LOT = "lot.jsonl"
@@ -168,17 +170,7 @@ class LotFeed:
         ]
         if rows and uid not in self._state.questions:
             lot = {"order": place + 1, "chance": question.chance}
-            metadata = {**query.metadata, "lot": lot}
-            opened = Question(
-                uid=uid,
-                person=self._state.owner().uid,
-                text=query.text or "",
-                origin="file",
-                query_type=query.query_type,
-                metadata=metadata,
-                history=tuple(turn.to_dict() for turn in query.history),
-                weight=query.weight,
-                inclusion=query.inclusion,
-            )
+            shown = replace(query, gold=(), metadata={**query.metadata, "lot": lot})
+            opened = question_of(shown, self._state.owner())
             return [opened, *rows]
         return rows

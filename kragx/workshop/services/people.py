@@ -51,10 +51,6 @@ class People:
 
     context: Context
 
-    def owner(self) -> Person:
-        """Whose workshop it is; made when it is first asked for."""
-        return self.context.state.owner()
-
     def annotator(self, name: str) -> Person:
         """The annotator of a name (`people_called`); made where there is none.
 

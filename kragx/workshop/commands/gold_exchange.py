@@ -1,4 +1,4 @@
-"""`kragx gold export`: questions and judgements for spreadsheets and other tools."""
+"""`kragx gold export` and `import`: questions and judgements for spreadsheets and other tools."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,13 +7,13 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.workshop.commands.workshop_folder import opened
+from kragx.workshop.commands.workshop_folder import Folder, opened
 
 Form = Literal["csv", "jsonl", "qrels", "quepid", "labelstudio"]
 
 
 def export(
-    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="Of the workshop.")],
+    folder: Folder,
     out: Annotated[Path, typer.Option(show_default=False, help="The file to write.")],
     form: Annotated[
         Form,
@@ -34,4 +34,31 @@ def export(
         uid = None if person is None else the_person(person, people, "--person").uid
         source = ExportSource(state, workshop.documents, workshop.settings.scale, uid)
         result = export_file(source, form, out)
+    show(format, result.describe, result.to_dict)
+
+
+def import_(
+    folder: Folder,
+    file: Annotated[
+        Path,
+        opt.argument(
+            metavar="FILE",
+            help="As kragx gold export or kragx gold move (.unsure.jsonl) writes it.",
+        ),
+    ],
+    person: Annotated[
+        str | None,
+        typer.Option(help="Whose the judgements are that name nobody (default: the file's)."),
+    ] = None,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Take the questions and judgements of a file into a workshop: all of them, or none.
+
+    Rows that were changed become new judgements of the same person. Nothing is ever removed.
+    """
+    from kragx.workshop.exchange import ExportSource, import_file
+
+    with opened(folder) as (workshop, state):
+        source = ExportSource(state, workshop.documents, workshop.settings.scale)
+        result = import_file(source, file, person)
     show(format, result.describe, result.to_dict)
