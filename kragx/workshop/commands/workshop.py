@@ -4,6 +4,7 @@ import re
 import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -124,11 +125,34 @@ def _sources(
 
     if opened.settings.config is None:
         return (), CUT
-    from kragx.workshop.commands.suggesting import sources
-
     # A config that has become useless keeps nobody from judging what is stored.
     try:
         return sources(opened.settings.config)
     except (KragxError, ImportError) as error:
         tell(phrase("no retriever is asked, as the config cannot be used: {error}", error=error))
         return (), CUT
+
+
+def sources(path: Path) -> tuple[list["SuggestionSource"], int]:
+    """What suggests documents, and how far down it is compared: as the first metric with a cut.
+
+    Nothing is loaded or asked yet.
+
+    Raises:
+        DataError, ConfigError: the config cannot be read, or holds mistakes.
+    """
+    from kragx.app.config import load
+    from kragx.app.retrieving.fingerprint import Fingerprints, state_of
+    from kragx.app.retrieving.retrieve_all import asker
+    from kragx.metrics.registry import split
+    from kragx.workshop.pairs.candidates import CUT
+    from kragx.workshop.queue.suggestions import SuggestionSource
+
+    config = load(path)
+    fingerprints = Fingerprints(path.resolve().parent)
+    suggesting = [
+        SuggestionSource(name, state_of(fingerprints.of(retriever)), asker(name, retriever))
+        for name, retriever in config.asked.items()
+    ]
+    cuts = (split(name)[1] for name in config.metrics or ())
+    return suggesting, next((cut for cut in cuts if isinstance(cut, int)), CUT)

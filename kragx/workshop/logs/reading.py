@@ -244,9 +244,7 @@ class Logs:
                     self._spans += logged_spans(path)
                     return
                 is_empty = False
-                tool = next(
-                    (tool for tool in (langfuse, langsmith) if tool.is_export(record)), None
-                )
+                tool = next((tool for tool in _TOOLS if tool.is_export(record)), None)
                 if tool is None:
                     self._check_question(record, f"{path}:{line}")
             if tool is not None:

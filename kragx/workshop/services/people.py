@@ -125,12 +125,16 @@ class People:
                 name, status = form.name or before.name, form.state or before.state
                 person = replace(before, name=name, state=status, at=now())
             # Who has left may have had the name: their judgements keep it, and their link is dead.
-            for somebody in state.people.values():
-                is_other = somebody.uid != person.uid and somebody.state == person.state == "here"
-                is_owner = alike(person.name, OWNER) and person.role != "owner"
-                if is_owner or (is_other and alike(somebody.name, person.name)):
-                    remedy = "give each a name of their own"
-                    problem = f"{person.name!r} is here already, or looks like who is"
-                    raise ClashError(problem, code="name", field="name", remedy=remedy)
+            others = [
+                somebody
+                for somebody in state.people.values()
+                if somebody.uid != person.uid and somebody.state == person.state == "here"
+            ]
+            others += [] if person.role == "owner" else [Person(name=OWNER)]
+            try:
+                check_unlike(person.name, others, "name")
+            except UsageError as error:
+                problem, remedy = error.problem, error.remedy
+                raise ClashError(problem, code="name", field="name", remedy=remedy) from None
             state.add([person])
             return self.everybody()
