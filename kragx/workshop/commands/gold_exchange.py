@@ -7,13 +7,13 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.workshop.commands.workshop_folder import Folder, opened
+from kragx.workshop.commands.workshop_folder import opened
 
 Form = Literal["csv", "jsonl", "qrels", "quepid", "labelstudio"]
 
 
 def export(
-    folder: Folder,
+    folder: opt.WorkshopFolder,
     out: Annotated[Path, typer.Option(show_default=False, help="The file to write.")],
     form: Annotated[
         Form,
@@ -38,7 +38,7 @@ def export(
 
 
 def import_(
-    folder: Folder,
+    folder: opt.WorkshopFolder,
     file: Annotated[
         Path,
         opt.argument(

@@ -10,7 +10,7 @@ from kragx.app.commands.output import show, written
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.records import question_record
 from kragx.ground.errors import UsageError
-from kragx.workshop.commands.workshop_folder import NewFile, check_new
+from kragx.workshop.commands.workshop_folder import check_new
 
 _DRAWING, _MASKING = "Which are drawn", "What is masked"
 
@@ -24,7 +24,7 @@ def from_logs(
             "of Langfuse and LangSmith.",
         ),
     ],
-    out: NewFile = None,
+    out: opt.NewQuestions = None,
     workshop: Annotated[
         Path | None, typer.Option(help="Or a folder: a workshop on what was retrieved for them.")
     ] = None,

@@ -9,11 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
 from kragx.ground.errors import DataError
-from kragx.workshop.commands.workshop_folder import (
-    LanguageOfDocuments,
-    NewFile,
-    check_new,
-)
+from kragx.workshop.commands.workshop_folder import check_new
 
 
 def probes(
@@ -25,11 +21,11 @@ def probes(
         str,
         typer.Option(help="The metadata that says whose a document is, as metadata.tenant."),
     ],
-    out: NewFile = None,
+    out: opt.NewQuestions = None,
     n: Annotated[
         int, typer.Option("-n", min=1, help="How many; of a document there is one at most.")
     ] = 400,
-    language: LanguageOfDocuments = "auto",
+    language: opt.DocumentLanguage = "auto",
     seed: opt.Seed = 0,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:

@@ -10,11 +10,7 @@ from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
 from kragx.data.text import read_number
 from kragx.ground.errors import DataError, UsageError
-from kragx.workshop.commands.workshop_folder import (
-    LanguageOfDocuments,
-    NewFile,
-    check_new,
-)
+from kragx.workshop.commands.workshop_folder import check_new
 
 
 def questions(
@@ -30,7 +26,7 @@ def questions(
         Path | None,
         typer.Option(help="File or folder (id, text, maybe metadata) to make them from."),
     ] = None,
-    out: NewFile = None,
+    out: opt.NewQuestions = None,
     origin: Annotated[
         Literal["templates", "model"], typer.Option("--from", help="What makes them.")
     ] = "templates",
@@ -38,7 +34,7 @@ def questions(
     templates: Annotated[
         Path | None, typer.Option(help="A YAML file of your own (default: kragx's templates).")
     ] = None,
-    language: LanguageOfDocuments = "auto",
+    language: opt.DocumentLanguage = "auto",
     existing: Annotated[
         Path | None,
         typer.Option(help="A gold set or questions that there are: none of them is made again."),

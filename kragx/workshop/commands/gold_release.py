@@ -6,11 +6,11 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.workshop.commands.workshop_folder import Folder, opened
+from kragx.workshop.commands.workshop_folder import opened
 
 
 def release(
-    folder: Folder,
+    folder: opt.WorkshopFolder,
     note: Annotated[str, typer.Option(help="What this version is for; goes into its notes.")] = "",
     allow_undecided: Annotated[
         bool,

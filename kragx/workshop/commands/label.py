@@ -19,7 +19,6 @@ from kragx.judging.rubric import Rubric, built_in_of, is_file, read_rubric, word
 from kragx.judging.store import Address, Store
 from kragx.judging.store.qrels import Choice
 from kragx.workshop.commands.workshop import serve
-from kragx.workshop.commands.workshop_folder import Browser, Port
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
@@ -75,8 +74,8 @@ def label(
     model: opt.Model = None,
     rubric: opt.RubricId = None,
     examples: opt.ExamplesName = None,
-    port: Port = None,
-    browser: Browser = True,
+    port: opt.Port = None,
+    browser: opt.Browser = True,
     seed: opt.Seed = 0,
 ) -> None:
     """Label a sample of pairs in a workshop, blind to the judge's grades, until Ctrl-C.

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kragx.app.commands import options as opt
 from kragx.ground.errors import KragxError, UsageError, needing
 from kragx.ground.printing import joined, phrase, put, say, visible
-from kragx.workshop.commands.workshop_folder import Browser, Folder, Port, workshop_of
+from kragx.workshop.commands.workshop_folder import workshop_of
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
@@ -22,8 +23,8 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def workshop(
-    folder: Folder,
-    port: Port = None,
+    folder: opt.WorkshopFolder,
+    port: opt.Port = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     called: Annotated[
         list[str] | None,
@@ -35,7 +36,7 @@ def workshop(
         list[str] | None,
         typer.Option(help="Somebody who judges, with a link of their own; repeat."),
     ] = None,
-    browser: Browser = True,
+    browser: opt.Browser = True,
 ) -> None:
     """Open a workshop: a local page, until Ctrl-C.
 

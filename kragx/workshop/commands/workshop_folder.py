@@ -1,34 +1,16 @@
-"""What several commands of a gold set share: their options, the folder, a file that is new."""
+"""The folder of a workshop, as every command opens it; and a file that is new."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import typer
-
-from kragx.app.commands import options as opt
 from kragx.app.environment import load_env
 from kragx.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.state.state import State
-
-Folder = Annotated[Path, opt.argument(metavar="FOLDER", help="As kragx gold start makes it.")]
-NewFile = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The questions, JSON Lines; a new file.")
-]
-LanguageOfDocuments = Annotated[
-    Literal["auto", "ko", "en"], typer.Option(help="Of the documents that are asked about.")
-]
-Port = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=65535, show_default=False, help="Default: 8765, or the next that is free."
-    ),
-]
-Browser = Annotated[bool, typer.Option("--open/--no-browser", help="Open the page in a browser.")]
 
 
 def workshop_of(folder: Path) -> "Workshop":

@@ -167,7 +167,8 @@ class Logs:
         skip_broken: bool = False,
         mask: Callable[[str], str] = str,
     ) -> None:
-        self.paths, self._columns, self._encoding = paths, columns or {}, encoding
+        self.paths: Sequence[str | Path] = paths
+        self._columns, self._encoding = columns or {}, encoding
         self._skip_broken, self._mask = skip_broken, mask
         self._forget()
         for path, n in Counter(Path(path).resolve() for path in paths).items():
