@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from kragx.ground.errors import UsageError, nearest
 from kragx.workshop.state.records import Person
 
 _LATIN = str.maketrans(
@@ -38,6 +39,32 @@ def people_called(name: str, people: Iterable[Person]) -> list[Person]:
     people = list(people)
     by_letter = [person for person in people if person.name == name]
     return by_letter or [person for person in people if _folded(person.name) == _folded(name)]
+
+
+def the_person(name: str, people: Iterable[Person], field: str, hint: str = "") -> Person:
+    """The one person of a name.
+
+    Raises:
+        UsageError: nobody has it, or several have.
+    """
+    people = list(people)
+    match people_called(name, people):
+        case [person]:
+            return person
+        case []:
+            remedy = nearest(name, [person.name for person in people]) + hint
+            raise UsageError(f"nobody is called {name!r}", field=field, remedy=remedy)
+        case several:
+            raise UsageError(f"{len(several)} people are called {name!r}", field=field)
+
+
+def check_unlike(name: str, people: Iterable[Person], field: str) -> None:
+    """Refuse a name that may be taken for that of somebody who is here."""
+    for person in people:
+        if person.role != "file" and alike(person.name, name):
+            problem = f"{name!r} looks like {person.name!r}, who is here already"
+            remedy = "write it the same, or give each a name of their own"
+            raise UsageError(problem, field=field, remedy=remedy)
 
 
 def _folded(name: str) -> str:

@@ -139,14 +139,14 @@ def test_ratings(tmp_path):
     for record, is_rated in zip((rated, part, *traces), (True, False, True, False, False)):
         logs = Logs([_lines(tmp_path / "a.jsonl", record)])
         (question,) = logs.questions()
-        assert (logs.has_ratings, question.thumbs) == (is_rated, None if is_rated else 1)
+        assert (bool(logs.ratings), question.thumbs) == (is_rated, None if is_rated else 1)
 
 
 def test_silent(tmp_path):
     """A trace that says no question is none, and is counted."""
     logs = Logs([_lines(tmp_path / "t.jsonl", TRACE, {**TRACE, "id": "t2", "input": None})])
     assert [question.text for question in logs.questions()] == ["Where?"]
-    assert logs.silent == ["t2"]
+    assert logs.silent == {"t2"}
 
 
 def test_langsmith_feedback(tmp_path):

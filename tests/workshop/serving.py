@@ -132,7 +132,10 @@ def serving(folder: Path, **options: Any) -> Iterator[Served]:
         try:
             with ExitStack() as visitors:
                 yield Served(
-                    desk, socket.getsockname()[1], desk.people.token(desk.people.owner()), visitors
+                    desk,
+                    socket.getsockname()[1],
+                    desk.people.token(desk.context.state.owner()),
+                    visitors,
                 )
         finally:
             running.should_exit = True

@@ -9,7 +9,6 @@ from kragx.data.corpus import _entries as entries
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.starting import start
-from kragx.workshop.queue.convergence import Outlook, Sums
 from kragx.workshop.queue.suggestions import SuggestionSource
 from kragx.workshop.services.conflicts import DecisionForm
 from kragx.workshop.services.context import ClashError, RefusedError, UnknownError
@@ -44,13 +43,13 @@ def decided(number, **fields):
 @pytest.fixture
 def people(desk):
     """The owner and two annotators."""
-    return desk.people.owner(), desk.people.annotator("지민"), desk.people.annotator("서연")
+    return desk.context.state.owner(), desk.people.annotator("지민"), desk.people.annotator("서연")
 
 
 def test_people_keep_their_names_and_links(desk):
     """The owner is one, an annotator of a name is one, however it is composed; links differ."""
-    owner, one = desk.people.owner(), desk.people.annotator("지민")
-    assert desk.people.owner() == owner
+    owner, one = desk.context.state.owner(), desk.people.annotator("지민")
+    assert desk.context.state.owner() == owner
     assert desk.people.annotator("\u110c\u1175\u1106\u1175\u11ab ") == one
     assert desk.people.holder(desk.people.token(one)) == one
     assert desk.people.holder(desk.people.token(owner)) == owner
@@ -72,7 +71,7 @@ def test_two_of_one_name_are_refused(desk):
     with pytest.raises(ClashError):
         desk.people.put(PersonForm(uid=uid, state="here"))
     with pytest.raises(ClashError, match="annotator's"):
-        desk.people.put(PersonForm(uid=desk.people.owner().uid, state="gone"))
+        desk.people.put(PersonForm(uid=desk.context.state.owner().uid, state="gone"))
 
 
 def test_evidence_is_sorted_and_joined(desk, people):
@@ -343,7 +342,7 @@ def test_two_processes_see_each_other(any_shop):
         form = said(number=2)
         one.judging.judge(person, form)
         other.context.state.refresh()
-        assert other.people.owner() == one.people.owner()
+        assert other.context.state.owner() == one.context.state.owner()
         assert other.judging.judge(person, form)["stored"]
         assert len(other.context.state.history[person.uid]) == 1
 
@@ -402,31 +401,20 @@ def test_a_name_written_otherwise_is_the_same_persons(desk, name):
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_name_that_looks_like_anothers_is_refused(desk, name):
     """Letters of other scripts, digits and pairs of letters that look the same; others are fine."""
-    desk.people.owner(), desk.people.annotator("Jimin Park")
+    desk.context.state.owner(), desk.people.annotator("Jimin Park")
     with pytest.raises(UsageError, match="--annotator"):
         desk.people.annotator(name)
-    with pytest.raises(ClashError, match="looks like who is"):
+    with pytest.raises(ClashError, match="looks like"):
         desk.people.put(PersonForm(name=name))
     for other in ("Jimin Pak", "Jim\u00edn Park", "지민", "지만", "\u0416\u0438\u043c\u0438\u043d"):
         assert desk.people.annotator(other).name == other
-
-
-def test_the_owner_reads_which_retrievers_are_equal(desk, monkeypatch):
-    """By their names; those who judge read that there is nothing to compare, and no name."""
-    outlook = Outlook("equal", equal=(("bm25", "dense"),))
-    monkeypatch.setattr(Sums, "outlook", outlook)
-    shown = desk.progress.report(desk.people.owner())
-    assert {"about": "bm25, dense", "code": "equal", "values": []} in shown["notices"]
-    other = desk.progress.report(desk.people.annotator("지민"))
-    assert other["decides"]["outcome"] == "equal"
-    assert "bm25" not in str(other)
 
 
 def test_nobody_else_has_the_owners_name(desk):
     """The page says it in its own language, as whose workshop it is."""
     with pytest.raises(UsageError, match="--annotator: 'owner' is whose workshop"):
         desk.people.annotator("owner")
-    owner = desk.people.owner()
+    owner = desk.context.state.owner()
     desk.people.put(PersonForm(uid=owner.uid, name="지민"))
     with pytest.raises(ClashError, match="here already"):
         desk.people.put(PersonForm(name="owner"))
@@ -436,7 +424,7 @@ def test_nobody_else_has_the_owners_name(desk):
 @pytest.mark.integration
 def test_templates_say_which_shares_miss_their_aims(desk):
     """Of four questions that have a type three are similar cases, where a quarter should be."""
-    owner = desk.people.owner()
+    owner = desk.context.state.owner()
     for number in range(3):
         form = QuestionForm(text=f"{number}번 상자는 누가 내나요?", query_type="similar_case")
         desk.questions.put(owner, form)
@@ -453,7 +441,7 @@ def test_templates_say_which_shares_miss_their_aims(desk):
 
 def test_releases_that_were_changed_are_told_apart(desk):
     """The page has a sentence for what is wrong with their files."""
-    made = desk.releases.release(desk.people.owner(), ReleaseForm())
+    made = desk.releases.release(desk.context.state.owner(), ReleaseForm())
     path = desk.context.workshop.folder / made["file"]
     path.chmod(0o644)
     path.write_text(path.read_text("utf-8").replace('"query": "', '"query": "x'), "utf-8")
@@ -465,7 +453,7 @@ def test_releases_that_were_changed_are_told_apart(desk):
 
 def test_a_release_is_written_and_listed(desk):
     """What is ready goes into a file; a second time nothing has changed, and that is said."""
-    owner = desk.people.owner()
+    owner = desk.context.state.owner()
     coming = desk.releases.listed()
     assert coming["releases"] == []
     assert (coming["next"]["version"], coming["next"]["questions"]) == (1, 2)
@@ -523,13 +511,13 @@ def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
         )
         desk.context.suggester.run()
         assert told == ["bm25: cannot be asked: RuntimeError: no index"]
-        assert desk.progress.report(desk.people.owner())["notices"] == [
+        assert desk.progress.report(desk.context.state.owner())["notices"] == [
             {"about": "bm25", "code": "unasked", "values": ["RuntimeError: no index"]}
         ]
         assert "notices" not in desk.progress.report(desk.people.annotator("지민"))
-        assert desk.judging.next(desk.people.owner())["pair"]
+        assert desk.judging.next(desk.context.state.owner())["pair"]
         desk.remark("bm25", [])
-        assert desk.progress.report(desk.people.owner())["notices"] == []
+        assert desk.progress.report(desk.context.state.owner())["notices"] == []
 
 
 def test_progress_tells_people_of_their_own_work_alone(desk, people):
@@ -581,7 +569,7 @@ def test_what_stands_around_a_piece(tmp_path):
         }
         with pytest.raises(UnknownError):
             desk.passages.around(DocumentForm(document="no such"))
-        owner = desk.people.owner()
+        owner = desk.context.state.owner()
         desk.questions.put(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
         assert desk.judging.next(owner)["pair"]["around"] is True
 
@@ -601,7 +589,7 @@ def test_questions_from_templates_are_looked_at_before_they_are_stored(tmp_path)
     """Only those that were taken, once, with their sources suggested; none comes again."""
     folder = started(tmp_path, corpus=ROOT / "examples/data/shop_en/corpus.jsonl", gold=None)
     with opened(folder) as desk:
-        owner, before = desk.people.owner(), len(desk.context.state.questions)
+        owner, before = desk.context.state.owner(), len(desk.context.state.questions)
         made = desk.questions.drafts(TemplatesForm(n=6))
         shown = made["questions"]
         assert len(shown) == 6
@@ -621,7 +609,7 @@ def test_questions_from_templates_are_looked_at_before_they_are_stored(tmp_path)
 
 def test_how_many_questions_are_odd_is_counted_for_the_owner(desk, people):
     """Each question once, however many say so; nobody else is told."""
-    owner = desk.people.owner()
+    owner = desk.context.state.owner()
     assert desk.progress.me(owner)["counts"]["odd"] == 0
     for person in people[1:]:
         desk.judging.judge(person, said(kind="odd", grade=None))

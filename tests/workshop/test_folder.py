@@ -126,7 +126,7 @@ def test_questions_come_in_without_grades(tmp_path):
     with opened(tmp_path / "shop") as desk:
         question = desk.context.state.questions["q1"]
         assert (question.origin, question.sources) == ("template", ("refund",))
-        assert desk.judging.next(desk.people.owner())["pair"]["document"]["id"] == "refund"
+        assert desk.judging.next(desk.context.state.owner())["pair"]["document"]["id"] == "refund"
 
 
 def test_one_question_twice_is_refused(tmp_path):
@@ -165,13 +165,13 @@ def test_a_folder_without_a_workshop(tmp_path):
 def test_a_secret_that_was_cut_short(shop):
     """A short one could be guessed; without one, links are made anew."""
     with opened(shop) as desk:
-        before = desk.people.token(desk.people.owner())
+        before = desk.people.token(desk.context.state.owner())
     (shop / ".secret").write_text("abc")
     with pytest.raises(DataError, match="remove it"):
         _ = Workshop.open(shop).secret
     (shop / ".secret").unlink()
     with opened(shop) as desk:
-        assert desk.people.token(desk.people.owner()) != before
+        assert desk.people.token(desk.context.state.owner()) != before
 
 
 def test_a_password_in_the_file_is_said(tmp_path, monkeypatch):

@@ -188,12 +188,12 @@ def test_another_lot_is_refused(bench, tmp_path):
 
 
 def test_files_of_the_user_stay(bench, tmp_path):
-    """A folder with a documents.jsonl of somebody else's is refused, and nothing is written."""
+    """A folder with a corpus.jsonl of somebody else's is refused, and nothing is written."""
     (tmp_path / "w").mkdir()
-    (tmp_path / "w" / "documents.jsonl").write_text("mine")
-    with pytest.raises(UsageError, match=r"holds documents.jsonl and no lot"):
+    (tmp_path / "w" / "corpus.jsonl").write_text("mine")
+    with pytest.raises(UsageError, match=r"holds corpus.jsonl and no lot"):
         bench()
-    assert [file.name for file in (tmp_path / "w").iterdir()] == ["documents.jsonl"]
+    assert [file.name for file in (tmp_path / "w").iterdir()] == ["corpus.jsonl"]
 
 
 def test_a_folder_that_was_ended_half_made_goes_on(bench, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from kragx.data import Doc, read_dataset
 from kragx.errors import DataError, UsageError
-from kragx.workshop.exchange import import_file
+from kragx.workshop.exchange import ExportSource, import_file
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
 from kragx.workshop.moving import move
@@ -54,7 +54,7 @@ def shop(tmp_path, moved):
     """The folder of the workshop that goes on, with what is left imported."""
     corpus = written(tmp_path / "new.jsonl", rows(NEW))
     start(tmp_path / "shop", corpus=corpus, gold=moved[0])
-    assert taken(tmp_path / "shop", moved[1]).candidates == 1
+    assert taken(tmp_path / "shop", moved[1]).counts["candidates"] == 1
     return tmp_path / "shop"
 
 
@@ -62,8 +62,8 @@ def taken(folder, file):
     """Import a file as the command does."""
     workshop = Workshop.open(folder)
     with workshop.store() as store:
-        grades = workshop.settings.scale
-        return import_file(State(store), file, documents=workshop.documents, grades=grades)
+        source = ExportSource(State(store), workshop.documents, workshop.settings.scale)
+        return import_file(source, file)
 
 
 def held(desk):
@@ -84,7 +84,7 @@ def say(desk, person, document, number, question="q1"):
 def test_what_is_unsure_comes_first_with_its_text(shop, moved):
     """The chunk where it may be, the text beside it, no grade; the same file again adds nothing."""
     again = taken(shop, moved[1])
-    assert (again.candidates, again.questions) == (0, 0)
+    assert not again.counts
     with opened(shop) as desk:
         answer = desk.judging.next(desk.people.annotator("ann"))
         pair = answer["pair"]
@@ -126,7 +126,8 @@ def test_what_a_file_judged_is_asked_again_where_it_is_in_doubt(shop, tmp_path, 
     line |= {"query_id": "q0", "query": GOLD[0]["query"]}
     line |= {"gold": {"text": "Dogs ride for nothing on the upper deck", "grade": 0}}
     line["candidates"] = [{"id": "n1", "share": 1.0}]
-    assert taken(shop, written(tmp_path / "more.unsure.jsonl", [line])).candidates == 1
+    more = written(tmp_path / "more.unsure.jsonl", [line])
+    assert taken(shop, more).counts["candidates"] == 1
     with opened(shop) as desk:
         ann = desk.people.annotator("ann")
         assert desk.judging.next(ann)["pair"]["document"]["id"] == "n1"
@@ -141,7 +142,8 @@ def test_questions_that_are_not_there_are_added(tmp_path, moved):
     folder = tmp_path / "other"
     start(folder, corpus=corpus, questions=written(tmp_path / "q.jsonl", questions))
     result = taken(folder, moved[1])
-    assert (result.questions, result.candidates, result.form) == (1, 1, "moved")
+    counts = {"people": 1, "questions": 1, "candidates": 1}
+    assert (result.counts, result.form) == (counts, "moved")
     assert any("search for" in words for words in result.remarks)
     with opened(folder) as desk:
         assert list(desk.context.state.questions) == ["own", "q2"]
@@ -176,7 +178,6 @@ def test_two_imports_at_once_add_nothing_twice(any_address, tmp_path, request, m
     sheet = tmp_path / "s.csv"
     sheet.write_text("\n".join(line) + "\n", "utf-8")
     docs, grades = {"n1": Doc("n1", NEW["n1"])}, dict.fromkeys(range(4), "")
-    options = {"documents": docs, "grades": grades, "person": "ann"}
     with RecordStore(address) as one, RecordStore(address) as other:
         first, second = State(one), State(other)
         refresh, is_done = State.refresh, []
@@ -185,10 +186,10 @@ def test_two_imports_at_once_add_nothing_twice(any_address, tmp_path, request, m
             refresh(state)
             if state is first and not is_done:
                 is_done.append(True)
-                import_file(second, sheet, **options)
+                import_file(ExportSource(second, docs, grades), sheet, "ann")
 
         monkeypatch.setattr(State, "refresh", late)
-        result = import_file(first, sheet, **options)
+        result = import_file(ExportSource(first, docs, grades), sheet, "ann")
         assert is_done
-        assert (result.questions, result.judgements, result.people) == (0, 0, 0)
+        assert not result.counts
         assert [len(first.questions), len(first.people), len(first._by_uid)] == [1, 1, 1]

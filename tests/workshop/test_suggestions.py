@@ -11,7 +11,7 @@ import pytest
 
 from kragx.data import Doc, GoldDataset, Retrieved, Run
 from kragx.errors import UsageError
-from kragx.workshop.commands.suggesting import sources
+from kragx.workshop.commands.workshop import sources
 from kragx.workshop.pairs.candidates import LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue import suggestions

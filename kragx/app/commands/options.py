@@ -92,6 +92,23 @@ Roles = Annotated[
 ]
 Encoding = Annotated[str | None, typer.Option(help="Of CSV (default: utf-8, then cp949).")]
 
+# Of gold sets, and the page on which they are made
+
+WorkshopFolder = Annotated[Path, argument(metavar="FOLDER", help="As kragx gold start makes it.")]
+NewQuestions = Annotated[
+    Path | None, typer.Option("--out", "-o", help="The questions, JSON Lines; a new file.")
+]
+DocumentLanguage = Annotated[
+    Literal["auto", "ko", "en"], typer.Option(help="Of the documents that are asked about.")
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=65535, show_default=False, help="Default: 8765, or the next that is free."
+    ),
+]
+Browser = Annotated[bool, typer.Option("--open/--no-browser", help="Open the page in a browser.")]
+
 # What is computed, and how sure it is
 
 Metrics = Annotated[

@@ -34,5 +34,25 @@ def unguarded(text: str) -> str:
     return text[1:] if text.startswith("'") and _is_formula(text[1:]) else text
 
 
+def same_in_sheet(value: object, stored: object) -> bool:
+    """Whether a value is the stored one, as far as a spreadsheet program can save it.
+
+    Some know one kind of line break, and Excel of Korean Windows writes question marks for what
+    cp949 lacks, two for an emoji.
+    """
+    if not (isinstance(value, str) and isinstance(stored, str)):
+        return value == stored
+    text, before = (re.sub(r"\r\n?", "\n", lines) for lines in (value, stored))
+    return text == before or ("?" in text and text == "".join(map(_in_cp949, before)))
+
+
+def _in_cp949(letter: str) -> str:
+    try:
+        letter.encode("cp949")
+    except UnicodeEncodeError:
+        return "??" if ord(letter) > 0xFFFF else "?"
+    return letter
+
+
 def _is_formula(text: str) -> bool:
     return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None

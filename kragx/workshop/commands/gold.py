@@ -2,9 +2,8 @@
 
 from kragx.app.commands.command import Commands, group
 from kragx.app.commands.gold_diff import diff
-from kragx.workshop.commands.gold_export import export
+from kragx.workshop.commands.gold_exchange import export, import_
 from kragx.workshop.commands.gold_from_logs import from_logs
-from kragx.workshop.commands.gold_import import import_
 from kragx.workshop.commands.gold_move import move
 from kragx.workshop.commands.gold_probes import probes
 from kragx.workshop.commands.gold_questions import questions

@@ -24,10 +24,7 @@ def from_logs(
             "of Langfuse and LangSmith.",
         ),
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The questions, JSON Lines; a new file."),
-    ] = None,
+    out: opt.NewQuestions = None,
     workshop: Annotated[
         Path | None, typer.Option(help="Or a folder: a workshop on what was retrieved for them.")
     ] = None,

@@ -1,7 +1,7 @@
 """`kragx gold probes`: questions that try to pull what somebody else's documents say."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -21,15 +21,11 @@ def probes(
         str,
         typer.Option(help="The metadata that says whose a document is, as metadata.tenant."),
     ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The probes, JSON Lines; a new file.")
-    ] = None,
+    out: opt.NewQuestions = None,
     n: Annotated[
         int, typer.Option("-n", min=1, help="How many; of a document there is one at most.")
     ] = 400,
-    language: Annotated[
-        Literal["auto", "ko", "en"], typer.Option(help="Of the documents that are asked about.")
-    ] = "auto",
+    language: opt.DocumentLanguage = "auto",
     seed: opt.Seed = 0,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:

@@ -26,9 +26,7 @@ def questions(
         Path | None,
         typer.Option(help="File or folder (id, text, maybe metadata) to make them from."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The questions, JSON Lines; a new file.")
-    ] = None,
+    out: opt.NewQuestions = None,
     origin: Annotated[
         Literal["templates", "model"], typer.Option("--from", help="What makes them.")
     ] = "templates",
@@ -36,9 +34,7 @@ def questions(
     templates: Annotated[
         Path | None, typer.Option(help="A YAML file of your own (default: kragx's templates).")
     ] = None,
-    language: Annotated[
-        Literal["auto", "ko", "en"], typer.Option(help="Of the documents that are asked about.")
-    ] = "auto",
+    language: opt.DocumentLanguage = "auto",
     existing: Annotated[
         Path | None,
         typer.Option(help="A gold set or questions that there are: none of them is made again."),

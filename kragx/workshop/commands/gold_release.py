@@ -1,6 +1,5 @@
 """`kragx gold release`: the next version of a workshop's gold set."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from kragx.workshop.commands.workshop_folder import opened
 
 
 def release(
-    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="That kragx gold start made.")],
+    folder: opt.WorkshopFolder,
     note: Annotated[str, typer.Option(help="What this version is for; goes into its notes.")] = "",
     allow_undecided: Annotated[
         bool,
@@ -32,12 +31,11 @@ def release(
     from kragx.workshop.releases import release as write
 
     with opened(folder) as (workshop, state):
-        owners = (person.uid for person in state.people.values() if person.role == "owner")
         outcome = write(
             workshop,
             state,
             Copies(workshop.documents),
-            person=next(owners, ""),
+            person=state.owner().uid,
             note=note,
             allow_undecided=allow_undecided,
         )

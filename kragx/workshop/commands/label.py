@@ -74,12 +74,8 @@ def label(
     model: opt.Model = None,
     rubric: opt.RubricId = None,
     examples: opt.ExamplesName = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, show_default=False, help="Of the page.")
-    ] = None,
-    browser: Annotated[
-        bool, typer.Option("--open/--no-browser", help="Open the page in a browser.")
-    ] = True,
+    port: opt.Port = None,
+    browser: opt.Browser = True,
     seed: opt.Seed = 0,
 ) -> None:
     """Label a sample of pairs in a workshop, blind to the judge's grades, until Ctrl-C.

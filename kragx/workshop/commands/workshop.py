@@ -23,13 +23,8 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def workshop(
-    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="As kragx gold start makes it.")],
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65535, show_default=False, help="Default: 8765, or the next that is free."
-        ),
-    ] = None,
+    folder: opt.WorkshopFolder,
+    port: opt.Port = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     called: Annotated[
         list[str] | None,
@@ -41,9 +36,7 @@ def workshop(
         list[str] | None,
         typer.Option(help="Somebody who judges, with a link of their own; repeat."),
     ] = None,
-    browser: Annotated[
-        bool, typer.Option("--open/--no-browser", help="Open the owner's link in a browser.")
-    ] = True,
+    browser: opt.Browser = True,
 ) -> None:
     """Open a workshop: a local page, until Ctrl-C.
 
@@ -98,7 +91,7 @@ def serve(
         name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
         people = [desk.people.annotator(annotator) for annotator in annotators]
-        owners = f"{base}{desk.people.token(desk.people.owner())}"
+        owners = f"{base}{desk.people.token(state.owner())}"
         size = phrase(
             "{name}: {n} documents", name=visible(opened.settings.name), n=len(opened.documents)
         )
@@ -133,11 +126,34 @@ def _sources(
 
     if opened.settings.config is None:
         return (), CUT
-    from kragx.workshop.commands.suggesting import sources
-
     # A config that has become useless keeps nobody from judging what is stored.
     try:
         return sources(opened.settings.config)
     except (KragxError, ImportError) as error:
         tell(phrase("no retriever is asked, as the config cannot be used: {error}", error=error))
         return (), CUT
+
+
+def sources(path: Path) -> tuple[list["SuggestionSource"], int]:
+    """What suggests documents, and how far down it is compared: as the first metric with a cut.
+
+    Nothing is loaded or asked yet.
+
+    Raises:
+        DataError, ConfigError: the config cannot be read, or holds mistakes.
+    """
+    from kragx.app.config import load
+    from kragx.app.retrieving.fingerprint import Fingerprints, state_of
+    from kragx.app.retrieving.retrieve_all import asker
+    from kragx.metrics.registry import split
+    from kragx.workshop.pairs.candidates import CUT
+    from kragx.workshop.queue.suggestions import SuggestionSource
+
+    config = load(path)
+    fingerprints = Fingerprints(path.resolve().parent)
+    suggesting = [
+        SuggestionSource(name, state_of(fingerprints.of(retriever)), asker(name, retriever))
+        for name, retriever in config.asked.items()
+    ]
+    cuts = (split(name)[1] for name in config.metrics or ())
+    return suggesting, next((cut for cut in cuts if isinstance(cut, int)), CUT)

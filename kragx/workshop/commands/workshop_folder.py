@@ -1,4 +1,4 @@
-"""The folder of a workshop, as every command opens it."""
+"""The folder of a workshop, as every command opens it; and a file that is new."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

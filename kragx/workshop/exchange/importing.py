@@ -1,191 +1,359 @@
-"""Questions and judgements out of a file: all of them, or none and every mistake."""
+"""Questions and judgements out of a file: each row held against what the workshop has."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
-from kragx.data.documents import Doc
+from pydantic import TypeAdapter, ValidationError
+
+from kragx.data.formats.cells import same_in_sheet, unguarded
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.tabular import read_csv
-from kragx.ground.errors import DataError, UsageError, nearest, shorten
-from kragx.ground.printing import Line, Part, Result, counted, joined, phrase
-from kragx.workshop.exchange.merging import Merge
-from kragx.workshop.exchange.rows import WORDS, ExportSource, of_cells
-from kragx.workshop.pairs.moved import ORIGIN
-from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument
-from kragx.workshop.state.state import State
+from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
+from kragx.ground.printing import Line, Part, counted, phrase
+from kragx.workshop.exchange.exporting import (
+    EMPTY,
+    JSON_COLUMNS,
+    KINDS,
+    SHEET,
+    Exported,
+    ExportSource,
+    columns_of,
+    counts_of,
+)
+from kragx.workshop.names import check_unlike, people_called, the_person
+from kragx.workshop.pairs.moved import rows_of_moved
+from kragx.workshop.pairs.scale import check_fits
+from kragx.workshop.state import records
 
-_FORMS = ("csv", "jsonl", "moved")
+_COLUMNS = (*SHEET, "detail", "rank", "score")
+_CONTENT = ("kind", "grade", "spans", "note", "why")
+"""What somebody may say anew of a pair; the rest of a judgement is how it came."""
+
+_content = attrgetter(*_CONTENT)
+_matter = attrgetter("question", "document", "person", "is_decision", "is_mark")
+_TEXTS = ("record", "uid", "question", "question_uid", "person", "person_uid", "document", "at")
+_ADAPTERS: Mapping[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in KINDS.values()}
+_Kind = TypeVar("_Kind", bound=records.StoredRecord)
+_EXPORTED = "write what was exported there"
+
+Lines = Iterable[tuple[str, Mapping[str, Any]]]
+"""Where each row stands in its file, and what it says by column."""
 
 
 @dataclass(frozen=True)
-class Imported(Result):
-    """What came out of a file.
-
-    Attributes:
-        path: the file.
-        form: its form.
-        people, questions, judgements, candidates: how many records were added.
-        changed: how many judgements and questions of them say something else than before.
-        unchanged: rows that say what the workshop says already.
-        author: whose the judgements are that named nobody; None if there are none.
-        remarks: what else to know, in words.
-    """
-
-    path: Path
-    form: str
-    people: int
-    questions: int
-    judgements: int
-    candidates: int
-    changed: int
-    unchanged: int
-    author: str | None
-    remarks: tuple[str, ...]
+class Imported(Exported):
+    """What came out of a file: `counts` are the records that were added."""
 
     def describe(self) -> Iterator[Part]:
         """What came, and what did not."""
-        counts = (self.people, self.questions, self.judgements, self.candidates)
-        added = counted({name: n for name, n in zip(WORDS.values(), counts) if n}) or phrase(
-            "nothing new"
-        )
-        summary = phrase(
-            "imported from {path} ({form}): {added}", path=self.path, form=self.form, added=added
-        )
-        changed = phrase("{n} of them changes", n=self.changed) if self.changed else ""
-        yield Line(joined(", ", [summary, changed]))
-        if self.author is not None:
-            yield Line(phrase("rows that name nobody are judgements of {name}", name=self.author))
-        if self.unchanged:
-            yield Line(phrase("rows that say what is known already: {n}", n=self.unchanged))
-        for words in self.remarks:
-            yield Line(words)
+        added = counted(self.counts) or phrase("nothing new")
+        place = {"path": self.path, "form": self.form}
+        yield Line(phrase("imported from {path} ({form}): {added}", **place, added=added))
+        yield from map(Line, self.remarks)
 
 
-def import_file(
-    state: State,
-    path: str | Path,
-    *,
-    documents: Mapping[str, Doc],
-    grades: Mapping[int, str],
-    form: str | None = None,
-    person: str | None = None,
-) -> Imported:
-    """Take the questions and judgements of a file into a workshop.
+def import_file(source: ExportSource, path: str | Path, person: str | None = None) -> Imported:
+    """Take the questions and judgements of a file into a workshop: all of them, or none.
 
     A row with a uid that is known changes nothing if it says the same, and is a new judgement of
     the same person (or the question's new wording) if not; one with another uid, or none, is added.
     The same file again adds nothing.
 
     Args:
-        state: of the workshop.
-        path: the file.
-        documents: of its corpus, by id.
-        grades: of the scale.
-        form: ``csv``, ``jsonl``, or ``moved`` for what `kragx gold move` leaves; None recognises
-            it.
+        source: the workshop.
+        path: an export as CSV or JSON Lines, or what `kragx gold move` leaves.
         person: the name of whose the judgements are that name nobody; a new name is somebody new.
 
     Raises:
         DataError: rows are wrong; all are listed, and nothing is imported.
-        UsageError: there is no such form.
+        UsageError: it is some other file.
     """
-    # A person may name the form: a spreadsheet's export need not end with .csv.
-    path = Path(path)
-    form = form or _form_of(path)
-    if form not in _FORMS:
-        problem = f"no form that is read is called {form!r}"
-        raise UsageError(problem, field="--form", remedy=nearest(form, _FORMS))
-    rows, n_without = _read_moved(path) if form == "moved" else (_read(path, form), 0)
-    source = ExportSource(state, documents, grades)
+    path, state = Path(path), source.state
     with state.lock:
-        is_added = False
-        while not is_added:  # another import may have come in between
+        while True:  # as long as another import comes in between
             n_imports = state.store.imported()
             state.refresh()
-            # Made anew each time, as it holds rows against what the workshop has by now.
-            merge = Merge(source, rows, path, person, is_moved=form == "moved")
-            is_added = state.add(merge.added, n_imports)
-    kinds = [type(record) for record in merge.added]
-    remark = phrase(
-        "{n} gold texts are in no chunk: search for what answers the question now, or leave them "
-        "as they are",
-        n=n_without,
-    )
-    return Imported(
-        path,
-        form,
-        people=kinds.count(Person),
-        questions=kinds.count(Question),
-        judgements=kinds.count(Judgement),
-        candidates=kinds.count(SuggestedDocument),
-        changed=merge.n_changed,
-        unchanged=merge.n_unchanged,
-        author=merge.author,
-        remarks=(remark,) if n_without else (),
-    )
+            form, lines, *remarks = _read(path, source)
+            added = _Merge(source, path, person).take(lines)
+            if state.add(added, n_imports):
+                return Imported(path, form, counts_of(added), tuple(remarks))
 
 
-def _form_of(path: Path) -> str:
-    """The form of a file by its name's end and its first record."""
+def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...]]:
+    """The form of a file, its rows, and what else to know of it."""
     end = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if end in ("csv", "tsv"):
-        return "csv"
-    if end not in ("jsonl", "ndjson"):
-        remedy = f"name it with --form ({', '.join(_FORMS)})"
-        raise UsageError(f"{path}: of no form that its name tells", remedy=remedy)
-    _, first = next(read_records(path), (0, {}))
-    if "record" in first:
-        return "jsonl"
-    if first and not {"verdict", "candidates"} <= first.keys():
-        remedy = "a gold set comes in with kragx gold start --gold"
-        problem = f"{path}: neither an export nor what kragx gold move has left"
-        raise UsageError(problem, remedy=remedy)
-    return "moved"
-
-
-def _read(path: Path, form: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """The places of a file and what stands there, by column."""
-    if form == "csv":
         # Rows as a spreadsheet counts them, since passages have many lines.
         rows = enumerate((cells for _, cells in read_csv(path)), start=2)
-        return [(f"row {number}", of_cells(cells)) for number, cells in rows]
-    return [(f"line {number}", columns) for number, columns in read_records(path)]
+        return "csv", [(f"row {number}", _of_cells(cells)) for number, cells in rows]
+    _, first = next(read_records(path), (0, {})) if end in ("jsonl", "ndjson") else (0, {"": ""})
+    if first.keys() >= {"verdict", "candidates"}:
+        return "moved", *rows_of_moved(path, source.state, source.text)
+    if first and "record" not in first:
+        remedy = "a gold set comes in with kragx gold start --gold"
+        problem = "neither an export (.csv, .jsonl) nor what kragx gold move has left"
+        raise UsageError(problem, field=str(path), remedy=remedy)
+    return "jsonl", [(f"line {number}", columns) for number, columns in read_records(path)]
 
 
-def _read_moved(path: Path) -> tuple[list[tuple[str, Mapping[str, Any]]], int]:
-    """Gold that nobody could place: a question each, a candidate for each chunk it may be in.
+def _of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a row of cells, as far as they can be read."""
+    columns: dict[str, Any] = {}
+    for column, shown in cells.items():
+        text = unguarded(shown)
+        if text or column in EMPTY:
+            columns[column] = text or EMPTY[column]
+        if text and column in JSON_COLUMNS:
+            with suppress(ValueError, RecursionError):  # what is no JSON is no list, as is said
+                columns[column] = json.loads(text)
+    return columns
 
-    Beside them, how many gold texts no chunk has.
 
-    Raises:
-        DataError: a line is of another kind.
-    """
-    questions: dict[str, dict[str, Any]] = {}
-    candidates: list[tuple[str, Mapping[str, Any]]] = []
-    n_without = 0
-    for number, line in read_records(path):
+class _Row(NamedTuple):
+    """What a file says of one thing: of the fields of a record, and the same by column."""
+
+    kind: type[records.StoredRecord]
+    fields: dict[str, Any]
+    columns: Mapping[str, Any]
+    place: str
+
+    @classmethod
+    def of(cls, place: str, columns: Mapping[str, Any]) -> "_Row":
+        """A row; a `DataError` if it is of no kind, or has no such columns."""
+        if unknown := next((column for column in columns if column not in _COLUMNS), None):
+            needed = "a judgement needs question or question_uid, document and grade"
+            raise _mistake(unknown, "unknown column", f"{needed}; {nearest(unknown, _COLUMNS)}")
+        for column in _TEXTS:
+            if not isinstance(columns.get(column, ""), str):
+                raise _mistake(column, f"{shorten(columns[column])} is no text", _EXPORTED)
+        word = columns.get("record", "").strip().casefold() or "judgement"
+        if word not in KINDS:
+            raise _mistake("record", f"{word!r} is no kind of row", f"write {', '.join(KINDS)}")
+        kind = KINDS[word]
+        fields = {name: columns[c] for name, c in columns_of(kind).items() if c in columns}
+        if kind is records.Judgement:
+            fields |= _grade(columns.get("grade", ""))
+            if fields["kind"] in records.MARKS and not fields.get("why"):
+                fields["why"] = "forbidden"
+        return cls(kind, fields, columns, place)
+
+    def text(self, column: str) -> str:
+        """What a column says, without white space around it."""
+        return str(self.columns.get(column, "")).strip()
+
+
+def _grade(value: object) -> dict[str, Any]:
+    """The kind and grade that a word or number stands for."""
+    word = str(value).strip().casefold()
+    if word in ("unusable", "later", "undone", *records.MARKS):
+        return {"kind": word, "grade": None}
+    number = word.removesuffix(".0")  # of a column with gaps that another program has read
+    if number.isascii() and number.isdecimal() and len(number) < 4:
+        return {"kind": "grade", "grade": int(number)}
+    remedy = "write a number of the scale, unusable, later or forbidden, or remove the row"
+    raise _mistake("grade", f"{value!r} is no grade", remedy)
+
+
+class _Merge:
+    """What a file adds to a workshop, as it is now: see `Imported`."""
+
+    def __init__(self, source: ExportSource, path: Path, person: str | None) -> None:
+        self._source, self._state, self._path = source, source.state, path
+        self._person, self._people = person, dict(self._state.people)
+        self._questions = dict(self._state.questions)
+        self._uids = defaultdict[str, list[records.StoredRecord]](
+            list
+        )  # every wording of a question
+        for record in self._state.store.after({}):
+            self._uids[record.uid].append(record)
+        self._judged: set[object] = set()
+        self._mistakes: list[str] = []
+        self._added: list[records.StoredRecord] = []
+
+    def take(self, lines: Lines) -> list[records.StoredRecord]:
+        """What rows add; a `DataError` lists all that is wrong with them."""
+        rows: list[_Row] = []
+        for place, columns in lines:
+            with self._noting(place):
+                rows.append(_Row.of(place, columns))
+        kinds = list(KINDS.values())
+        # What others refer to comes first, then what was said earlier, as a spreadsheet may have
+        # sorted it; what is new comes last.
+        rows.sort(key=lambda row: (kinds.index(row.kind), not row.text("uid"), row.text("at")))
+        take = {records.SuggestedDocument: self._candidate, records.Judgement: self._judgement}
+        for row in rows:
+            with self._noting(row.place):
+                if record := take.get(row.kind, self._person_or_question)(row):
+                    self._add(record)
+        if n := len(self._mistakes):
+            head = f"{n} {'mistake' if n == 1 else 'mistakes'}; nothing was imported"
+            raise DataError("\n  ".join([head, *self._mistakes[:20], *(["..."] if n > 20 else [])]))
+        return self._added
+
+    @contextmanager
+    def _noting(self, place: str) -> Iterator[None]:
+        """Note the mistake of a row, if there is one, and go on."""
         try:
-            uid, text, verdict = line["query_id"], line["query"], line["verdict"]
-            item = {"text": line["gold"]["text"], "grade": line["gold"].get("grade", 1)}
-            old = {"old_id": line["gold"]["id"]} if "id" in line["gold"] else {}
-            chunks = [(chunk["id"], float(chunk["share"])) for chunk in line["candidates"]]
-            is_item = "." not in line["field"]  # an alternative is no item of its own
-            columns = {"record": "question", "uid": uid, "question": text, "origin": "file"}
-            question = questions.setdefault(uid, columns | {"gold": []})
-        except (KeyError, TypeError, ValueError, AttributeError):
-            problem = f"{shorten(line)} is no gold that is left"
-            remedy = "name the file that kragx gold move wrote"
-            raise DataError(problem, path=f"{path}:line {number}", remedy=remedy) from None
-        if is_item:
-            question["gold"].append({**item, "metadata": {"moved": verdict, **old}})
-        n_without += not chunks
-        columns = {"record": "candidate", "question_uid": uid, "question": text, "origin": ORIGIN}
-        columns |= {"detail": item["text"]}
-        for document, share in chunks:
-            candidates.append((f"line {number}", columns | {"document": document, "score": share}))
-    return [
-        *((f"query {uid}", columns) for uid, columns in questions.items()),
-        *candidates,
-    ], n_without
+            with inside(path=f"{self._path}:{place}"):
+                yield
+        except KragxError as error:
+            self._mistakes.append(str(error))
+
+    def _add(self, record: records.StoredRecord) -> None:
+        self._uids[record.uid].append(record)
+        self._added.append(record)
+        if isinstance(record, records.Question):
+            self._questions[record.uid] = record
+        elif isinstance(record, records.Person):
+            self._people[record.uid] = record
+
+    def _person_or_question(self, row: _Row) -> records.StoredRecord | None:
+        is_question, uid = row.kind is records.Question, row.text("uid")
+        things: Mapping[str, Any] = self._questions if is_question else self._people
+        name, newest = "text" if is_question else "name", things.get(uid)
+        if newest is None:
+            by = self._by(row) if is_question else {}
+            record = _made(row.kind, {**row.fields, **by})
+            texts = [getattr(thing, name) for thing in things.values()]
+            return None if not uid and getattr(record, name) in texts else record
+        record = _made(row.kind, _over(newest, row.fields))
+        if record in self._uids[uid] or replace(record, at=newest.at) == newest:
+            return None
+        if record.at < newest.at:
+            # A wording that was never here is an earlier one of a copy of this workshop.
+            if not any(wording.at == record.at for wording in self._uids[uid]):
+                return None
+            problem = "was changed in the workshop after this file was written"
+            raise _mistake("uid", problem, "export anew, and change that")
+        return record if record.at > newest.at else replace(record, at=records.now())
+
+    def _by(self, row: _Row) -> dict[str, str]:
+        """The field of whose a row is, where it says no uid."""
+        name, people = row.text("person"), self._people.values()
+        if row.text("person_uid") in self._people:
+            return {}
+        if name and (self._person is None or people_called(name, people)):
+            hint = "; or name --person for somebody new"
+            return {"person": the_person(name, people, "person", hint).uid}
+        author = self._person or self._path.name
+        if not people_called(author, people):
+            check_unlike(author, people, "person")
+            self._add(records.Person(name=author, role="annotator" if self._person else "file"))
+        return {"person": the_person(author, self._people.values(), "person").uid}
+
+    def _about(self, row: _Row) -> dict[str, str]:
+        """The field of which question a row is about: by its uid, else by its text."""
+        if row.text("question_uid") in self._questions:
+            return {}
+        text, questions = row.text("question"), self._questions.values()
+        those_open = (q for q in questions if q.state == "open" or q.uid == text)
+        uids = [q.uid for q in those_open if text in (q.uid, q.text.strip())]
+        if len(uids) == 1:
+            return {"question": uids[0]}
+        problem = f"{shorten(text)}: {len(uids) or 'no'} questions have this text"
+        remedy = "name one by question_uid, or add it as a question first (record: question)"
+        raise _mistake("question", problem, remedy)
+
+    def _candidate(self, row: _Row) -> records.StoredRecord | None:
+        record = _made(row.kind, {**row.fields, **self._about(row)})
+        stored = (replace(same, at=record.at) for same in self._uids.get(record.uid, ()))
+        return None if record in stored else record
+
+    def _judgement(self, row: _Row) -> records.StoredRecord | None:
+        uid = row.text("uid")
+        if (stored := self._state.judgement(uid)) is None:
+            record = _made(records.Judgement, row.fields | self._about(row) | self._by(row))
+            if uid:  # out of another workshop, as it was there
+                self._check(record)
+                return record
+        else:
+            record = self._rejudged(row, stored)
+        newest = self._newest(record)
+        is_same = newest is not None and _content(newest) == _content(record)
+        is_newest = newest is not None and newest.uid == uid
+        if record == stored or is_same or (record.kind == "undone" and not is_newest):
+            return None
+        self._check(record)
+        if stored is not None and not is_newest:
+            problem = "the same person has judged this pair again since, or taken it back"
+            remedy = "leave this row as it was exported; change the newest one, or export anew"
+            raise _mistake("uid", problem, remedy)
+        if stored is not None:
+            record = replace(record, uid=records.new_uid(), at=records.now(), seconds=None)
+        return self._said_once(replace(record, purpose="import"))
+
+    def _said_once(self, record: records.Judgement) -> records.Judgement:
+        """What a file says anew of a pair; a `DataError` where it does so twice."""
+        if record.document not in self._source.documents:
+            problem = f"{shorten(record.document)}: the corpus has no such document"
+            remedy = "write an id of the corpus; spreadsheets make numbers and dates of some"
+            raise _mistake("document", problem, remedy)
+        matter = _matter(record)
+        if matter in self._judged:
+            raise _mistake("document", "the same person judges this pair twice", "keep one of them")
+        self._judged.add(matter)
+        return record
+
+    def _newest(self, record: records.Judgement) -> records.Judgement | None:
+        """What the person of a judgement says of its pair now."""
+        pair, state = (record.question, record.document), self._state
+        if record.is_decision:
+            return next(reversed(state.decisions.get(pair, [])), None)
+        return (state.mark if record.is_mark else state.newest)(pair, record.person)
+
+    def _rejudged(self, row: _Row, stored: records.Judgement) -> records.Judgement:
+        """A judgement of the workshop as its row has it, which speaks of the same pair."""
+        text, document = row.text("question"), row.text("document")
+        wordings = (getattr(wording, "text", "") for wording in self._uids[stored.question])
+        is_its = not text or any(same_in_sheet(text, wording.strip()) for wording in wordings)
+        # What a spreadsheet has made of an id is none; the uid says which one was meant.
+        is_other = document != stored.document and document in self._source.documents
+        if is_other or not is_its or row.text("person_uid") not in ("", stored.person):
+            remedy = "put that back, or add a row without uid; reword a question in its own row"
+            raise _mistake("uid", "it spoke of another pair when it was exported", remedy)
+        content = {name: row.fields[name] for name in _CONTENT if name in row.fields}
+        return _made(records.Judgement, _over(stored, content))
+
+    def _check(self, record: records.Judgement) -> None:
+        """Raise a `KragxError` unless a judgement fits the workshop."""
+        if record.kind != "undone" and record.is_mark != (record.kind in records.MARKS):
+            problem = f"{record.kind} is not said with the kind {record.why!r}"
+            remedy = "it belongs to forbidden and allowed alone; relevance is a row of its own"
+            raise _mistake("why", problem, remedy)
+        text = self._source.text(record.document)
+        check_fits(record.grade, self._source.grades, record.spans, text)
+
+
+def _made(kind: type[_Kind], fields: Mapping[str, Any]) -> _Kind:
+    """A record of checked values; a `DataError` if one of them is of the wrong kind."""
+    try:
+        record: _Kind = _ADAPTERS[kind].validate_python(dict(fields))
+        datetime.fromisoformat(record.at)
+        # PostgreSQL keeps no NUL, and JSON no infinity.
+        json.dumps(asdict(record), allow_nan=False)
+        if any("\x00" in text for text in vars(record).values() if isinstance(text, str)):
+            raise ValueError("a text with a NUL cannot be kept")
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{shorten(first['input'])}: {first['msg']}"
+        raise _mistake(str(first["loc"][0]), problem, _EXPORTED) from None
+    except ValueError as error:
+        raise _mistake("", str(error), _EXPORTED) from None
+    return record
+
+
+def _over(stored: records.StoredRecord, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record, those that a row says otherwise as it says them."""
+    before = asdict(stored)
+    return before | {n: value for n, value in fields.items() if not same_in_sheet(value, before[n])}
+
+
+def _mistake(column: str, problem: str, remedy: str) -> DataError:
+    return DataError(problem, field=column, remedy=remedy)

@@ -41,13 +41,10 @@ def forbidden_of(
 
 def _marks(state: State, uid: str, copies: Copies) -> Iterator[tuple[str, Judgement]]:
     """The marks that count: of each person the newest of a document and its copies."""
-    newest: dict[tuple[str, str], Judgement] = {}
-    for document, people in state.marks.get(uid, {}).items():
-        for person, rows in people.items():
-            key = (copies.first(document), person)
-            if rows and (key not in newest or newest[key].at <= rows[-1].at):
-                newest[key] = rows[-1]
-    return ((first, mark) for (first, _), mark in newest.items() if mark.kind == "forbidden")
+    for document in dict.fromkeys(map(copies.first, state.marks.get(uid, ()))):
+        for person in state.people:
+            if mark := state.marked_by(person, uid, copies.all(document)):
+                yield document, mark
 
 
 def _of_document(doc_id: str, why: str, documents: Mapping[str, Doc]) -> Forbidden:

@@ -66,7 +66,7 @@ def incoming(
                 rest.append(gold)
             else:
                 judged.append(judgement)
-        question = _question(replace(query, gold=tuple(rest)), person)
+        question = question_of(replace(query, gold=tuple(rest)), person)
         records.append(question)
         suggested = dict.fromkeys([*(row.document for row in judged), *question.sources])
         records += (
@@ -81,7 +81,7 @@ def incoming(
     return Incoming(tuple(records), n_kept)
 
 
-def _question(query: Query, person: Person) -> Question:
+def question_of(query: Query, person: Person) -> Question:
     """The question of a query with the gold that it keeps."""
     record, metadata = query_record(query), dict(query.metadata)
     if query.expected_doc_types:

@@ -1,7 +1,6 @@
 """What stands in the workshop.yaml of a workshop's folder."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -95,12 +94,13 @@ def settings_of(text: str, name: str, folder: Path) -> WorkshopSettings:
         raw["database"] = with_variables(database, lambda match: _variable(match[1], problems))
     valid = [field.alias or key for key, field in WorkshopSettings.model_fields.items()]
     problems += [f"{key}: unknown key; {nearest(key, valid)}" for key in raw if key not in valid]
+    known = {key: value for key, value in raw.items() if key in valid}
     try:
-        settings = WorkshopSettings.model_validate(
-            {key: value for key, value in raw.items() if key in valid}, context={"here": folder}
-        )
+        settings = WorkshopSettings.model_validate(known, context={"here": folder})
     except ValidationError as error:
-        raise ConfigError(name, [*problems, *_readable(error)]) from None
+        from kragx.app.config.problems import readable  # a config's machinery takes long to load
+
+        raise ConfigError(name, [*problems, *readable(error, known)]) from None
     if problems:
         raise ConfigError(name, problems)
     return settings
@@ -110,15 +110,3 @@ def _variable(name: str, problems: list[str]) -> str:
     if name not in os.environ:
         problems.append(f"database: the environment variable {name!r} is not set")
     return os.environ.get(name, "")
-
-
-def _readable(error: ValidationError) -> Iterator[str]:
-    for detail in error.errors():
-        field = ".".join(str(part) for part in detail["loc"] if part != "[key]")
-        if detail["type"] == "missing":
-            yield f"{field}: missing; it is required"
-        else:
-            value = detail["input"]
-            value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
-            message = detail["ctx"]["error"] if detail["type"] == "value_error" else detail["msg"]
-            yield f"{field}: {str(message)[:1].lower()}{str(message)[1:]}{value_text}"

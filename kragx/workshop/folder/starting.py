@@ -1,7 +1,8 @@
 """The folder of a workshop, made."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import yaml
 
 from kragx.agreement.sample import read_sample
-from kragx.data import GoldDataset, as_corpus, read_dataset
+from kragx.data import Doc, GoldDataset, as_corpus, read_dataset
+from kragx.data.documents import doc_record
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
 from kragx.data.gold import Query
 from kragx.data.korean import is_korean
@@ -31,7 +33,7 @@ from kragx.workshop.state.records import (
     SuggestedDocument,
 )
 
-_CORPUS = "corpus.jsonl"  # of a sample
+CORPUS = "corpus.jsonl"  # what the folder itself holds
 _IGNORED = f"{DATABASE}\n{DATABASE}-*\n{SECRET}\n"
 
 
@@ -96,7 +98,7 @@ class Started(Result):
 def start(
     folder: str | Path,
     *,
-    corpus: str | Path | None = None,
+    corpus: str | Path | Mapping[str, Doc] | None = None,
     config: str | Path | None = None,
     sample: str | Path | None = None,
     gold: str | Path | GoldDataset | None = None,
@@ -111,7 +113,7 @@ def start(
 
     Args:
         folder: where; it may exist, but hold no workshop.
-        corpus: file or folder with the documents.
+        corpus: file or folder with the documents; or these by id, which the folder is to hold.
         config: of `kragx run`; its retrievers suggest documents.
         sample: instead of a corpus, a sample of `kragx judge label`, whose pairs are judged.
         gold: a gold set of any format; its grades are taken as judgements of a file.
@@ -139,13 +141,14 @@ def start(
     question_set = None if questions is None else read_dataset(questions)
     _check_once(gold_set or (), question_set or ())
     drawn = None if sample is None else read_sample(Path(sample))
-    documents = Documents(as_corpus(corpus if drawn is None else documents_of(drawn)))
+    texts = corpus if drawn is None else documents_of(drawn)
+    documents = Documents(as_corpus(texts))
     if language is None:
         language = "ko" if is_korean(next(iter(documents.values())).text or "") else "en"
     raw: dict[str, Any] = {
         "name": name or folder.resolve().name or "gold",
         "language": language,
-        "corpus": _CORPUS if corpus is None else _from_folder(corpus, folder),
+        "corpus": CORPUS if isinstance(texts, Mapping) else _from_folder(texts or "", folder),
         "config": config and _from_folder(config, folder),
         "database": database,
         "schema": schema,
@@ -168,14 +171,16 @@ def start(
             people.append(Person(name=source.name, role="file"))
             sources.append(incoming(source, people[-1], documents, top))
     records = [record for source in sources for record in source.records]
-    make_folder(folder)
     if drawn is not None:
         people.append(Person(name=Path(str(sample)).name, role="file"))
         records += records_of(drawn, people[-1])
-        rows = ({"id": doc.id, "text": doc.text} for doc in documents.values())
-        write_records(rows, folder / _CORPUS)
-    _store(workshop, [*people, *records, *(row for row in suggested if row.document in documents)])
-    _write_files(workshop, text)
+    with _whole_or_none(folder):
+        make_folder(folder)
+        if isinstance(texts, Mapping):
+            write_records(map(doc_record, texts.values()), folder / CORPUS)
+        places = (row for row in suggested if row.document in documents)
+        _store(workshop, [*people, *records, *places])
+        _write_files(workshop, text)
     return Started(
         folder=folder,
         documents=len(documents),
@@ -185,6 +190,20 @@ def start(
         # The URL is shown with its password hidden, if one stands in it and not in a variable.
         has_password=database is not None and "${" not in database and "***" in str(address),
     )
+
+
+@contextmanager
+def _whole_or_none(folder: Path) -> Iterator[None]:
+    """Around what makes a folder: where it ends early, what it has made is removed."""
+    before = {*folder.iterdir()} if folder.is_dir() else None
+    try:
+        yield
+    except BaseException:  # Ctrl-C too: half a workshop can be neither opened nor made anew
+        for file in {*folder.iterdir()} - (before or set()) if folder.is_dir() else ():
+            file.unlink()
+        if before is None and folder.is_dir():
+            folder.rmdir()
+        raise
 
 
 def _store(workshop: Workshop, records: Iterable[StoredRecord]) -> None:

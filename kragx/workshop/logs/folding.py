@@ -17,6 +17,7 @@ from math import inf
 from operator import xor
 from typing import Any
 
+from kragx.data import Doc
 from kragx.data.formats.jsonl import to_json
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.ground.errors import DataError, nearest
@@ -55,6 +56,8 @@ class Ask:
         time: when; None where the log does not say.
         thumb: 1 up, -1 down, 0 none.
         has_list: whether the log says what was retrieved.
+        rated: what was retrieved for an ask with a thumb, where gold is made of thumbs: by id,
+            else by text.
         slice: its value of the field of slices.
         clicks: the ids that were opened.
         before: the ask before it in its session; None where the log has a history.
@@ -69,6 +72,7 @@ class Ask:
     time: float | None = None
     thumb: int = 0
     has_list: bool = False
+    rated: tuple[Doc, ...] = ()
     slice: str = ""
     clicks: tuple[str, ...] = ()
     before: Ask | None = None
@@ -115,7 +119,12 @@ class FoldedQuestion:
 
 
 def gathered(
-    questions: Iterable[LoggedQuestion], masker: Masker, keep: Sequence[str], by: str | None
+    questions: Iterable[LoggedQuestion],
+    masker: Masker,
+    keep: Sequence[str],
+    by: str | None,
+    *,
+    holds_rated: bool,
 ) -> tuple[list[Ask], list[str]]:
     """The asks of a log, in its order, and what a reader should know of it.
 
@@ -124,6 +133,7 @@ def gathered(
         masker: masks them.
         keep: fields that rules and slices read: what differs in one is another question.
         by: the one of slices.
+        holds_rated: whether gold is made of what was retrieved for rated asks.
 
     Raises:
         DataError: no question has one of these fields.
@@ -142,6 +152,10 @@ def gathered(
         fields = fields_of(record, keep)
         fields_met.update(fields)
         ask = _ask(Ask(number, *alone[text]), question, fields, masker)
+        if holds_rated and question.thumbs is not None:
+            # By id where there is one: texts of one document differ from log to log.
+            docs = question.retrieved or ()
+            ask.rated = tuple(Doc(doc.id, None if doc.id else doc.text) for doc in docs)
         if by is not None:
             ask.slice = to_json(fields.get(_name(by)))
         if question.session is not None and not question.history:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal
 
-from kragx.data import Doc, Gold, Query, Retrieved
+from kragx.data import Doc, Gold, GoldDataset, Query, Retrieved
 from kragx.data.turns import Turn
 from kragx.evaluation.calls.logged import LoggedQuestion
+from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, joined, percent, phrase, warning
+from kragx.workshop.folder.settings import Language
+from kragx.workshop.folder.starting import Started, start
 from kragx.workshop.logs.folding import N_TURNS, Ask, FoldedQuestion, fields_of
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
+from kragx.workshop.state.records import SuggestedDocument
 
 GoldFrom = Literal["clicks", "thumbs"]
 
@@ -62,8 +67,8 @@ class LoggedGold(Result):
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
         biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
-        unmasked = {"n_unmasked": self.n_unmasked}
-        return {**plain(named), **unmasked, "scope": str(self.scope), **biased}
+        more = {"n_unmasked": self.n_unmasked, "scope": str(self.scope)}
+        return {**plain(named), **more, **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
@@ -71,43 +76,28 @@ class LoggedGold(Result):
 
     @property
     def n_unmasked(self) -> int:
-        """How many ids, keys and numbers look like what is masked: they stay.
-
-        As far as questions were read.
-        """
+        """How many ids, keys and numbers look like what is masked, as far as they were read."""
         return self._drawn.n_unmasked
 
     @property
     def scope(self) -> str:
         """What numbers of these questions will be true of."""
         n = self.n_asks if self.n_asks_of_gold is None else self.n_asks_of_gold
-        period = (
-            phrase("from {first} to {last}", first=self.first, last=self.last)
-            if self.first is not None
-            else phrase("of unknown days")
-        )
-        if self.gold_from is None:
-            return phrase(
-                "numbers will be of {n} asks {period}, as they were logged, each question by its "
-                "weight; of nothing that was not logged, or is asked later",
-                n=n,
-                period=period,
-            )
-        share = percent(n / max(self.n_asks, 1))
-        if self.gold_from == "clicks":
-            return phrase(
-                "numbers will be of {n} asks {period}, those of questions for which people clicked "
-                "a document ({share} of all), and not of the others",
-                n=n,
-                period=period,
-                share=share,
-            )
+        period = phrase("of unknown days")
+        if self.first is not None:
+            period = phrase("from {first} to {last}", first=self.first, last=self.last)
         return phrase(
-            "numbers will be of {n} asks {period}, those of questions that people rated up and "
-            "whose documents are logged ({share} of all), and not of the others",
+            "numbers will be of {n} asks {period}, as they were logged, each question by its "
+            "weight; of nothing that was not logged, or is asked later"
+            if self.gold_from is None
+            else "numbers will be of {n} asks {period}, those of questions for which people "
+            "clicked a document ({share} of all), and not of the others"
+            if self.gold_from == "clicks"
+            else "numbers will be of {n} asks {period}, those of questions that people rated up "
+            "and whose documents are logged ({share} of all), and not of the others",
             n=n,
             period=period,
-            share=share,
+            share=percent(n / max(self.n_asks, 1)),
         )
 
     def describe(self) -> Iterator[Part]:
@@ -146,9 +136,8 @@ class LoggedGold(Result):
                 )
             )
         yield Line(self.scope)
-        if self.gold_from is not None:
-            yield warning(_BIASED[self.gold_from])
-        yield from map(warning, self.cautions)
+        biased = [] if self.gold_from is None else [_BIASED[self.gold_from]]
+        yield from map(warning, (*biased, *self.cautions))
         if self.n_silent:
             yield Line(phrase("traces without a question, left out: {n}", n=self.n_silent))
         if self.n_broken:
@@ -217,45 +206,28 @@ class DrawnQuestions:
         self.n_unmasked = 0
         self.masker.counts.clear()  # the texts of answers may be read again
         self.masker.counts.update(self._counts)
-        last = {question.last.number: question for question in self.drawn}
-        golds: dict[FoldedQuestion, dict[object, Gold]] = defaultdict(dict)
-        for question in self.drawn if self.gold_from == "clicks" else ():
-            golds[question] = {name: Gold(name) for ask in question.asks for name in ask.clicks}
-        rated = self._rated()
-        waiting: list[tuple[FoldedQuestion, LoggedQuestion]] = []
+        drawn = {question.last.number: question for question in self.drawn}
         for number, logged in enumerate(self.logs.questions()):
-            for doc in logged.retrieved or () if number in rated else ():
-                thumb, question = rated[number]
-                # By id where there is one: texts of one document differ from log to log.
-                item = Gold(doc.id, None if doc.id else self._masked(doc).text, float(thumb))
+            if number in drawn:
+                yield self._question(drawn[number], logged)
+
+    def _gold(self, question: FoldedQuestion) -> tuple[Gold, ...]:
+        """What people clicked, or what was retrieved for the asks that they rated."""
+        if self.gold_from == "clicks":
+            return tuple(map(Gold, dict.fromkeys(name for a in question.asks for name in a.clicks)))
+        golds: dict[object, Gold] = {}
+        for ask in question.asks if self.gold_from == "thumbs" else ():
+            for doc in ask.rated if ask.thumb else ():
                 # A thumb up outweighs one down: the answer that was liked rests on the document.
-                if thumb or doc.identity not in golds[question]:
-                    golds[question][doc.identity] = item
-            if (drawn := last.get(number)) is not None:
-                # Of what is rated the last ask does not say all: a thumb may come later.
-                if rated:
-                    waiting.append((drawn, logged))
-                else:
-                    yield self._question(drawn, logged, [*golds[drawn].values()])
-        for question, logged in waiting:
-            yield self._question(question, logged, [*golds[question].values()])
-
-    def _rated(self) -> dict[int, tuple[int, FoldedQuestion]]:
-        """By the number of an ask its thumb, 0 for down, and its question, where gold is of them.
-
-        What was retrieved for these asks is gold, or judged as none.
-        """
-        return {
-            ask.number: (max(0, ask.thumb), question)
-            for question in (self.drawn if self.gold_from == "thumbs" else ())
-            for ask in question.asks
-            if ask.thumb and ask.has_list
-        }
+                if ask.thumb > 0 or doc.identity not in golds:
+                    text = doc.text if doc.text is None else self._masked(doc).text
+                    golds[doc.identity] = Gold(doc.id, text, float(max(0, ask.thumb)))
+        return tuple(golds.values())
 
     def _question(
-        self, question: FoldedQuestion, logged: LoggedQuestion, gold: Sequence[Gold]
+        self, question: FoldedQuestion, logged: LoggedQuestion
     ) -> tuple[Query, Retrieved | None]:
-        fields = fields_of(logged.record, self.keep)
+        gold, fields = self._gold(question), fields_of(logged.record, self.keep)
         self.n_unmasked += self._unmasked(fields) + sum(self._is_seen(item.id) for item in gold)
         metadata = self.masker.within(fields)
         query_type = metadata.pop("query_type", None)
@@ -267,7 +239,7 @@ class DrawnQuestions:
         query = Query(
             question.id,
             question.text,
-            tuple(gold),
+            gold,
             query_type=None if query_type is None else str(query_type),
             metadata=metadata,
             history=(*turns, *_earlier(question.last)),
@@ -303,3 +275,50 @@ def _earlier(ask: Ask) -> list[Turn]:
         ask = ask.before
         turns.append(Turn("user", ask.text))
     return turns[::-1]
+
+
+def open_workshop(
+    made: LoggedGold,
+    folder: Path,
+    *,
+    corpus: str | Path | None = None,
+    language: Language | None = None,
+) -> Started:
+    """Make a workshop of the questions, on what was retrieved for them.
+
+    Args:
+        made: the questions.
+        folder: where; it may exist, but hold no workshop.
+        corpus: file or folder with the documents; None takes those whose texts the logs have.
+        language: of page and guidelines; None for that of the documents.
+
+    Raises:
+        UsageError: there is a workshop already; or there are no texts to judge.
+    """
+    # All are held: documents and suggestions come from them, and logs are not read a third time.
+    questions = [*made.questions()]
+    documents: dict[str, Doc] = {}
+    rows: list[SuggestedDocument] = []
+    for query, answer in questions:
+        for rank, doc in enumerate(answer.documents if answer else (), start=1):
+            # The id of a document without any is made of its text.
+            doc_id = doc.id or f"d-{sha256((doc.text or '').encode()).hexdigest()[:16]}"
+            # Of a document that changed while it was logged the text is taken that came last.
+            if doc.text is not None:
+                documents[doc_id] = Doc(doc_id, doc.text, doc.metadata)
+            row = SuggestedDocument(question=query.id, document=doc_id, origin="source", rank=rank)
+            rows.append(replace(row, detail="log"))
+    if corpus is None and not documents:
+        problem = phrase("the logs have no texts of documents, and there is nothing to judge")
+        raise UsageError(problem, field="--corpus", remedy=phrase("name the corpus"))
+    dataset = GoldDataset(tuple(query for query, _ in questions), name="logs")
+    # Only what was made into gold has grades to take over.
+    gold, alone = (None, dataset) if made.gold_from is None else (dataset, None)
+    return start(
+        folder,
+        corpus=documents if corpus is None else corpus,
+        gold=gold,
+        questions=alone,
+        suggested=rows,
+        language=language,
+    )

@@ -83,8 +83,8 @@ def gold_from_logs(
         skip_broken,
         replace(masker).text,  # it counts apart
     )
-    asks, cautions = gathered(logs.questions(), masker, keep, by)
-    for ask in asks if logs.has_ratings else ():
+    asks, cautions = gathered(logs.questions(), masker, keep, by, holds_rated=gold_from == "thumbs")
+    for ask in asks if logs.ratings else ():
         ask.thumb = 0  # a 1 that was read as up before the first 5 came may be the worst
     if not asks:
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")

@@ -22,11 +22,9 @@ _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\
 
 _FULL_WIDTH = {0xFF01 + place: 0x21 + place for place in range(94)} | {0x3000: " "}
 
-_KEYS = {"pattern", "check", "context", "near", "not_after", "not_near", "as"}
-_LISTS = ("context", "near", "not_after", "not_near")
-_PROBE = "a1 @."
-_BEFORE, _AFTER = 40, 25
-"""So many characters before and behind a find are close to it."""
+_ANY, _NONE = re.compile(""), re.compile("(?!)")
+_LISTS = {"context": _ANY, "near": _ANY, "not_after": _NONE, "not_near": _NONE}
+"""What stands for a list of words that a mask does not have."""
 
 _SEP = r"[\s.·/_~‐-―−-]"
 
@@ -52,29 +50,25 @@ class Mask:
         name: what stands in its place, with a number.
         pattern: finds it.
         check: what a find must satisfy besides.
-        context, near: what must stand right before, or close; None for anything.
+        context, near: what must stand right before, or close.
         not_after, not_near: what must not.
     """
 
     name: str
     pattern: re.Pattern[str]
-    check: Callable[[str, str], bool] | None = None
-    context: re.Pattern[str] | None = None
-    near: re.Pattern[str] | None = None
-    not_after: re.Pattern[str] | None = None
-    not_near: re.Pattern[str] | None = None
+    check: Callable[[str, str], bool]
+    context: re.Pattern[str]
+    near: re.Pattern[str]
+    not_after: re.Pattern[str]
+    not_near: re.Pattern[str]
 
     def is_meant(self, match: re.Match[str]) -> bool:
         """Whether a find is what the mask is for."""
-        before = match.string[max(0, match.start() - _BEFORE) : match.start()]
-        around = f"{before} {match.string[match.end() : match.end() + _AFTER]}"
-        wanted = (self.near, around), (self.context, before)
-        unwanted = (self.not_near, around), (self.not_after, before)
-        return (
-            all(words is None or words.search(text) for words, text in wanted)
-            and not any(words and words.search(text) for words, text in unwanted)
-            and (self.check is None or self.check(match[0], before))
-        )
+        before = match.string[max(0, match.start() - 40) : match.start()]
+        around = f"{before} {match.string[match.end() : match.end() + 25]}"
+        is_wanted = self.near.search(around) and self.context.search(before)
+        is_other = self.not_near.search(around) or self.not_after.search(before)
+        return bool(is_wanted and not is_other) and self.check(match[0], before)
 
 
 @dataclass
@@ -183,29 +177,29 @@ def _mask(name: str, options: Any) -> Mask:
     """A mask by what a file says of it; a `ValueError` names the field and what is wrong."""
     if not isinstance(options, Mapping) or not isinstance(options.get("pattern"), str):
         raise ValueError(f": a mask has a pattern; write {name}: {{pattern: ...}}")
-    if key := next((str(key) for key in options if key not in _KEYS), None):
-        raise ValueError(f".{key}: unknown; {nearest(key, _KEYS)}")
-    check = options.get("check")
-    if check is not None and check not in CHECKS:
+    valid = ("pattern", "check", "as", *_LISTS)
+    if key := next((str(key) for key in options if key not in valid), None):
+        raise ValueError(f".{key}: unknown; {nearest(key, valid)}")
+    if (check := options.get("check", "")) not in CHECKS:
         raise ValueError(f".check: unknown check {check!r}; {nearest(str(check), CHECKS)}")
     try:
         compiled = re.compile(options["pattern"].replace("SEP", _SEP), re.IGNORECASE | re.VERBOSE)
     except re.error as error:
         raise ValueError(f".pattern: no regular expression: {error}") from None
     # A mask that finds the empty text would be put between all letters.
-    if any(not match[0] for match in compiled.finditer(_PROBE)):
+    if any(not match[0] for match in compiled.finditer("a1 @.")):
         raise ValueError(".pattern: it finds nothing at all, too; write x+ for x*")
     patterns = {key: _words(key, options.get(key) or []) for key in _LISTS}
-    return Mask(str(options.get("as") or name), compiled, CHECKS.get(str(check)), **patterns)
+    return Mask(str(options.get("as") or name), compiled, CHECKS[check], **patterns)
 
 
-def _words(key: str, words: object) -> re.Pattern[str] | None:
+def _words(key: str, words: object) -> re.Pattern[str]:
     """Finds one of some words in a text; right before a find also with what stands between."""
     if not isinstance(words, list) or not all(isinstance(word, (str, int)) for word in words):
         value = shorten(words)
         raise ValueError(f".{key}: a list of words is expected, not {value}; write [{value}]")
     if not words:
-        return None
+        return _LISTS[key]
     named = "|".join(re.escape(str(word)) for word in words)
     between = _BETWEEN if key in ("context", "not_after") else ""
     return re.compile(rf"(?<![a-z])(?:{named}){between}", re.IGNORECASE)
@@ -260,6 +254,7 @@ def _is_phone(text: str, before: str) -> bool:
 
 
 CHECKS: Mapping[str, Callable[[str, str], bool]] = {
+    "": lambda text, before: True,
     "card": _is_card,
     "resident": _is_resident,
     "ssn": _is_ssn,

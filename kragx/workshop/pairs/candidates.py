@@ -63,7 +63,6 @@ class PooledDocument:
         pair: the question's uid, and the id of the document that stands for its copies.
         standing: what people say of it.
         ranks: where each retriever has it first, from 1; 0 where it does not.
-        counts: how often each has it among what is compared, copies counted.
         is_suggested: whether it is suggested; else somebody searched for it.
         is_twice: whether two people judge it.
         is_judged: whether a person has judged it, and not only a file.
@@ -76,7 +75,6 @@ class PooledDocument:
     pair: Pair
     standing: Standing
     ranks: tuple[int, ...]
-    counts: tuple[int, ...]
     is_suggested: bool
     is_twice: bool
     is_judged: bool
@@ -245,16 +243,15 @@ def _candidate(
     is_suggested: bool,
 ) -> PooledDocument:
     """A document of a question, by the ranks at which retrievers of a number have it."""
-    ranks_of: list[list[int]] = [[] for _ in plan.retrievers]
-    for number, rank in places:
-        ranks_of[number].append(rank)
-    ranks = tuple(min(ranks, default=0) for ranks in ranks_of)
+    ranks = tuple(
+        min((rank for n, rank in places if n == number), default=0)
+        for number in range(len(plan.retrievers))
+    )
     gains = [1.0 / log2(1.0 + rank) if 0 < rank <= plan.cut else 0.0 for rank in ranks] or [0.0]
     return PooledDocument(
         pair,
         verdict,
         ranks,
-        tuple(sum(rank <= plan.cut for rank in ranks) for ranks in ranks_of),
         is_suggested,
         chance(*pair, "twice") < plan.twice,
         # A file's grade counts, but nobody has looked at the pair here.

@@ -6,10 +6,16 @@ be are candidates of origin "moved", each with the text that it may hold.
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from kragx.data import Gold, normalise
-from kragx.ground.errors import DataError
+from kragx.data.formats.jsonl import read_records
+from kragx.ground.errors import DataError, inside, shorten
+from kragx.ground.printing import phrase
 from kragx.workshop.state.records import SuggestedDocument
+from kragx.workshop.state.state import State
 
 ORIGIN = "moved"
 _MOST = 1000  # characters that are shown of a text; it was one chunk
@@ -17,15 +23,61 @@ _OPEN = ("unsure", "lost")
 _RUN, _SURE = 6, 0.3  # letters in a row that are there in any case if so great a share of all is
 
 
-def moved_candidate(question: str, document: str, text: str, share: float) -> SuggestedDocument:
-    """A chunk in which a gold text may be; the same again has the same uid.
+def rows_of_moved(
+    path: Path, state: State, text_of: Callable[[str], str | None]
+) -> tuple[list[tuple[str, dict[str, Any]]], *tuple[str, ...]]:
+    """What a move has left, as rows of an import, and what somebody should know of it.
+
+    A question that the workshop has (by uid, else by its text) stays as it is; each chunk where a
+    gold text may be is a candidate, which the same file again does not make twice.
 
     Args:
-        question: its uid.
-        document: the id of the chunk.
-        text: the gold text, of which the beginning is shown.
-        share: of the text's letters that the chunk has.
+        path: of the file.
+        state: of the workshop.
+        text_of: the text of a document of its corpus.
+
+    Raises:
+        DataError: a line is of another kind, or speaks of another corpus.
     """
+    uids = {question.text.strip(): question.uid for question in state.open_questions()}
+    questions: dict[str, dict[str, Any]] = {}
+    candidates: list[tuple[str, dict[str, Any]]] = []
+    n_lost = 0
+    for number, line in read_records(path):
+        place = f"{path}:line {number}"
+        try:
+            uid, words, text = line["query_id"], line["query"], line["gold"]["text"]
+            grade, old = line["gold"].get("grade", 1), line["gold"].get("id")
+            metadata = {"moved": line["verdict"]} | ({} if old is None else {"old_id": old})
+            chunks = [(chunk["id"], float(chunk["share"])) for chunk in line["candidates"]]
+            is_item = "." not in line["field"]  # an alternative is no item of its own
+            uid = uid if uid in state.questions else uids.get(words.strip(), uid)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            problem = f"{shorten(line)} is no gold that is left"
+            remedy = "name the file that kragx gold move wrote"
+            raise DataError(problem, path=place, remedy=remedy) from None
+        row = {"record": "question", "uid": uid, "question": words, "origin": "file", "gold": []}
+        if uid not in state.questions and is_item:
+            item = {"text": text, "grade": grade, "metadata": metadata}
+            questions.setdefault(uid, row)["gold"].append(item)
+        n_lost += not chunks
+        for document, share in chunks:
+            with inside(path=place):
+                check_place(text, text_of(document), share)
+            record = asdict(_candidate(uid, document, text, share))
+            record |= {"record": "candidate", "question_uid": record.pop("question")}
+            candidates.append((place, record))
+    rows = [*((f"query {uid}", row) for uid, row in questions.items()), *candidates]
+    remark = phrase(
+        "{n} gold texts are in no chunk: search for what answers the question now, or leave them "
+        "as they are",
+        n=n_lost,
+    )
+    return rows, *([remark] if n_lost else ())
+
+
+def _candidate(question: str, document: str, text: str, share: float) -> SuggestedDocument:
+    """A chunk in which a gold text may be; the same again has the same uid."""
     return SuggestedDocument(
         uid=_uid(question, document, text),
         question=question,

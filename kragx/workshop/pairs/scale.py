@@ -6,6 +6,11 @@ and 3 becomes 2 (highly relevant), which are the grades of managed gold sets. On
 all but 0 is relevant, and grades stay as they are.
 """
 
+from collections.abc import Collection, Iterable, Sequence
+from math import inf
+
+from kragx.ground.errors import UsageError
+
 USUAL_TOP = 3
 """The highest grade of the usual scale."""
 
@@ -26,3 +31,40 @@ def people_grade(grade: float, top: int) -> int | None:
         return 0
     scaled = grade + relevant_from(top) - 1
     return int(scaled) if float(scaled).is_integer() and scaled <= top else None
+
+
+class GradeError(UsageError):
+    """A grade that is not on the scale."""
+
+    code = "grade"
+
+
+class EvidenceError(UsageError):
+    """Evidence that is not in the text."""
+
+    code = "spans"
+
+
+def check_fits(
+    grade: int | None, scale: Collection[int], spans: Iterable[Sequence[int]], text: str | None
+) -> None:
+    """Check what somebody says of a document.
+
+    Args:
+        grade: None for none.
+        scale: the grades that there are.
+        spans: the evidence, as [start, end) in characters.
+        text: of the document; None where it is not known.
+
+    Raises:
+        GradeError: the grade is not on the scale.
+        EvidenceError: the evidence is not in the text.
+    """
+    if grade is not None and grade not in scale:
+        problem, remedy = f"{grade} is not on the scale", f"write 0 to {max(scale)}"
+        raise GradeError(problem, field="grade", remedy=remedy)
+    length = inf if text is None else len(text)
+    for start, end in spans:
+        if not 0 <= start < end <= length:
+            problem = f"[{start}, {end}] is no stretch of a text of {length} characters"
+            raise EvidenceError(problem, field="spans", remedy="write from and to, as [[0, 25]]")

@@ -8,8 +8,7 @@ what it will say. That is known by counting, board by board.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 
 from kragx.workshop.pairs.candidates import Board
@@ -26,14 +25,11 @@ class Outlook:
     Attributes:
         outcome: "decided" if every document in which retrievers differ has its grade, else "open";
             or why nothing can be said: "retrievers" (fewer than two), "answers" (not all have
-            answered yet), "questions" or "pairs" (too few so far), "equal" (all have the same
-            lists), or "gold" (most questions have no answer yet: nobody is told to stop).
-        equal: names of retrievers that have the same lists, group by group. Nobody who judges is to
-            see them.
+            answered yet), "questions" or "pairs" (too few so far), or "equal" (they differ in no
+            document).
     """
 
     outcome: str
-    equal: tuple[tuple[str, ...], ...] = ()
 
     @property
     def state(self) -> str:
@@ -50,19 +46,17 @@ class Sums:
     """What all boards come to, kept up as they change.
 
     Args:
-        retrievers: their names.
+        n_retrievers: how many there are.
 
     Attributes:
         counts: of pairs, those ``judged``; of questions those that ``wait`` for answers; and of
-            those that are ``compared`` the ``graded`` pairs, the questions that are ``answered``,
-            and the pairs that are ``left`` of those in which retrievers differ.
-        lists: for each retriever a hash of its lists for all questions.
+            those that are ``compared`` the ``graded`` pairs, and of the pairs in which retrievers
+            are ``differing`` those that are ``left``.
     """
 
-    def __init__(self, retrievers: Sequence[str]) -> None:
-        self.retrievers: Sequence[str] = retrievers
+    def __init__(self, n_retrievers: int) -> None:
+        self.n_retrievers: int = n_retrievers
         self.counts: Counter[str] = Counter()
-        self.lists: list[int] = [0] * len(retrievers)
 
     def take(self, board: Board, times: int = 1) -> None:
         """Add what a board has; with -1 take it away."""
@@ -73,35 +67,28 @@ class Sums:
         }
         # Until all have answered nobody can say in which documents their lists differ.
         if board.is_compared and board.candidates:
+            differing = [entry for entry in board if entry.disagreement > 0]
             counts |= {
                 "compared": 1,
                 "graded": board.n_judged,
-                "answered": int(board.has_relevant),
-                "left": sum(e.disagreement > 0 and not e.standing.is_known for e in board),
+                "differing": len(differing),
+                "left": sum(not entry.standing.is_known for entry in differing),
             }
-            for number in range(len(self.retrievers)):
-                places = ((e.pair, e.ranks[number], e.counts[number]) for e in board)
-                self.lists[number] ^= hash(tuple(places))  # the same again takes it away
         for name, count in counts.items():
             self.counts[name] += times * count
 
     @property
     def outlook(self) -> Outlook:
         """How far the comparison is."""
-        counts, groups = self.counts, defaultdict[int, list[str]](list)
-        for name, lists in zip(self.retrievers, self.lists):
-            groups[lists].append(name)
+        counts = self.counts
         outcomes = (
-            ("retrievers", len(self.retrievers) < 2),
+            ("retrievers", self.n_retrievers < 2),
             ("answers", counts["wait"]),
             ("questions", not counts["compared"]),
             # Before it is too early to say anything: no grade can help retrievers that are one.
-            ("equal", len(groups) == 1),
+            ("equal", not counts["differing"]),
             ("questions", counts["compared"] < QUESTIONS),
             ("pairs", counts["graded"] < PAIRS),
             ("open", counts["left"]),
-            ("gold", 2 * counts["answered"] <= counts["compared"]),
         )
-        outcome = next((outcome for outcome, holds in outcomes if holds), "decided")
-        equal = tuple(tuple(group) for group in groups.values() if len(group) > 1)
-        return Outlook(outcome, equal if counts["compared"] else ())
+        return Outlook(next((outcome for outcome, holds in outcomes if holds), "decided"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,18 @@ import numpy as np
 from kragx.agreement.change.draw import Lot
 from kragx.agreement.change.estimate import LabelledDifference, Ledger
 from kragx.data import Doc, Query
-from kragx.data.formats.jsonl import make_folder, read_records, write_records
+from kragx.data.formats.jsonl import make_folder, read_records
 from kragx.ground.errors import UsageError
 from kragx.workshop.folder.folder import FILE
-from kragx.workshop.folder.starting import start
+from kragx.workshop.folder.incoming import question_of
+from kragx.workshop.folder.starting import CORPUS, start
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.scale import relevant_from
 from kragx.workshop.pairs.standing import Standing, standing
-from kragx.workshop.state.records import Question, StoredRecord, SuggestedDocument
+from kragx.workshop.state.records import StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 
-LOT, DOCUMENTS = "lot.jsonl", "documents.jsonl"
+LOT = "lot.jsonl"
 _NOW_AND_THEN = 10  # questions
 
 
@@ -38,18 +40,13 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
             raise _of_another(folder, recorded.get("lot", {}), lot.record["lot"])
         if (folder / FILE).exists():
             return
-    elif there := next((name for name in (FILE, DOCUMENTS) if (folder / name).exists()), None):
+    elif there := next((name for name in (FILE, CORPUS) if (folder / name).exists()), None):
         problem = f"holds {there} and no lot, so it is something else"
         raise UsageError(problem, field=str(folder), remedy="name another folder")
     make_folder(folder)
     # The lot comes first and the workshop last: what was ended between them is made anew.
     lot.write(folder / LOT)
-    records = (
-        {"id": doc.id, "text": doc.text} | ({"metadata": doc.metadata} if doc.metadata else {})
-        for doc in documents.values()
-    )
-    write_records(records, folder / DOCUMENTS)
-    start(folder, corpus=folder / DOCUMENTS)
+    start(folder, corpus=documents)
 
 
 def _of_another(folder: Path, of: Mapping[str, Any], now: Mapping[str, Any]) -> UsageError:
@@ -173,17 +170,7 @@ class LotFeed:
         ]
         if rows and uid not in self._state.questions:
             lot = {"order": place + 1, "chance": question.chance}
-            metadata = {**query.metadata, "lot": lot}
-            opened = Question(
-                uid=uid,
-                person=self._state.owner().uid,
-                text=query.text or "",
-                origin="file",
-                query_type=query.query_type,
-                metadata=metadata,
-                history=tuple(turn.to_dict() for turn in query.history),
-                weight=query.weight,
-                inclusion=query.inclusion,
-            )
+            shown = replace(query, gold=(), metadata={**query.metadata, "lot": lot})
+            opened = question_of(shown, self._state.owner())
             return [opened, *rows]
         return rows

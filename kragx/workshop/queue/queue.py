@@ -111,7 +111,7 @@ class Queue:
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
         self._position = 0
-        self.sums: Sums = Sums(list(self.plan.retrievers))
+        self.sums: Sums = Sums(len(self.plan.retrievers))
         self._leases: dict[str, dict[Pair, float]] = {}
         self._now = 0.0
         self.refresh()

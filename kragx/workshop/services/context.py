@@ -39,10 +39,6 @@ class ClashError(ServiceError, UsageError):
     """What does not fit what has happened meanwhile."""
 
 
-class MisfitError(ServiceError, UsageError):
-    """What does not fit the set or the text."""
-
-
 @dataclass(frozen=True)
 class Context:
     """A workshop at work.

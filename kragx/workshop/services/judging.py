@@ -8,11 +8,11 @@ from pydantic import BeforeValidator, Field
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import UsageError
 from kragx.workshop.pairs.moved import ORIGIN
+from kragx.workshop.pairs.scale import check_fits
 from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
 from kragx.workshop.services.context import (
     ClashError,
     Context,
-    MisfitError,
     Plain,
     plain_judgement,
     plain_question,
@@ -57,15 +57,13 @@ class JudgementForm(RequestForm):
 
         Raises:
             UnknownError: there is no such question or document.
-            MisfitError: the grade is not on the scale, or the evidence not in the text.
+            GradeError, EvidenceError: of `check_fits`.
         """
         context.question(self.question)
         text, scale = context.document(self.document)["text"], context.workshop.settings.scale
         if (self.kind == "grade") != (self.grade is not None):
             raise UsageError("belongs to kind 'grade', and to no other", field="grade")
-        if self.grade is not None and self.grade not in scale:
-            problem = f"{self.grade} is not on the scale of 0 to {max(scale)}"
-            raise MisfitError(problem, code="grade", field="grade")
+        check_fits(self.grade, scale, self.spans, text)
         return Judgement(
             uid=self.uid,
             question=self.question,
@@ -73,7 +71,7 @@ class JudgementForm(RequestForm):
             person=person.uid,
             kind="later" if self.kind == "odd" else self.kind,
             grade=self.grade,
-            spans=_joined_spans(self.spans, len(text)),
+            spans=_joined_spans(self.spans),
             note=self.note,
             seconds=self.seconds,
         )
@@ -158,7 +156,7 @@ class Judging:
         """Store what a person says of a pair; then what comes next.
 
         Raises:
-            UnknownError, ClashError, MisfitError: it cannot be stored.
+            UnknownError, ClashError, GradeError, EvidenceError: it cannot be stored.
         """
         context = self.context
         with context.state.lock:
@@ -209,17 +207,10 @@ def _taking_back(uid: str, newest: Judgement | None, person: Person) -> Judgemen
     )
 
 
-def _joined_spans(spans: list[list[int]], length: int) -> tuple[tuple[int, int], ...]:
-    """Stretches of a text, sorted; those that overlap or touch are one.
-
-    Raises:
-        MisfitError: one is empty, or not within the text.
-    """
+def _joined_spans(spans: list[list[int]]) -> tuple[tuple[int, int], ...]:
+    """Stretches of a text, sorted; those that overlap or touch are one."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted((start, end) for start, end in spans):
-        if not start < end <= length:
-            problem = f"[{start}, {end}] is no stretch of a text of {length} characters"
-            raise MisfitError(problem, code="spans", field="spans")
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:

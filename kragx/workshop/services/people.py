@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from kragx.ground.errors import UsageError, shorten
-from kragx.workshop.names import alike, people_called
+from kragx.workshop.names import alike, check_unlike, people_called
 from kragx.workshop.services.context import ClashError, Context, Plain, UnknownError
 from kragx.workshop.services.forms import MOST_NAME, Id, Name, RequestForm, get, post
 from kragx.workshop.state.records import OWNER, Person, now
@@ -51,10 +51,6 @@ class People:
 
     context: Context
 
-    def owner(self) -> Person:
-        """Whose workshop it is; made when it is first asked for."""
-        return self.context.state.owner()
-
     def annotator(self, name: str) -> Person:
         """The annotator of a name (`people_called`); made where there is none.
 
@@ -68,11 +64,7 @@ class People:
             annotators = [person for person in present if person.role == "annotator"]
             if people := people_called(name, annotators):
                 return people[0]
-            for other in present:
-                if other.role != "file" and alike(other.name, name):
-                    problem = f"{name!r} looks like {other.name!r}, who is here already"
-                    remedy = "write it the same, or give each a name of their own"
-                    raise UsageError(problem, field="--annotator", remedy=remedy)
+            check_unlike(name, present, "--annotator")
             person = Person(name=name)
             state.add([person])
             return person
@@ -133,12 +125,16 @@ class People:
                 name, status = form.name or before.name, form.state or before.state
                 person = replace(before, name=name, state=status, at=now())
             # Who has left may have had the name: their judgements keep it, and their link is dead.
-            for somebody in state.people.values():
-                is_other = somebody.uid != person.uid and somebody.state == person.state == "here"
-                is_owner = alike(person.name, OWNER) and person.role != "owner"
-                if is_owner or (is_other and alike(somebody.name, person.name)):
-                    remedy = "give each a name of their own"
-                    problem = f"{person.name!r} is here already, or looks like who is"
-                    raise ClashError(problem, code="name", field="name", remedy=remedy)
+            others = [
+                somebody
+                for somebody in state.people.values()
+                if somebody.uid != person.uid and somebody.state == person.state == "here"
+            ]
+            others += [] if person.role == "owner" else [Person(name=OWNER)]
+            try:
+                check_unlike(person.name, others, "name")
+            except UsageError as error:
+                problem, remedy = error.problem, error.remedy
+                raise ClashError(problem, code="name", field="name", remedy=remedy) from None
             state.add([person])
             return self.everybody()

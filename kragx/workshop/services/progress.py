@@ -115,16 +115,11 @@ class Progress:
         ]
 
     def _notices(self) -> list[Plain]:
-        remarks = [
-            {"about": about, "code": remark.code, "values": list(remark.values)}
-            # A copy, as the suggester's threads note what goes wrong meanwhile.
-            for about, of_it in list(self.context.remarks.items())
-            for remark in of_it
-        ]
-        equal = self.context.queue.sums.outlook.equal
+        # A copy, as the suggester's threads note what goes wrong meanwhile.
         return [
-            *remarks,
-            *({"about": ", ".join(names), "code": "equal", "values": []} for names in equal),
+            {"about": about, "code": remark.code, "values": list(remark.values)}
+            for about, remarks in list(self.context.remarks.items())
+            for remark in remarks
         ]
 
 

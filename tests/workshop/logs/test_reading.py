@@ -160,7 +160,7 @@ def test_not_understood_where_it_is_named(tmp_path):
     with pytest.raises(DataError, match=r"a\.jsonl:1: vote: up or down"):
         _asked(path, columns={"thumbs": "vote"})
     logs = Logs([path], {"thumbs": "", "session": ""})
-    assert ([question.thumbs for question in logs.questions()], logs.cautions) == ([None], [])
+    assert ([question.thumbs for question in logs.questions()], [*logs.cautions]) == ([None], [])
     with pytest.raises(UsageError, match="--column question=: write question=column"):
         Logs([path], {"question": ""})
 
