@@ -244,7 +244,7 @@ def _rated(source: ExportSource) -> tuple[list[Query], list[str]]:
     return queries, [phrase("{n} pairs {why}", n=reasons[why], why=_UNRATED[why]) for why in whys]
 
 
-def _rating(source: ExportSource, uid: str, document: str) -> tuple[int | None, str]:
+def _rating(source: ExportSource, uid: str, document: str) -> tuple[float | None, str]:
     """The grade of a pair, and what it has without one."""
     if source.person is None:
         verdict = standing(source.state, uid, [document])
