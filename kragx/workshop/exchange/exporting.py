@@ -256,7 +256,7 @@ def _rating(source: ExportSource, uid: str, document: str) -> tuple[float | None
 def _write_qrels(source: ExportSource, path: Path) -> Report:
     """Write a line for each graded pair."""
     queries, left_out = _rated(source)
-    write_qrels(GoldDataset(tuple(queries)), path)
+    write_qrels(GoldDataset(tuple(queries), name=path.name), path)
     if max(source.grades) == USUAL_TOP:
         left_out.append(
             phrase("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
