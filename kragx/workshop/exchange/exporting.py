@@ -244,7 +244,7 @@ def _rated(source: ExportSource) -> tuple[list[Query], list[str]]:
     return queries, [phrase("{n} pairs {why}", n=reasons[why], why=_UNRATED[why]) for why in whys]
 
 
-def _rating(source: ExportSource, uid: str, document: str) -> tuple[int | None, str]:
+def _rating(source: ExportSource, uid: str, document: str) -> tuple[float | None, str]:
     """The grade of a pair, and what it has without one."""
     if source.person is None:
         verdict = standing(source.state, uid, [document])
@@ -256,7 +256,7 @@ def _rating(source: ExportSource, uid: str, document: str) -> tuple[int | None, 
 def _write_qrels(source: ExportSource, path: Path) -> Report:
     """Write a line for each graded pair."""
     queries, left_out = _rated(source)
-    write_qrels(GoldDataset(tuple(queries)), path)
+    write_qrels(GoldDataset(tuple(queries), name=path.name), path)
     if max(source.grades) == USUAL_TOP:
         left_out.append(
             phrase("what is gold: a 1 answers nothing, so score with rel=2, or with a release")

@@ -20,7 +20,7 @@ def relevant_from(top: int) -> int:
     return 2 if top == USUAL_TOP else 1
 
 
-def gold_grade(grade: int, top: int) -> float:
+def gold_grade(grade: float, top: int) -> float:
     """The grade in a gold file of what people graded so; 0 for what is not relevant."""
     return float(max(0, grade - relevant_from(top) + 1))
 

@@ -1,6 +1,6 @@
 """What all that people have said of a pair comes to."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -21,14 +21,17 @@ class Standing:
         by: uids of who has judged it: one row each, what they say now.
         is_decided: whether somebody settled it.
         later: uids of who put it off.
+        rows: what counts: what was decided first, beside it those who say the same, as they may
+            have marked evidence; else what each person says now.
     """
 
     state: Literal["open", "graded", "unusable", "conflict"]
-    grade: int | None = None
+    grade: float | None = None
     by: frozenset[str] = frozenset()
     is_decided: bool = False
     later: frozenset[str] = frozenset()
-    least: int | None = None
+    least: float | None = None
+    rows: tuple[Judgement, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -67,7 +70,12 @@ def decision(state: State, question: str, documents: Iterable[str]) -> Judgement
     return max(chain.from_iterable(rows), key=lambda row: row.at, default=None)
 
 
-def standing(state: State, question: str, documents: Collection[str]) -> Standing:
+def standing(
+    state: State,
+    question: str,
+    documents: Collection[str],
+    worth: Callable[[int], float] = lambda grade: grade,
+) -> Standing:
     """What counts of a question and a document.
 
     A decision, if there is one; else what all who judged agree on. "later" is no judgement, and
@@ -77,6 +85,7 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
         state: holds what was said.
         question: its uid.
         documents: the id of the document, and those of its copies.
+        worth: what a grade is worth; those who give grades of the same worth agree.
     """
     judged = state.judged.get(question)
     # Most pairs of a large workshop: told before anything is gathered.
@@ -87,14 +96,21 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
         state.judgements.get((question, document), {}).items() for document in documents
     )
     put_off = frozenset(uid for uid, rows in by_person if rows and rows[-1].kind == "later")
+
+    def opinion(row: Judgement) -> tuple[str, float | None]:
+        return row.kind, None if row.grade is None else worth(row.grade)
+
     settling, people = decision(state, question, documents), frozenset(newest)
-    rows = newest.values() if settling is None else [settling]
-    opinions = {(row.kind, row.grade) for row in rows}
-    if len(opinions) != 1:
-        grades = [grade for _, grade in opinions if grade is not None]
-        lowest = min(grades) if grades and len(grades) == len(opinions) else None
-        return Standing("conflict" if opinions else "open", None, people, False, put_off, lowest)
-    ((kind, grade),) = opinions
-    is_graded = kind == "grade"
-    state_of: Literal["graded", "unusable"] = "graded" if is_graded else "unusable"
-    return Standing(state_of, grade, people, settling is not None, put_off, grade)
+    rows = [*newest.values()]
+    if settling is not None:
+        rows = [settling, *(row for row in rows if opinion(row) == opinion(settling))]
+    opinions = {*map(opinion, rows)}
+    grades = [grade for _, grade in opinions if grade is not None]
+    least = min(grades) if grades and len(grades) == len(opinions) else None
+    kinds = {kind for kind, _ in opinions}
+    state_of: Literal["open", "graded", "unusable", "conflict"] = "conflict"
+    if len(opinions) < 2:
+        state_of = "graded" if "grade" in kinds else "unusable" if kinds else "open"
+    grade = least if state_of == "graded" else None
+    is_decided = settling is not None
+    return Standing(state_of, grade, people, is_decided, put_off, least, tuple(rows))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import gold_items
@@ -18,7 +18,7 @@ from kragx.workshop.folder.places import known_place, place_of
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import is_doubt, is_settled
 from kragx.workshop.pairs.scale import gold_grade
-from kragx.workshop.pairs.standing import decision, verdicts
+from kragx.workshop.pairs.standing import Standing, standing
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State
 
@@ -108,18 +108,18 @@ def ready(
     people = {person.uid for person in state.people.values() if person.role != "file"}
     queries: list[Query] = []
     left_out: list[LeftOut] = []
-    undecided: list[_Opinion] = []
+    undecided: list[Standing] = []
     for question in state.open_questions():
-        opinions = _opinions(state, question.uid, copies, top)
+        standings = _standings(state, question.uid, copies, top)
         judged = [
             first
-            for first, opinion in opinions.items()
-            if any(row.person in people for row in opinion.rows)
+            for first, now in standings.items()
+            if any(row.person in people for row in now.rows)
         ]
         places = state.candidates.get(question.uid, {})
         is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
         forbidden = forbidden_of(state, question, documents, copies)
-        outcome = _make_query(question, opinions, documents, copies, allow_undecided, is_found)
+        outcome = _make_query(question, standings, documents, copies, allow_undecided, is_found)
         # What must not come can be measured without gold.
         if isinstance(outcome, LeftOut) and _is_probe(outcome, forbidden):
             outcome = query_of(question)
@@ -127,8 +127,8 @@ def ready(
             left_out.append(outcome)
         else:
             queries.append(outcome if forbidden is None else replace(outcome, forbidden=forbidden))
-            undecided += (opinion for opinion in opinions.values() if opinion.is_undecided)
-    n_lowest = sum(opinion.grade is not None for opinion in undecided)
+            undecided += (now for now in standings.values() if now.state == "conflict")
+    n_lowest = sum(_grade(now) is not None for now in undecided)
     n_disputed = len(undecided) - n_lowest
     n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
     items = [item for query in queries for item in query.forbidden or ()]
@@ -141,57 +141,26 @@ def _is_probe(left_out: LeftOut, forbidden: Sequence[Forbidden] | None) -> bool:
     return left_out.reason in ("not judged", "nothing relevant") and bool(forbidden)
 
 
-@dataclass(frozen=True)
-class _Opinion:
-    """What counts of a document and its copies.
-
-    Attributes:
-        rows: what each person says, newest of all. What was decided stands first, beside those who
-            say the same, as they may have marked evidence.
-        grades: those of a gold file that they come to; None for "unusable".
-    """
-
-    rows: Sequence[Judgement]
-    grades: frozenset[float | None]
-
-    @classmethod
-    def of(cls, state: State, question: str, documents: Sequence[str], top: int) -> Self:
-        """What people say of some copies."""
-
-        def grade(row: Judgement) -> float | None:
-            return None if row.grade is None else gold_grade(row.grade, top)
-
-        rows = [*verdicts(state, question, documents).values()]
-        if (settling := decision(state, question, documents)) is not None:
-            rows = [settling, *(row for row in rows if grade(row) == grade(settling))]
-        return cls(rows, frozenset(map(grade, rows)))
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether people differ, and nobody has decided."""
-        return len(self.grades) > 1
-
-    @property
-    def grade(self) -> float | None:
-        """The lowest of them; None for "unusable", and where not all call it relevant."""
-        given = [grade for grade in self.grades if grade is not None]
-        is_disputed = self.is_undecided and not all(self.grades)
-        return None if is_disputed or not given else min(given)
-
-
-def _opinions(state: State, question: str, copies: Copies, top: int) -> dict[str, _Opinion]:
+def _standings(state: State, question: str, copies: Copies, top: int) -> dict[str, Standing]:
     """What counts of a question's documents, by the one that stands for its copies."""
-    groups = defaultdict[str, list[str]](list)
-    for document in state.judged.get(question, ()):
-        groups[copies.first(document)].append(document)
-    opinions = {first: _Opinion.of(state, question, group, top) for first, group in groups.items()}
+
+    def worth(grade: int) -> float:
+        return gold_grade(grade, top)
+
+    firsts = dict.fromkeys(map(copies.first, state.judged.get(question, ())))
+    standings = {first: standing(state, question, copies.all(first), worth) for first in firsts}
     # Without a row all of it was put off, or taken back.
-    return {first: opinion for first, opinion in opinions.items() if opinion.rows}
+    return {first: now for first, now in standings.items() if now.rows}
+
+
+def _grade(now: Standing) -> float | None:
+    """Of people who differ the lowest grade, where all call it relevant."""
+    return now.least if now.state == "conflict" and now.least else now.grade
 
 
 def _make_query(
     question: Question,
-    opinions: Mapping[str, _Opinion],
+    standings: Mapping[str, Standing],
     documents: Mapping[str, Doc],
     copies: Copies,
     allow_undecided: bool,
@@ -202,11 +171,11 @@ def _make_query(
     def without(reason: Reason, *documents: str) -> LeftOut:
         return LeftOut(question.uid, question.text, reason, documents)
 
-    undecided = [first for first, opinion in opinions.items() if opinion.is_undecided]
+    undecided = [first for first, now in standings.items() if now.state == "conflict"]
     # Before what is missing: a decision may take the document out of the gold.
     if undecided and not allow_undecided:
         return without("undecided", *undecided)
-    grades = {first: opinion.grade for first, opinion in opinions.items()}
+    grades = {first: _grade(now) for first, now in standings.items()}
     disputed = [first for first in undecided if grades[first] is None]
     mender = Mender()
     golds = [gold for item in question.gold for gold in gold_items(item, mender, strings=False)]
@@ -221,7 +190,7 @@ def _make_query(
     missing = []
     for first, grade in grades.items():
         if grade is not None:
-            gold = _gold(first, grade, opinions[first].rows, documents, copies)
+            gold = _gold(first, grade, standings[first].rows, documents, copies)
             golds += [] if gold is None else [gold]
             missing += [first] if gold is None and grade > 0 else []
     relevant = [gold.id or gold.text or "" for gold in golds if gold.grade > 0]
