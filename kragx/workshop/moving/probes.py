@@ -9,14 +9,21 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import Doc, normalise
 from kragx.data.forbidden import stretch_of
 from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of, place_of
-from kragx.workshop.moving.blocks import Block, blocks
-from kragx.workshop.moving.letters import GRAM, Codes, Known, letters, whole_grams
+from kragx.workshop.moving.letters import (
+    GRAM,
+    Block,
+    Codes,
+    GramCounts,
+    as_text,
+    blocks,
+    letters,
+    whole_grams,
+)
 
 AROUND = 128
 """Letters on either side of a gold text by which places of the same text are told apart."""
@@ -33,7 +40,7 @@ class GoldProbe:
         doc: the gold item, or one of its alternatives, as the gold set has it.
         codes: the letters of its text, and of what stands around it.
         low, high: where its own begin and end in `codes`.
-        text: its text; that of the chunk, if it is named by its id alone.
+        text: its text, that of the chunk if it is named by its id alone; None if nobody knows it.
         apart: its text is not in its chunk, as an answer in somebody's own words; so the chunk is
             looked for.
         size: the letters of its chunk, of its text where that is not known.
@@ -58,11 +65,6 @@ class GoldProbe:
     unique: Ints = field(default_factory=lambda: np.empty(0, np.int32))
     step: int = 1
 
-    @property
-    def is_there(self) -> bool:
-        """Whether anybody knows its text."""
-        return self.text is not None
-
     def is_own(self, first: int, last: int) -> bool:
         """Whether letters, from one to another, are hardly those of another text."""
         low, high = np.searchsorted(self.unique, [first, last - GRAM + 1])
@@ -79,7 +81,7 @@ def content(text: str) -> bytes:
     return blake2b(normalise(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProbe], Known]:
+def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProbe], GramCounts]:
     """Read the corpus that gold is of, once.
 
     Args:
@@ -91,26 +93,28 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
         without a text is of an id that is not in the corpus.
     """
     probes = [GoldProbe(doc) for doc in docs]
-    probes_by_key: defaultdict[str, list[GoldProbe]] = defaultdict(list)
-    stretches: defaultdict[str, list[tuple[GoldProbe, int, int]]] = defaultdict(list)
+    # By the id of a chunk those that it is of; with the stretch that their id names of it, if any.
+    named: defaultdict[str, list[tuple[GoldProbe, int, int | None]]] = defaultdict(list)
     for probe in probes:
         if probe.doc.id is not None:
-            probes_by_key[key_of(probe.doc)].append(probe)
+            named[key_of(probe.doc)].append((probe, 0, None))
             if (stretch := stretch_of(key_of(probe.doc))) is not None:
-                stretches[stretch[0]].append((probe, *stretch[1:]))
-    gram_counts = Known()
-    for block in blocks(corpus, banners=gram_counts.banners):
-        gram_counts.add(block.new_grams())
+                named[stretch[0]].append((probe, *stretch[1:]))
+    gram_counts = GramCounts()
+    for block in blocks(corpus, gram_counts.banners):
+        gram_counts.add(block.hashes[block.interior_letters])
         for row in block.interior:
-            key = key_of(block.docs[row])
-            for probe in probes_by_key.get(key, ()):
-                _read(probe, block, row, 0, None)
-            for probe, start, end in stretches.get(key, ()):
-                if probe.chunk is None and start < end <= len(block.docs[row].text or ""):
+            doc = block.docs[row]
+            for probe, start, end in named.get(key_of(doc), ()):
+                is_stretch = end is not None and start < end <= len(doc.text or "")
+                if end is None or (is_stretch and probe.chunk is None):
                     _read(probe, block, row, start, end)
     for probe in probes:
         if probe.text is None and probe.doc.text is not None:
-            _read_alone(probe, probe.doc.text)
+            # Nobody knows where it stood.
+            probe.text, probe.codes = probe.doc.text, letters([probe.doc.text]).codes
+            probe.high = probe.size = len(probe.codes)
+            _take_origin(probe)
         hashes = whole_grams(probe.codes)
         times = gram_counts.of(hashes)
         # What reaches over the end of a chunk is in none, however common it is.
@@ -120,13 +124,10 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
     return probes, gram_counts
 
 
-def _read_alone(probe: GoldProbe, text: str) -> None:
-    """A text of which nobody knows where it stood."""
-    probe.text, probe.codes = text, letters([text]).codes
-    probe.high = probe.size = len(probe.codes)
-    source, start = origin_of(probe.doc)
-    if start is not None:
-        probe.source, probe.start = source, start
+def _take_origin(probe: GoldProbe) -> None:
+    """Take where a text stands from what its gold item says."""
+    if (origin := origin_of(probe.doc))[1] is not None:
+        probe.source, probe.start = origin
 
 
 def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None) -> None:
@@ -134,50 +135,41 @@ def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None
 
     `first` and `last` are the characters of the chunk that its id means.
     """
-    doc, codes, places = block.docs[row], block.letters.of(row), block.letters.places(row)
-    whole = doc.text or ""
-    low, high = np.searchsorted(places, [first, len(whole) if last is None else last]).tolist()
-    probe.size, probe.chunk = high - low, content(whole[first:last])
-    probe.text, text = whole[first:last], probe.doc.text
+    doc = block.docs[row]
+    codes, _, places = letters([doc.text or ""])
+    whole = (doc.text or "")[first:last]
+    low, high = np.searchsorted(places, [first, first + len(whole)]).tolist()
+    probe.size, probe.chunk = high - low, content(whole)
+    probe.text, text = whole, probe.doc.text
     if text is not None:
-        part = _find(codes[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
-        probe.text, probe.apart = text, part is None
-        if part is not None:
-            low, high = low + part[0], low + part[1]
+        pattern, chunk = as_text(letters([text]).codes), as_text(codes[low:high])
+        begin = chunk.find(pattern, _first_letter(probe.doc, doc, places)) if pattern else -1
+        if begin < 0 and pattern:  # it says where it begins, and stands before that
+            begin = chunk.find(pattern)
+        probe.text, probe.apart = text, begin < 0
+        if begin >= 0:
+            low, high = low + begin, low + begin + len(pattern)
     if low < high:
         probe.begin = int(places[low])
     place = int(block.row[row])
-    begin, end = block.source(place + low, place + high)
-    before = block.stream[max(begin, place + low - AROUND) : place + low]
-    after = block.stream[place + high : min(end, place + high + AROUND)]
-    probe.codes = np.concatenate((before, codes[low:high], after))
-    probe.low, probe.high = len(before), len(before) + high - low
+    begin, end = max(0, place + low - AROUND), place + high + AROUND
+    probe.codes = np.concatenate(
+        (block.stream[begin : place + low], codes[low:high], block.stream[place + high : end])
+    )
+    probe.low = place + low - begin
+    probe.high = probe.low + high - low
     # A document of which stretches are gold is their source, unless it names another.
     probe.source, start = origin_of(doc) if last is None else place_of(doc)
     if start is not None and probe.source is not None:
         probe.start = start + probe.begin
-    elif text is not None and (of_item := origin_of(probe.doc))[1] is not None:
-        probe.source, probe.start = of_item
+    elif text is not None:
+        _take_origin(probe)
 
 
-def _stretch(doc: Doc, chunk: Doc, places: NDArray[np.int32]) -> int:
+def _first_letter(doc: Doc, chunk: Doc, places: Ints) -> int:
     """At which letter of its chunk a gold text begins, if it says so; else the first."""
     source, start = origin_of(doc)
     of_chunk, first = place_of(chunk)
     if start is None or source != of_chunk:
         return 0
     return int(np.searchsorted(places, min(max(start - first, 0), len(chunk.text or ""))))
-
-
-def _find(codes: Codes, pattern_codes: Codes, first: int) -> tuple[int, int] | None:
-    """Where letters stand in others, from a place on rather than before; None if they do not."""
-    if not len(pattern_codes):
-        return None
-    text, pattern = _text(codes), _text(pattern_codes)
-    place = text.find(pattern, first)
-    place = text.find(pattern) if place < 0 else place
-    return None if place < 0 else (place, place + len(pattern_codes))
-
-
-def _text(codes: Codes) -> str:
-    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kragx.data import Doc
-from kragx.data.lists import Ints, ranges
-from kragx.ground.printing import phrase
-from kragx.workshop.moving.alignment import STEP, align
-from kragx.workshop.moving.blocks import MARGIN, Block, blocks
-from kragx.workshop.moving.choosing import PlaceChoice, choose
-from kragx.workshop.moving.letters import GRAM, MANY, Bools, Hashes, Known, whole_grams
-from kragx.workshop.moving.places import Chunk, Place
+from kragx.data.lists import Bools, Ints, ranges
+from kragx.workshop.moving.letters import (
+    GRAM,
+    MARGIN,
+    Block,
+    GramCounts,
+    Hashes,
+    blocks,
+    whole_grams,
+)
+from kragx.workshop.moving.places import Place, align
 from kragx.workshop.moving.probes import GoldProbe, content, key_of
 
 _CROWD = 256  # places that are looked at for one gold text
-_COMMON, _RARE = 16, 4  # places of a gram in the old corpus; grams of a text that may have more
+_STEP = 4  # of the grams of gold every fourth is looked up; of the corpus all
+_COMMON, _FEW = 16, 4  # places of a gram in the old corpus; counted grams that are enough
+_MORE = 32  # letters that may be put in beyond the outermost gram
 _SIDE = 3  # letters on either side of a place that a gram over it has at least
 
 
 @dataclass
-class MoveSearch:
+class Found:
     """What a corpus has of gold texts.
 
     Attributes:
@@ -35,24 +41,12 @@ class MoveSearch:
     """
 
     places: list[list[Place]]
-    same: set[int]
-    crowded: set[int]
+    same: set[int] = field(default_factory=set)
+    crowded: set[int] = field(default_factory=set)
     n_chunks: int = 0
 
-    def choices(self, probes: Sequence[GoldProbe]) -> Iterator[PlaceChoice]:
-        """What became of each gold text; its places are forgotten."""
-        for number, probe in enumerate(probes):
-            places, self.places[number] = self.places[number], []
-            if not probe.is_there:
-                reason = phrase("the corpus that it is of does not have it")
-                yield PlaceChoice("lost", reason=reason)
-            elif number in self.same:
-                yield PlaceChoice("same")
-            else:
-                yield choose(probe, places, is_crowded=number in self.crowded)
 
-
-def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc]) -> MoveSearch:
+def search(probes: Sequence[GoldProbe], gram_counts: GramCounts, corpus: Iterable[Doc]) -> Found:
     """Read the corpus to which gold moves, once.
 
     Args:
@@ -60,8 +54,8 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
         gram_counts: the grams of the corpus that they are of.
         corpus: the documents of the new one.
     """
-    index = Index(probes, gram_counts)
-    result = MoveSearch([[] for _ in probes], set(), set())
+    index = _Index(probes, gram_counts)
+    found = Found([[] for _ in probes])
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
@@ -69,38 +63,31 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
     n_places = np.zeros(len(probes), np.int64)
     # A place lies in one block as a whole, half as much put in and signs between its letters too.
     margin = max(MARGIN, 3 * int(index.lengths.max(initial=0)))
-    for block in blocks(corpus, margin=margin, banners=gram_counts.banners):
-        for row in block.interior:
-            doc = block.docs[row]
+    for block in blocks(corpus, gram_counts.banners, margin=margin):
+        for doc in block.docs[block.interior.start : block.interior.stop]:
             for number in by_key.get(key_of(doc), ()):
                 if content(doc.text or "") == probes[number].chunk:
-                    result.same.add(number)
-        result.n_chunks += len(block.interior)
-        chunks: dict[int, Chunk] = {}
-        parts = [*_where(block, index, n_places)]
-        is_old = _old(block, gram_counts) if parts else block.is_text
-        for number, bounds, shifts in parts:
+                    found.same.add(number)
+        found.n_chunks += len(block.interior)
+        is_old: Bools | None = None
+        for number, stretch, shifts in _where(block, index, n_places):
             probe = probes[number]
-            gold = probe.low, probe.high
-            rows = slice(*block.rows(max(0, shifts[0]), shifts[1] + len(probe.codes)))
-            chunks_there = [*zip(block.row[rows].tolist(), block.end[rows].tolist())]
-            runs = align(
-                probe.codes, gold, block.stream, bounds, shifts, chunks_there, probe.is_own
-            )
-            if any(run.last > probe.low and run.first < probe.high for run in runs):
-                result.places[number].append(Place(probe, runs, block, chunks, is_old))
+            positions = align(probe, block, stretch, shifts)
+            if (positions[probe.low : probe.high] >= 0).any():
+                is_old = _old(block, gram_counts) if is_old is None else is_old
+                found.places[number].append(Place(probe, positions, block, is_old))
     crowded = (n_places > _CROWD) | ((index.n_grams == 0) & (index.lengths >= GRAM))
-    result.crowded = set(np.flatnonzero(crowded).tolist())
-    return result
+    found.crowded = set(np.flatnonzero(crowded).tolist())
+    return found
 
 
-class Index:
+class _Index:
     """The grams of gold texts that are looked up in a corpus.
 
     Args:
         probes: the gold texts.
         gram_counts: how often their grams stand in the corpus that they are of. Those that stand in
-            many places are looked up for no text that has others.
+            many places are not looked up.
 
     Attributes:
         lengths: of the probes, in letters.
@@ -108,16 +95,19 @@ class Index:
         n_grams: how many grams of each are looked up.
     """
 
-    def __init__(self, probes: Sequence[GoldProbe], gram_counts: Known) -> None:
+    def __init__(self, probes: Sequence[GoldProbe], gram_counts: GramCounts) -> None:
         self.lengths: Ints = np.array([len(probe.codes) for probe in probes], np.int64)
         self.gold_lengths: Ints = np.array([probe.high - probe.low for probe in probes], np.int64)
-        looked_up = [_looked_up(whole_grams(probe.codes), gram_counts) for probe in probes]
-        self.n_grams: Ints = np.array([*map(len, looked_up)], np.int64)
-        hashes = [whole_grams(probe.codes)[rows] for probe, rows in zip(probes, looked_up)]
-        every_hash = np.concatenate([np.empty(0, np.uint64), *hashes])
+        hashes, letters = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for probe in probes:
+            of_probe = whole_grams(probe.codes)
+            letters.append(_looked_up(of_probe, gram_counts))
+            hashes.append(of_probe[letters[-1]])
+        self.n_grams: Ints = np.array([*map(len, letters[1:])], np.int64)
+        every_hash = np.concatenate(hashes)
         order = np.argsort(every_hash, kind="stable")
         self._hashes = every_hash[order]
-        self._letters = np.concatenate([np.empty(0, np.int64), *looked_up])[order].astype(np.int32)
+        self._letters = np.concatenate(letters)[order].astype(np.int32)
         self._probes = np.repeat(np.arange(len(probes), dtype=np.int32), self.n_grams)[order]
         # Eight slots a gram or more: most grams of the corpus are dismissed without a search.
         bits = min(27, max(12, (8 * len(every_hash)).bit_length()))
@@ -125,80 +115,72 @@ class Index:
         self._some = np.zeros(1 << bits, bool)
         self._some[every_hash >> self._shift] = True
 
-    def hits(self, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints, Ints]:
+    def hits(self, hashes: Hashes) -> tuple[Ints, Ints, Ints]:
         """Every pair of a probe and a place in `hashes` that have the same gram.
 
         Returns:
             The probes, the letters of them where the gram begins, and the places.
         """
-        hits = np.flatnonzero(self._some[hashes >> self._shift] & usable)
+        hits = np.flatnonzero(self._some[hashes >> self._shift])
         first = np.searchsorted(self._hashes, hashes[hits])
         times = np.searchsorted(self._hashes, hashes[hits], side="right") - first
-        grams_hit = ranges(first, times)
-        probe, letter = (
-            array[grams_hit].astype(np.int64) for array in (self._probes, self._letters)
-        )
+        rows = ranges(first, times)
+        probe, letter = (array[rows].astype(np.int64) for array in (self._probes, self._letters))
         return probe, letter, np.repeat(hits, times)
 
 
-def _looked_up(hashes: Hashes, gram_counts: Known) -> Ints:
+def _looked_up(hashes: Hashes, gram_counts: GramCounts) -> Ints:
     """Which grams of a text are looked up, by the letter where they begin.
 
     Every fourth; of a large corpus those that are counted, as long as the text has some of them. Of
-    these all that stand in few places of the old corpus, and of a text that has not even a few of
-    them the rarest.
+    these all that stand in few places of the old corpus.
     """
     number = np.arange(len(hashes))
-    spaced = (number % STEP == 0) | (number == len(hashes) - 1)
+    spaced = (number % _STEP == 0) | (number == len(hashes) - 1)
     is_counted = gram_counts.sampled(hashes) if gram_counts.step > 1 else spaced
-    letters = np.flatnonzero(is_counted if is_counted.sum() >= _RARE else is_counted | spaced)
-    times = gram_counts.of(hashes[letters])
-    # The rarest grams first, the earlier of those that are as rare.
-    rank = np.argsort(np.argsort(times, kind="stable"))
-    return letters[(times <= _COMMON) | ((times < MANY) & (rank < _RARE))]
+    letters = np.flatnonzero(is_counted if is_counted.sum() >= _FEW else is_counted | spaced)
+    return letters[gram_counts.of(hashes[letters]) <= _COMMON]
 
 
-def _where(
-    block: Block, index: Index, n_places: Ints
-) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
-    """The probes that have grams in the own rows of a block which would begin about one letter.
+def _where(block: Block, index: _Index, n_places: Ints) -> Iterator[tuple[int, range, range]]:
+    """The probes that have grams in the interior of a block which would begin about one letter.
 
     Yields:
-        The probe, the source in the block's stream, the least and the most letter of it where the
-        probe may begin.
+        The probe, the stretch of the block's stream that would be it, and the letters where it may
+        begin.
     """
-    probe, letter, place = index.hits(block.hashes, block.is_text)
+    probe, letter, place = index.hits(block.hashes)
     if not probe.size:
         return
-    source = np.searchsorted(block.bounds, place, side="right")
     shift = place - letter
-    order = np.lexsort((shift, source, probe))
-    probe, source, shift, place = (array[order] for array in (probe, source, shift, place))
+    order = np.lexsort((shift, probe))
+    probe, shift, place = (array[order] for array in (probe, shift, place))
     # So many letters that were put into a gold text do not make two places of it.
     slack = np.maximum(64, index.gold_lengths[probe] // 2)
-    is_other = (np.diff(probe, prepend=-1) != 0) | (np.diff(source, prepend=-1) != 0)
-    away = np.where(is_other, 2 * slack + 1, np.diff(shift, prepend=shift[:1]))
-    first = np.flatnonzero(away > slack)
-    times = np.diff(first, append=len(probe))
-    # What lies between two places is looked at for the nearer one.
-    half = np.minimum(slack, away // 2)[first]
-    other_half = np.where(is_other[first], slack[first], half)
-    probe, slack, place = probe[first], slack[first], np.minimum.reduceat(place, first)
-    lowest = shift[first] - half
-    highest = np.maximum.reduceat(shift, first) + np.append(other_half[1:], slack[-1:])
+    is_other = np.diff(probe, prepend=-1) != 0
+    first = np.flatnonzero(is_other | (np.diff(shift, prepend=0) > slack))
+    ends, least = np.append(first[1:], len(probe)), np.minimum.reduceat(place, first)
     # One gram alone, four words, is often an accident. What begins in a margin is another block's.
     interior = block.interior_letters
-    is_kept = times >= np.minimum(2, index.n_grams[probe])
-    is_kept &= (place >= interior.start) & (place < interior.stop)
-    n_places += np.bincount(probe[is_kept], minlength=len(n_places))
-    for row in np.flatnonzero(is_kept & (n_places[probe] <= _CROWD)).tolist():
-        bounds = block.source(int(place[row]), int(place[row]))
-        yield int(probe[row]), bounds, (int(lowest[row]), int(highest[row]))
+    is_kept = ends - first >= np.minimum(2, index.n_grams[probe[first]])
+    is_kept &= (least >= interior.start) & (least < interior.stop)
+    n_places += np.bincount(probe[first[is_kept]], minlength=len(n_places))
+    for row, end in zip(first[is_kept].tolist(), ends[is_kept].tolist()):
+        number, shifts = int(probe[row]), shift[row:end]
+        if n_places[number] > _CROWD:
+            continue
+        # Not far from the middle one, however often a banner beside the text is repeated.
+        near = np.abs(shifts - shifts[len(shifts) // 2]) <= slack[row]
+        by_letter = np.argsort(place[row:end][near] - shifts[near], kind="stable")
+        begin, last = shifts[near][by_letter[[0, -1]]].tolist()
+        stretch = range(begin, last + int(index.lengths[number]))
+        low, high = shifts[near][[0, -1]].tolist()
+        yield number, stretch, range(low - _MORE, high + _MORE + 1)
 
 
-def _old(block: Block, gram_counts: Known) -> Bools:
+def _old(block: Block, gram_counts: GramCounts) -> Bools:
     """At which letters of the stream what is before and behind stood together in the old corpus."""
-    is_counted = block.is_text & gram_counts.sampled(block.hashes)
+    is_counted = gram_counts.sampled(block.hashes)
     is_known = is_counted & (gram_counts.of(block.hashes) > 0)
     # Sums up to each place, so that the grams over a place are counted by one subtraction.
     places = np.arange(len(is_counted) + 1)
