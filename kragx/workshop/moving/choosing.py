@@ -12,8 +12,7 @@ from kragx.data import Doc
 from kragx.data.lists import Bools
 from kragx.ground.printing import phrase
 from kragx.workshop.moving.letters import GRAM
-from kragx.workshop.moving.places import Chunk, Place
-from kragx.workshop.moving.probes import FEWEST, GoldProbe
+from kragx.workshop.moving.places import FEWEST, Chunk, GoldProbe, Place
 
 Verdict = Literal["same", "moved", "merged", "split", "lost", "unsure"]
 

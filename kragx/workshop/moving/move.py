@@ -29,9 +29,8 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.workshop.moving.choosing import Outcome, Verdict, choose
-from kragx.workshop.moving.probes import probes_of
 from kragx.workshop.moving.rebuild import forbidden_docs, forbidden_moved, rebuilt, set_parts
-from kragx.workshop.moving.search import search
+from kragx.workshop.moving.search import probes_of, search
 
 MEANING: Mapping[Verdict, str] = {
     "same": phrase("the chunk has the same id and the same text"),

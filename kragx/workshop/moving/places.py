@@ -8,15 +8,16 @@ where they begin and end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from kragx.data import Doc
 from kragx.data.lists import Bools, Ints
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.letters import GRAM, Block, Codes, as_text, letters
-from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
 AGAINST = 32
 """So many grams that stood once in the old corpus outweigh one end of a run at which the new one
@@ -25,9 +26,52 @@ goes on as the old one did elsewhere. Where a word of a template is another one,
 LEAST = 5
 """Letters in a row that count as the same beside longer ones."""
 
+FEWEST = 3
+"""Grams that stand once; fewer may do so by accident."""
+
 _PUT_IN = 16  # letters of a word; more is a sentence of its own
+_FEW = 3  # letters of one more chunk that a run has by accident
 _SHORT = 64  # letters of an edit in which single words are compared
 _LONG = 8  # letters of a run by whose ends other texts are told
+
+
+@dataclass(slots=True)
+class GoldProbe:
+    """A gold text that is looked for.
+
+    Attributes:
+        doc: the gold item, or one of its alternatives, as the gold set has it.
+        codes: the letters of its text, and of what stands around it.
+        low, high: where its own begin and end in `codes`.
+        text: its text, that of the chunk if it is named by its id alone; None if nobody knows it.
+        apart: its text is not in its chunk, as an answer in somebody's own words; so the chunk is
+            looked for.
+        size: the letters of its chunk, of its text where that is not known.
+        begin: where in its chunk its text begins, in characters.
+        source, start: of its text, where metadata say so.
+        chunk: the content of its chunk, to know it again; None where the old corpus has none.
+        unique: its letters from which on a gram stands once in the old corpus.
+        step: 1, or 8 where of the old corpus an eighth of the grams is known.
+    """
+
+    doc: Doc
+    codes: Codes = field(default_factory=lambda: np.empty(0, np.uint32))
+    low: int = 0
+    high: int = 0
+    text: str | None = None
+    apart: bool = False
+    size: int = 0
+    begin: int = 0
+    source: str | None = None
+    start: int | None = None
+    chunk: bytes | None = None
+    unique: Ints = field(default_factory=lambda: np.empty(0, np.int32))
+    step: int = 1
+
+    def is_own(self, first: int, last: int) -> bool:
+        """Whether letters, from one to another, are hardly those of another text."""
+        low, high = np.searchsorted(self.unique, [first, last - GRAM + 1])
+        return bool(self.step * (high - low) >= FEWEST)
 
 
 class LetterRun(NamedTuple):
@@ -65,18 +109,7 @@ def align(probe: GoldProbe, block: Block, stretch: range, shifts: range) -> Ints
         stretch: from its first letter to its last one, where they would be.
         shifts: the letters of the block where it may begin.
     """
-    from rapidfuzz.distance import Levenshtein
-
-    # As much is left out of the text as of the stretch: else what is beside it would have to go
-    # somewhere.
-    first, begin = max(0, -stretch.start), max(0, stretch.start)
-    last = len(probe.codes) - max(0, stretch.stop - len(block.stream))
-    codes, there = as_text(probe.codes[first:last]), as_text(block.stream[begin : stretch.stop])
-    equal = [
-        LetterRun(first + op.src_start, first + op.src_end, begin + op.dest_start)
-        for op in Levenshtein.opcodes(codes, there)
-        if op.tag == "equal" and begin + op.dest_start - first - op.src_start in shifts
-    ]
+    equal = [*_equal_runs(probe, block, stretch, shifts)]
     runs = [
         LetterRun(first, last, run.shift + first)
         for run in equal
@@ -93,8 +126,7 @@ def align(probe: GoldProbe, block: Block, stretch: range, shifts: range) -> Ints
             abs(run.shift - neighbour.shift) <= _PUT_IN
             for neighbour in [*runs[max(0, place - 1) : place], *runs[place + 1 : place + 2]]
         )
-    ]
-    beside = beside or runs[:1]
+    ] or runs[:1]
     short: list[LetterRun] = []
     for before, after in pairwise(beside):
         shortest, longest = sorted((after.first - before.last, after.place - before.end))
@@ -103,36 +135,67 @@ def align(probe: GoldProbe, block: Block, stretch: range, shifts: range) -> Ints
             for run in equal
             if before.last <= run.first and run.last <= after.first and run.last - run.first > 1
         ]
-        # Single words count in what was edited between two of them, if they are half of it.
+        # Single words count in what was edited between two of them, if they are half of it; at the
+        # text's ends they may be those of what is beside it.
+        is_inside = probe.low <= before.last and after.first <= probe.high and longest <= _SHORT
         n_letters = sum(run.last - run.first for run in between)
-        short += between if 2 * n_letters >= shortest and longest <= _SHORT else []
+        short += between if is_inside and 2 * n_letters >= shortest else []
     positions = _positions([*beside, *short], len(probe.codes))
     _hug(positions, beside, probe, block.stream)
     return positions
 
 
+def _equal_runs(
+    probe: GoldProbe, block: Block, stretch: range, shifts: range
+) -> Iterator[LetterRun]:
+    """What of a probe and of a stretch of a block is the same, for the fewest letters edited."""
+    from rapidfuzz.distance import Levenshtein
+
+    # As much is left out of the probe as the block lacks of the stretch: else that would have to
+    # go somewhere.
+    first, begin = max(0, -stretch.start), max(0, stretch.start)
+    last = len(probe.codes) - max(0, stretch.stop - len(block.stream))
+    codes, there = as_text(probe.codes[first:last]), as_text(block.stream[begin : stretch.stop])
+    for op in Levenshtein.opcodes(codes, there):
+        run = LetterRun(first + op.src_start, first + op.src_end, begin + op.dest_start)
+        if op.tag == "equal" and run.shift in shifts:
+            yield _trimmed(run, len(probe.codes), block)
+
+
+def _trimmed(run: LetterRun, n: int, block: Block) -> LetterRun:
+    """A run without the few letters that it has of one more chunk, at which it ends by accident."""
+    low, high = np.searchsorted(block.row, [run.place + 1, run.end]).tolist()
+    if low == high:  # it is in one chunk
+        return run
+    head, tail = int(block.row[low]) - run.place, run.end - int(block.row[high - 1])
+    first = run.first + (head if run.first > 0 and head < _FEW else 0)
+    last = run.last - (tail if run.last < n and tail < _FEW else 0)
+    return LetterRun(first, max(first, last), run.shift + first)
+
+
 def _hug(positions: Ints, runs: list[LetterRun], probe: GoldProbe, stream: Codes) -> None:
-    """Lay an end of a text that is over a jump from the rest, and not its own, beside the rest.
+    """Lay an end of a text beside the rest: a few letters, or what over a jump is not its own.
 
     As many letters are put in between wherever they are: of a banner with which one document ends
     and the next one begins, the alignment takes either.
     """
     low, high = probe.low, probe.high
-    inside = [run for run in runs if run.last > low and run.first < high]
-    for before, after in pairwise(inside):
-        if abs(after.shift - before.shift) <= _PUT_IN:
-            continue
-        if not probe.is_own(low, before.last):
+    for before, after in pairwise(run for run in runs if run.last > low and run.first < high):
+        is_jump = abs(after.shift - before.shift) > _PUT_IN
+        if before.last - low < LEAST or (is_jump and not probe.is_own(low, before.last)):
             ends, shift = slice(low, after.first), after.shift
-        elif not probe.is_own(after.first, high):
+        elif high - after.first < LEAST or (is_jump and not probe.is_own(after.first, high)):
             ends, shift = slice(before.last, high), before.shift
         else:
             continue
         places = np.arange(ends.start, ends.stop) + shift
-        there = stream[np.clip(places, 0, len(stream) - 1)] == probe.codes[ends]
-        laid = [*runs_of(np.where(there, places, -1))]
-        long = [run for run in laid if run.last - run.first >= LEAST]
-        positions[ends] = _positions(long, len(places))
+        is_equal = stream[np.clip(places, 0, len(stream) - 1)] == probe.codes[ends]
+        if is_equal.all():
+            positions[ends] = places
+        elif is_jump:
+            laid = [*runs_of(np.where(is_equal, places, -1))]
+            long = [run for run in laid if run.last - run.first >= LEAST]
+            positions[ends] = _positions(long, len(places))
 
 
 def runs_of(positions: Ints) -> Iterator[LetterRun]:
@@ -330,21 +393,21 @@ def _place_of(letter: int, positions: Ints, bounds: tuple[int, int], *, is_end: 
         is_end: whether the gold text ends there.
     """
     equal = np.flatnonzero(positions >= 0)
-    position = int(np.searchsorted(equal, letter))
-    # The letter behind the last one before it that is there, and the first one from it on.
-    before = int(equal[position - 1]) + 1 if position else None
-    after = int(equal[position]) if position < len(equal) else None
-    if before is None:
-        assert after is not None
-        return max(min(bounds[0], int(positions[after])), int(positions[after]) - after + letter)
-    begin = int(positions[before - 1]) + 1
-    if after is None:
-        return min(max(bounds[1], begin), begin + letter - before)
-    end = int(positions[after])
+    number = int(np.searchsorted(equal, letter))
+    # The letter behind the last one before it that is there, and the first one from it on; where
+    # these are; and where the letter would be if it followed on the one, or went before the other.
+    before = int(equal[number - 1]) + 1 if number else 0
+    after = int(equal[number]) if number < len(equal) else 0
+    begin, end = int(positions[before - 1]) + 1, int(positions[after])
+    behind, ahead = begin + letter - before, end - after + letter
+    if not number:
+        return max(min(bounds[0], end), ahead)
+    if number == len(equal):
+        return min(max(bounds[1], begin), behind)
     if before == after and begin == end:
         return end
-    if (end - after) - (begin - before) > _PUT_IN:
-        return begin + letter - before if is_end else end - after + letter
+    if ahead - behind > _PUT_IN:
+        return behind if is_end else ahead
     if after == letter or after - letter < letter - before > _PUT_IN:
-        return max(begin, end - after + letter)
-    return min(end, begin + letter - before)
+        return max(begin, ahead)
+    return min(end, behind)
