@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from kragx.data import Doc
 from kragx.data.lists import Bools, Ints
+from kragx.data.tokens import Grams, hashed
 from kragx.workshop.folder.places import origin_of
 
 Codes = NDArray[np.uint32]
-Hashes = NDArray[np.uint64]
 
 GRAM = 16
 """Letters in a row by which texts are looked up: four words, or five of Korean."""
@@ -37,7 +37,6 @@ MARGIN = 1 << 15
 _BLOCK = 1 << 20  # characters that are worked on at once
 _UNKNOWN = 0xFFFFFFFF
 _MOST = 1 << 24  # grams that are all counted: those of 25,000 chunks
-_BASE, _MIX = 0x9E3779B97F4A7C15, np.uint64(0xD6E8FEB86659FD93)
 _MARKS = "\u0300-\u036f\u1160-\u11ff\u3099\u309a"
 _CLUSTER = re.compile(rf"(?s).[{_MARKS}]*")
 
@@ -102,24 +101,12 @@ def as_text(codes: Codes) -> str:
     return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def grams(codes: Codes) -> Hashes:
-    """For each letter the hash of it and those after it, `GRAM` in all.
-
-    Those of the last letters, behind which fewer follow, mean nothing.
-    """
-    hashes = codes.astype(np.uint64) + np.uint64(1)
-    base, step = _BASE, 1
-    # Hashes of twice as many letters are made of two neighbours, so 16 letters take four rounds.
-    while step < GRAM:
-        longer = hashes * np.uint64(base)
-        longer[:-step] += hashes[step:]
-        hashes, base, step = longer, base * base % (1 << 64), 2 * step
-    hashes ^= hashes >> np.uint64(32)
-    hashes *= _MIX
-    return hashes ^ (hashes >> np.uint64(29))
+def grams(codes: Codes) -> Grams:
+    """For each letter the hash of it and those after it, `GRAM` in all; see `hashed`."""
+    return hashed(codes.astype(np.uint64), GRAM)
 
 
-def whole_grams(codes: Codes) -> Hashes:
+def whole_grams(codes: Codes) -> Grams:
     """The hashes of the grams of one text, without those of its last letters."""
     return grams(codes)[: max(0, len(codes) - GRAM + 1)]
 
@@ -139,7 +126,7 @@ class GramCounts:
         self.banners: set[str] = set()
         self.step: int = 1
 
-    def add(self, hashes: Hashes) -> None:
+    def add(self, hashes: Grams) -> None:
         """Count grams."""
         # Slots are distinct here: an addition by index counts one that stands there twice once.
         slots, times = np.unique(_slots(hashes[self.sampled(hashes)]), return_counts=True)
@@ -148,16 +135,17 @@ class GramCounts:
         if self._n > _MOST:
             self.step = 8
 
-    def of(self, hashes: Hashes) -> NDArray[np.uint8]:
+    def of(self, hashes: Grams) -> NDArray[np.uint8]:
         """How often each of some grams stands there, up to `MANY` (of a few, too often)."""
         return self._times[_slots(hashes)]
 
-    def sampled(self, hashes: Hashes) -> Bools:
+    def sampled(self, hashes: Grams) -> Bools:
         """Which grams are counted: the same ones in every text."""
-        return np.asarray((hashes & np.uint64(self.step - 1)) == 0)
+        # By other bits than those that say the slot: else an eighth of the slots would be used.
+        return np.asarray((hashes >> np.uint64(33)) & np.uint64(self.step - 1) == 0)
 
 
-def _slots(hashes: Hashes) -> Ints:
+def _slots(hashes: Grams) -> Ints:
     return (hashes >> np.uint64(36)).astype(np.int64)
 
 
@@ -184,7 +172,7 @@ class Block:
     row: Ints
     end: Ints
     heads: Ints
-    hashes: Hashes
+    hashes: Grams
 
     @property
     def interior_letters(self) -> slice:

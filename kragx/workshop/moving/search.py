@@ -13,13 +13,13 @@ import numpy as np
 from kragx.data import Doc, normalise
 from kragx.data.forbidden import stretch_of
 from kragx.data.lists import Bools, Ints, ranges
+from kragx.data.tokens import Grams
 from kragx.workshop.folder.places import origin_of, place_of
 from kragx.workshop.moving.letters import (
     GRAM,
     MARGIN,
     Block,
     GramCounts,
-    Hashes,
     as_text,
     blocks,
     letters,
@@ -220,7 +220,7 @@ class _Index:
         self._some = np.zeros(1 << bits, bool)
         self._some[every_hash >> self._shift] = True
 
-    def hits(self, hashes: Hashes) -> tuple[Ints, Ints, Ints]:
+    def hits(self, hashes: Grams) -> tuple[Ints, Ints, Ints]:
         """Every probe that has a gram of `hashes`, the letter where it would begin, and the place.
 
         By probes, and of each by that letter.
@@ -234,7 +234,7 @@ class _Index:
         return probe[order], shift[order], place[order]
 
 
-def _looked_up(hashes: Hashes, gram_counts: GramCounts) -> Ints:
+def _looked_up(hashes: Grams, gram_counts: GramCounts) -> Ints:
     """Which grams of a text are looked up, by the letter where they begin.
 
     Every fourth; of a large corpus those that are counted, as long as the text has some of them. Of
