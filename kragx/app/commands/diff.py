@@ -13,8 +13,6 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import Line, as_markdown, warning
 
-_LABELS = "Labels"
-
 
 def diff(
     old: Annotated[
@@ -74,7 +72,7 @@ def diff(
         typer.Option(
             help="A folder: people label there what --metric needs, blind to the side, until it is "
             "decided which is better; the same command goes on.",
-            rich_help_panel=_LABELS,
+            rich_help_panel=opt.OF_LABELS,
         ),
     ] = None,
     metric: Annotated[
@@ -82,14 +80,14 @@ def diff(
         typer.Option(
             help="Whose difference is wanted, as precision@5; also of hit_rate, mrr, and, relative "
             "to what is known to be relevant, recall, ndcg.",
-            rich_help_panel=_LABELS,
+            rich_help_panel=opt.OF_LABELS,
         ),
     ] = None,
     same: Annotated[
         float | None,
         typer.Option(
             help="Versions within so much of each other are the same, as 0.02.",
-            rich_help_panel=_LABELS,
+            rich_help_panel=opt.OF_LABELS,
         ),
     ] = None,
     look: Annotated[
@@ -97,21 +95,11 @@ def diff(
         typer.Option(
             "--look",
             help="Only say where it stands, as --format json does.",
-            rich_help_panel=_LABELS,
+            rich_help_panel=opt.OF_LABELS,
         ),
     ] = False,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65535, show_default=False, help="Of the page.", rich_help_panel=_LABELS
-        ),
-    ] = None,
-    browser: Annotated[
-        bool,
-        typer.Option(
-            "--open/--no-browser", help="Open the page in a browser.", rich_help_panel=_LABELS
-        ),
-    ] = True,
+    port: opt.Port = None,
+    browser: opt.Browser = True,
     seed: opt.Seed = 0,
     max_failed: opt.MaxFailed = None,
     trust: opt.Trust = False,
