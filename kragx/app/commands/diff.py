@@ -13,6 +13,8 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import Line, as_markdown, warning
 
+_LABELS = "Labels"
+
 
 def diff(
     old: Annotated[
@@ -72,7 +74,7 @@ def diff(
         typer.Option(
             help="A folder: people label there what --metric needs, blind to the side, until it is "
             "decided which is better; the same command goes on.",
-            rich_help_panel=opt.OF_LABELS,
+            rich_help_panel=_LABELS,
         ),
     ] = None,
     metric: Annotated[
@@ -80,14 +82,14 @@ def diff(
         typer.Option(
             help="Whose difference is wanted, as precision@5; also of hit_rate, mrr, and, relative "
             "to what is known to be relevant, recall, ndcg.",
-            rich_help_panel=opt.OF_LABELS,
+            rich_help_panel=_LABELS,
         ),
     ] = None,
     same: Annotated[
         float | None,
         typer.Option(
             help="Versions within so much of each other are the same, as 0.02.",
-            rich_help_panel=opt.OF_LABELS,
+            rich_help_panel=_LABELS,
         ),
     ] = None,
     look: Annotated[
@@ -95,7 +97,7 @@ def diff(
         typer.Option(
             "--look",
             help="Only say where it stands, as --format json does.",
-            rich_help_panel=opt.OF_LABELS,
+            rich_help_panel=_LABELS,
         ),
     ] = False,
     port: opt.Port = None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # it loads all formats, which the help does without
 
 argument: partial[Any] = partial(typer.Argument, show_default=False)
 
-OF_MATCHING, OF_JUDGES, OF_LABELS = "How matches are decided", "Of a judge", "Labels"
+OF_MATCHING, OF_JUDGES = "How matches are decided", "Of a judge"
 IN_CI, AT_SCALE = "In CI", "At scale"
 """The heads of the help under which options stand that few need."""
 
@@ -272,18 +272,6 @@ Junit = Annotated[
     ),
 ]
 
-Port = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=65535, show_default=False, help="Of the page.", rich_help_panel=OF_LABELS
-    ),
-]
-Browser = Annotated[
-    bool,
-    typer.Option(
-        "--open/--no-browser", help="Open the page in a browser.", rich_help_panel=OF_LABELS
-    ),
-]
 Plot = Annotated[Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")]
 
 Language = Annotated[
