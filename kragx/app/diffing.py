@@ -75,7 +75,7 @@ def ask_both(
         if name not in asked:
             raise UsageError(f"the config has no retriever {name!r}; {nearest(name, asked)}")
     with config.secrets.guarding():
-        dataset = pipeline.load_dataset(config) if questions is None else read_dataset(questions)
+        dataset = config.dataset.read() if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
         once = {"warmup": 0, "repeat": 1, "runs": None}  # it is of what is found, not of times
         configs = [(name, asked[name].model_copy(update=once)) for name in (old, new)]

@@ -87,7 +87,7 @@ def run(
         config = judged_as(config, judging or {})
         corpus = corpus_of(config)
         matchers = bound(config, matchers_of(config), judging or {}, outbox)
-        dataset = load_dataset(config)
+        dataset = config.dataset.read()
         if dataset.version != config.dataset.version:  # the folder keeps what its release said
             source = replace(config.dataset, name=dataset.name, version=dataset.version)
             config = config.model_copy(update={"dataset": source})
@@ -168,7 +168,7 @@ def grid_plan(config: RunConfig) -> list[Line]:
     """
     with config.secrets.guarding():
         check_axes(config.retrievers)
-        lines = [Line(text) for text in plan(config.retrievers, len(load_dataset(config)))]
+        lines = [Line(text) for text in plan(config.retrievers, len(config.dataset.read()))]
     lines += [Line(visible(name), item="-") for name in config.asked]
     return [*lines, Line(phrase("a dry run: nothing was asked"))]
 
@@ -178,11 +178,6 @@ def judges(config: RunConfig) -> list[Judge]:
     with config.secrets.guarding():
         named = [judge for matcher in matchers_of(config).values() for judge in matcher.graders]
     return [judge for place, judge in enumerate(named) if judge not in named[:place]]
-
-
-def load_dataset(config: RunConfig) -> GoldDataset:
-    """The gold set of a config."""
-    return config.dataset.read()
 
 
 def corpus_of(config: RunConfig) -> Corpus:

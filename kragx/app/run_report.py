@@ -44,11 +44,6 @@ from kragx.report.html_page.page_texts import PageTexts
 from kragx.report.record import Record, record_lines
 
 
-def slices_of(config: RunConfig, dataset: GoldDataset) -> tuple[str, ...]:
-    """The fields to compare within: the config's, or else those that are worth it."""
-    return fields_worth_slicing(dataset) if config.slices is None else tuple(config.slices)
-
-
 @dataclass(frozen=True)
 class RunReport(Result):
     """What `run` found out; printed, it is one screen.
@@ -91,7 +86,8 @@ class RunReport(Result):
 
         Slices help to find where a retriever fails.
         """
-        return slices_of(self.config, self.dataset)
+        slices = self.config.slices
+        return fields_worth_slicing(self.dataset) if slices is None else tuple(slices)
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -189,7 +185,6 @@ class RunReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """What report.json holds: config, versions, numbers, comparisons, gates."""
-        found = self.findings
         report: dict[str, Any] = {
             "record": self.record,
             "config": self.config.resolved(),
@@ -204,8 +199,7 @@ class RunReport(Result):
                 }
                 for evaluation in self.evaluations
             ],
-            # All but the evaluations, which stand above with what their folder needs.
-            **{own.name: getattr(found, own.name) for own in fields(found)[1:]},
+            **self._beside_evaluations,
         }
         # Only where questions weigh differently: a report of equal ones stays as it was.
         if (weights := self.dataset.weights) is not None:
@@ -238,16 +232,11 @@ class RunReport(Result):
             path,
             dataset=self.dataset,
             runs=self.runs,
-            comparisons=self.comparisons,
+            **self._beside_evaluations,
             corpus=self.corpus.docs,
             reasons=self._reasons,
             matchers=self.matchers,
             record=plain(self.record),
-            gates=self.gates,
-            changes=self.changes,
-            losses=self.losses,
-            tunings=self.tunings,
-            matcher_grids=self.matcher_grids,
             max_docs=limits.max_docs if max_docs is None else max_docs,
             max_chars=limits.max_chars if max_chars is None else max_chars,
         )
@@ -267,6 +256,12 @@ class RunReport(Result):
             language=language,
         )
         return [*figures, *tuning_figures(self.tunings, folder, language=language)]
+
+    @property
+    def _beside_evaluations(self) -> dict[str, Any]:
+        """All findings but the evaluations, which folder and page have in forms of their own."""
+        findings = self.findings
+        return {part.name: getattr(findings, part.name) for part in fields(findings)[1:]}
 
     @property
     def _record_lines(self) -> list[Line]:

@@ -7,7 +7,7 @@ from typing import Any
 from kragx.comparison import Change, Comparison, failed, gates_parts
 from kragx.comparison.advice import marked
 from kragx.comparison.changes import gold_lines, unchanged
-from kragx.comparison.tuning import SHOWN, Tuning
+from kragx.comparison.tuning import SHOWN
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation, profile_label
 from kragx.evaluation.leaks import leak_parts
@@ -77,7 +77,8 @@ def _who_is_best(findings: Findings) -> Iterator[Part]:
     for tuning in findings.tunings[:1]:
         yield from tuning.describe(SHOWN)
     for tuning in findings.tunings[1:]:
-        yield from _other_matchers(tuning)
+        text = phrase("under {match}: {said}", match=visible(tuning.match), said=tuning.sentence)
+        yield Line(text)
     if findings.tunings:
         yield from verdict.leak_lines()
         yield from verdict.caution_lines()
@@ -125,11 +126,6 @@ def _to_look_at(findings: Findings, notices: Sequence[str]) -> list[str]:
     beside = {*notices, *(caution.text for caution in cautions)}
     remarks = [text for text in dict.fromkeys(further) if text not in beside]
     return [*remarks, *_remarks(findings.evaluations)]
-
-
-def _other_matchers(tuning: Tuning) -> Iterator[Line]:
-    """Which setting to take under another matcher than the first."""
-    yield Line(phrase("under {match}: {said}", match=visible(tuning.match), said=tuning.sentence))
 
 
 def dataset_line(evaluation: Evaluation) -> Line:

@@ -100,18 +100,8 @@ def diff(
             rich_help_panel=_LABELS,
         ),
     ] = False,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65535, show_default=False, help="Of the page.", rich_help_panel=_LABELS
-        ),
-    ] = None,
-    browser: Annotated[
-        bool,
-        typer.Option(
-            "--open/--no-browser", help="Open the page in a browser.", rich_help_panel=_LABELS
-        ),
-    ] = True,
+    port: opt.Port = None,
+    browser: opt.Browser = True,
     seed: opt.Seed = 0,
     max_failed: opt.MaxFailed = None,
     trust: opt.Trust = False,

@@ -64,7 +64,7 @@ def probe(
         )
         result = agreement.probe(
             tested,
-            pipeline.corpus_of(loaded).gold(pipeline.load_dataset(loaded)),
+            pipeline.corpus_of(loaded).gold(loaded.dataset.read()),
             passages=passages,
             variants=variant,
             asks=asks,

@@ -63,7 +63,7 @@ def nuggets(
             outbox=outbox,
             budget=judge.budget.with_limits(limits) if limits else None,
         )
-        dataset = pipeline.load_dataset(loaded)
+        dataset = loaded.dataset.read()
         texts = pipeline.corpus_of(loaded).gold(dataset)
         result = extract(dataset, adjusted_judge, most=most, origin=origin, texts=texts)
         if outbox is not None:

@@ -147,10 +147,7 @@ class Recording:
             }
             if pool is not None:
                 for query_id, judged in pool.judgements.items():
-                    documents = [
-                        [text, *(getattr(judgement, name) for name in _JUDGED), *_votes(judgement)]
-                        for text, judgement in judged.items()
-                    ]
+                    documents = {text: _record(judgement) for text, judgement in judged.items()}
                     yield {**key, "query_id": query_id, "judged": documents}
             elif matcher.judges:
                 items = (item_of(query, run) for run in runs.values() for query in self.dataset)
@@ -315,7 +312,7 @@ class RecordedScores:
         query_id = str(record["query_id"])
         if "judged" in record:
             member.judged[query_id] = {
-                str(text): _judgement(grade, *rest) for text, grade, *rest in record["judged"]
+                text: _judgement(value) for text, value in record["judged"].items()
             }
             return
         self._add_scores(member, query_id, record)
@@ -344,21 +341,17 @@ class RecordedScores:
         member.answers[str(record["run"]), key_of(item)] = RecordedAnswer(scores, texts, votes)
 
 
-def _votes(judgement: Judgement) -> list[int | None]:
-    """The least and the greatest vote of several judges."""
-    return [judgement.low, judgement.high] if isinstance(judgement, Verdict) else []
+def _record(judgement: Judgement) -> dict[str, Any]:
+    """What is kept of a judgement; of several judges also their least and greatest vote."""
+    names = (*_JUDGED, *_VOTES) if isinstance(judgement, Verdict) else _JUDGED
+    return {name: getattr(judgement, name) for name in names}
 
 
-def _judgement(grade: Any, *rest: Any) -> Judgement:
-    # With votes it is longer by two; any other length is no judgement of this version.
-    values = dict(zip(_JUDGED[1:], rest))
-    if len(rest) not in (len(values), len(values) + len(_VOTES)) or len(values) < len(_JUDGED) - 1:
-        raise ValueError(f"{len(rest)} values about a judgement")
-    votes = rest[len(values) :]
-    if not votes:
-        return Judgement("", _grade(grade), **values)
-    low, high = (None if vote is None else int(vote) for vote in votes)
-    return Verdict("", _grade(grade), **values, low=low, high=high)
+def _judgement(record: Mapping[str, Any]) -> Judgement:
+    values = {name: record[name] for name in (*_JUDGED, *_VOTES) if name in record}
+    numbers = {name: _grade(values[name]) for name in ("grade", *_VOTES) if name in values}
+    kind = Verdict if _VOTES[0] in values else Judgement
+    return kind("", **{**values, **numbers})
 
 
 def _grade(value: Any) -> float | None:

@@ -181,7 +181,7 @@ def finish(folder: Path) -> None:
     if not _is_cut_short(folder):
         return
     with refused(folder, "written"):
-        if not place.exists():
+        if (work / "new").exists():  # which fails where somebody has put another folder there
             (work / "new").rename(place)
         # Answers are in the results now. What was moved aside goes last: as long as it stands
         # there, this begins anew.

@@ -466,6 +466,20 @@ def test_complete_results_come_into_place_first(cut_short, kragx):
     assert (out / "notes.txt").read_text() == "mine"
 
 
+@posix
+def test_another_folder_in_the_place_of_what_was_moved_aside(ran, kragx, here):
+    """Whoever makes the folder anew after a kill loses neither that nor what the run has left."""
+    out, unfinished = ran("half"), here / "out.unfinished"
+    unfinished.mkdir()
+    shutil.copytree(out, unfinished / "new")
+    out.rename(unfinished / "old")
+    (out / "mine").mkdir(parents=True)
+    outcome = kragx("report", "out")
+    assert (outcome.code, "out: cannot be written: " in outcome.err) == (2, True)
+    assert (out / "mine").is_dir()
+    assert files(unfinished / "old") == files(unfinished / "new") != {}
+
+
 def test_a_folder_that_cannot_be_moved(ran, write, kragx, monkeypatch):
     """As on Windows one that a spreadsheet has a file open of: old results and answers stay."""
     out = ran("half")
