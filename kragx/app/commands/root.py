@@ -6,6 +6,7 @@ import sys
 from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -28,16 +29,14 @@ SECTIONS = {
 }
 """Every command, as they stand in the help."""
 
+_SHARED = {"report": "run", "compare": "run", "match": "score"} | dict.fromkeys(
+    ("init", "metrics", "schema"), "lists"
+)
 _HERE = {
-    name: Plugin(name, f"kragx.app.commands.{file}:{name}", "kragx")
-    for file, names in {
-        **{name: (name,) for name in ("explain", "diff", "history", "agree", "threshold")},
-        **{name: (name,) for name in ("convert", "judge")},
-        "run": ("run", "report", "compare"),
-        "score": ("score", "match"),
-        "lists": ("init", "metrics", "schema"),
-    }.items()
+    name: Plugin(name, f"kragx.app.commands.{_SHARED.get(name, name)}:{name}", "kragx")
+    for names in SECTIONS.values()
     for name in names
+    if name not in {"gold", "workshop"}
 }
 """The commands of this folder."""
 
@@ -57,15 +56,21 @@ class _Commands(UserDict[str, Plugin]):
         return name in self.data or name in [*self]  # no look at all that is installed but for need
 
     def __getitem__(self, name: str) -> Any:
-        command = (self.data.get(name) or plugins("commands")[name]).load()
-        if not isinstance(command, typer.Typer):
-            app = Commands(add_completion=False, rich_markup_mode=None)
-            app.command()(command)
-            return get_command(app)
-        for declared, plugin in plugins("commands").items():
-            if declared.startswith(f"{name}."):
-                command.command(declared.removeprefix(f"{name}."))(plugin.load())
-        return get_command(command)
+        return _command(self.data.get(name) or plugins("commands")[name])
+
+
+@cache  # what its arguments may be takes typer and pydantic longer than a short command works
+def _command(plugin: Plugin) -> Any:
+    """A command, or a group with the commands that are declared for it."""
+    command = plugin.load()
+    if not isinstance(command, typer.Typer):
+        app = Commands(add_completion=False, rich_markup_mode=None)
+        app.command()(command)
+        return get_command(app)
+    for declared, added in plugins("commands").items():
+        if declared.startswith(f"{plugin.name}."):
+            command.command(declared.removeprefix(f"{plugin.name}."))(added.load())
+    return get_command(command)
 
 
 def _about(plugin: Plugin) -> str | None:
