@@ -9,6 +9,7 @@ import pytest
 
 from kragx.errors import ConfigError
 from kragx.workshop.logs import Masker, read_masks
+from tests.thoroughness import all_cases
 
 PERSONAL = {
     "email": (
@@ -63,7 +64,7 @@ CLEAN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", PERSONAL)
+@all_cases("kind", PERSONAL)
 def test_masked(kind):
     """Each form is masked under its kind, in a Korean and an English sentence, and nothing else."""
     masker = read_masks()
@@ -123,7 +124,7 @@ SAME = (
 )
 
 
-@pytest.mark.parametrize("forms", SAME, ids="={0[0]}".format)
+@all_cases("forms", SAME)
 def test_however_it_is_written(forms):
     """The forms of one value have one mask, and another value has another."""
     masker = read_masks()
