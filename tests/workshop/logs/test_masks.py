@@ -94,10 +94,10 @@ def test_whole():
 
 @pytest.mark.parametrize("part", ["0-", "a.", "漢", "가", "1234 ", "a at b."])
 def test_long_texts(part):
-    """A text of 50,000 characters of one kind takes no time that grows with its square."""
+    """A text of 20,000 characters of one kind takes no time that grows with its square."""
     began = time.process_time()
-    read_masks().text(part * (50_000 // len(part)) + "@ 1234567")
-    assert time.process_time() - began < 5
+    read_masks().text(part * (20_000 // len(part)) + "@ 1234567")
+    assert time.process_time() - began < 2
 
 
 def test_the_same_value():
