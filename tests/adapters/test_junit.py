@@ -4,10 +4,9 @@ import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from kragx.adapters.junit import gates_xml
 from kragx.comparison import GateResult
+from tests.thoroughness import all_cases
 
 GOLD = [
     {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"id": f"g{n}"}]} for n in range(6)
@@ -81,7 +80,7 @@ def test_by_hand():
     assert (root.get("tests"), root.get("failures")) == ("3", "1")
 
 
-@pytest.mark.parametrize("name", ["a<b&\"c'", "x\x00\x1b[31m", "\ufffe\uffff", "]]>", "두\n줄"])
+@all_cases("name", ["a<b&\"c'", "x\x00\x1b[31m", "\ufffe\uffff", "]]>", "두\n줄"])
 def test_any_text(name):
     """Whatever retrievers, slices and errors are called, the file is XML."""
     checked(

@@ -10,6 +10,7 @@ import pytest
 from kragx import DataError, GoldDataset, UsageError
 from kragx.adapters.mcp import read_mcp
 from kragx.data.problems import DataWarning
+from tests.thoroughness import all_cases
 
 GOLD = GoldDataset.from_documents([[{"id": "a"}], [{"id": "b"}]], queries=["one?", "two?"])
 
@@ -97,7 +98,7 @@ def test_requests_of_the_server(method: str, answer: dict[str, Any]) -> None:
     assert brief(read_mcp({"q1": log}, GOLD)["q1"]) == [(1, "x", None, ["a"])]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("content", "error"),
     [
         ("down", "down"),

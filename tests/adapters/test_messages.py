@@ -12,6 +12,7 @@ from kragx import DataError, GoldDataset, Query, UsageError, evaluate
 from kragx.adapters.messages import read_messages
 from kragx.data import Turn
 from kragx.data.problems import DataWarning
+from tests.thoroughness import all_cases
 
 GOLD = GoldDataset.from_documents(
     [[{"id": "a"}], [{"id": "b"}]], queries=["When does it open?", "And in  winter?"]
@@ -176,7 +177,7 @@ def test_paths() -> None:
         read_messages([chat], GOLD, answer={"body": "x"})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("content", "expected"),
     [
         ('["text", "alone"]', None),
@@ -314,7 +315,7 @@ def test_kinds_of_calls(messages: list[dict[str, Any]]) -> None:
     assert brief(run["q1"]) == [(1, "x", ["a"])]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("kind", "content", "found", "error"),
     [
         ("web_search", [], [], None),
@@ -401,7 +402,7 @@ def test_the_clients_of_openai() -> None:
     assert answer.searches[2].documents[0].score == 0.5
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("chats", "said"),
     [
         ([], "there is no message of a user"),

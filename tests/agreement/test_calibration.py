@@ -40,7 +40,7 @@ from kragx.judging import Judge, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.matchers import METHODS, MatchItem, MatchWarning, matcher, method_class
 from tests.agreement.simulation import calibration_coverage
-from tests.thoroughness import examples, some
+from tests.thoroughness import all_cases, examples, some
 
 counts = st.integers(0, 40)
 
@@ -577,7 +577,7 @@ def test_labels_of_a_repeated_document_that_differ():
     assert calibrate(gold, labels, unnamed, only=["text"]).n_pairs == 4
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "message"),
     [
         ({"by": "accuracy"}, "by: unknown value 'accuracy'"),

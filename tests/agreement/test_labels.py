@@ -14,6 +14,7 @@ from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import RUBRICS, key_of
+from tests.thoroughness import all_cases
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_an_argument_that_does_not_exist():
             wrong()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("value", "expected"),
     [("0-3", (0, 3)), ("1..5", (1, 5)), ("-2..4", (-2, 4)), ("0:1", (0, 1)), ((0, 2), (0, 2))],
 )
@@ -191,7 +192,7 @@ def test_scales(value, expected):
     assert not scale.inferred
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("grades", "expected"),
     [
         ((0, 3), (0, 3)),
@@ -207,9 +208,7 @@ def test_inferred_scales(grades, expected):
     assert read_scale(None, human) == Scale(*expected, inferred=True)
 
 
-@pytest.mark.parametrize(
-    "value", ["3", "3-0", "a-b", 3, (0.5, 2), "0-500", "0-99999999999999999999"]
-)
+@all_cases("value", ["3", "3-0", "a-b", 3, (0.5, 2), "0-500", "0-99999999999999999999"])
 def test_no_scale(value):
     """What is no scale is refused with an example."""
     with pytest.raises(UsageError, match=r"scale: .*0-3"):

@@ -15,6 +15,7 @@ from kragx.judging import Judge
 from kragx.matchers import MatchWarning
 from kragx.testing import ScriptedClient
 from tests.matchers.gold_of_templates import TEMPLATES, digit_ko, name_en, siblings_of
+from tests.thoroughness import all_cases
 
 SAID, SAID_KO = "gold of one template", "정답 텍스트가 한 서식에서 나왔습니다"
 pytestmark = pytest.mark.filterwarnings(f"ignore:{SAID}", "ignore:texts of one", "ignore:.*broken")
@@ -52,8 +53,8 @@ def test_siblings_alone(true, tmp_path):
     result.report(tmp_path / "page.html")
 
 
-@pytest.mark.parametrize(("n", "first"), [(24, 110), (12, 150)])
-@pytest.mark.parametrize("template", TEMPLATES)
+@all_cases(("n", "first"), [(24, 110), (12, 150)])
+@all_cases("template", TEMPLATES)
 def test_siblings_that_are_nobodys_gold(template, n, first):
     """Whose names stand nowhere else cannot be told from misreadings; the verdict says so."""
     golds, others = ([*map(TEMPLATES[template], range(at, at + n))] for at in (0, first))

@@ -18,7 +18,7 @@ from kragx.comparison import (
 )
 from kragx.comparison.scores import RetrieverScores
 from kragx.ground.printing import as_markdown
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 from .support import evaluation, gold_set
 
@@ -314,7 +314,7 @@ def test_baseline_and_metrics_by_any_spelling():
     assert {each.retriever for each in found.overall.differences} == {"good", "fair"}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("arguments", "message"),
     [
         ({"baseline": "god"}, "baseline: 'god' is not compared; perhaps you meant 'good'"),
@@ -344,7 +344,7 @@ def test_two_of_one_name_and_none_at_all():
         compare([])
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("change", "reason"),
     [
         ({"dataset": {"name": "gold", "version": "2", "hash": "f" * 64}}, "the gold sets differ"),

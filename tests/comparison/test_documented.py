@@ -10,6 +10,7 @@ from kragx.app import config
 from kragx.app.commands.root import app
 from kragx.comparison import parse_gates
 from tests.docs.support import Document
+from tests.thoroughness import all_cases
 
 PAGES = [Document("docs/comparing.md"), Document("docs/ci.md")]
 BLOCKS = {
@@ -46,7 +47,7 @@ def test_the_gates():
     ]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "line",
     [
         line.split("#")[0].removeprefix("- run: ").split()
@@ -55,7 +56,6 @@ def test_the_gates():
         for line in map(str.strip, block.text.splitlines())
         if line.removeprefix("- run: ").startswith("kragx ")
     ],
-    ids=" ".join,
 )
 def test_the_commands(line):
     """Each command that the page shows exists and has the options that it is given."""

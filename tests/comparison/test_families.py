@@ -234,7 +234,7 @@ def test_no_column_changes_the_verdict(n):
     for first in (*METRICS, "seconds_mean"):
         others = [metric for metric in (*METRICS, "seconds_mean") if metric != first]
         alone = said([first])
-        for n_beside in range(1, len(others) + 1):
+        for n_beside in {1, len(others)}:
             assert said([first, *others[:n_beside]]) == alone
             assert said([first, *others[-n_beside:]], ["part"]) == alone
 

@@ -19,6 +19,7 @@ from kragx.comparison import (
     gates_parts,
     parse_gates,
 )
+from tests.thoroughness import all_cases
 
 from .support import evaluation, gold_set
 
@@ -48,7 +49,7 @@ def passed(gates, comparison=COMPARED, earlier=()):
     }
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("condition", "expected"),
     [
         (">= 0.75", "TTF"),
@@ -184,7 +185,7 @@ def hits(n, missed=0, name="x", metrics=("hit_rate@10", "mrr@10")):
     return evaluation(gold_set(n), name, lambda i: None if i < missed else 1, metrics=metrics)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("n", "missed", "condition", "passes"),
     [
         (2, 0, "surely >= 0.99", False),
@@ -334,7 +335,7 @@ def test_earlier_results():
         check_gates(parsed({"mrr@10": "no worse than earlier"}), [COMPARED])
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("gates", "message"),
     [
         ([">= 1"], "gates: a mapping from metric to condition is expected"),
@@ -435,7 +436,7 @@ def test_assert_gates():
     assert_gates(RUNS[0], {"mrr@10": ">= 1"})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("results", "gates", "message"),
     [
         (COMPARED, None, "a comparison has none"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from kragx.evaluation.evaluation import mean_cell
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect
+from tests.thoroughness import all_cases
 
 N = 40
 GOLD = GoldDataset.from_documents(
@@ -59,6 +61,12 @@ KEEN = run("keen", lambda n: n % 10 < 9, 4)  # 36 found in 160 searches, 16,000 
 THRIFTY = run("thrifty", lambda n: n % 10 < 4, 1)  # 16 found in 40 searches, 4,000 tokens
 
 
+@cache
+def both(*, keen_first=False):
+    """The thrifty one and the keen one, compared."""
+    return compared(METRICS, *((KEEN, THRIFTY) if keen_first else (THRIFTY, KEEN)))
+
+
 def advice(results):
     """Recommendations by kind."""
     return {each.kind: each for each in results.comparison.recommendations}
@@ -66,7 +74,7 @@ def advice(results):
 
 def test_by_hand():
     """16,000 tokens for 36 gold items against 4,000 for 16: 444 and 250; searches 4.4, 2.5."""
-    results = compared(METRICS, KEEN, THRIFTY)
+    results = both(keen_first=True)
     keen, thrifty = (results.comparison.overall.means[name] for name in ("keen", "thrifty"))
     assert keen["tokens_per_gold"].value == pytest.approx(16_000 / 36)
     assert thrifty["tokens_per_gold"].value == 250
@@ -82,12 +90,12 @@ def test_by_hand():
 def gate_results(condition, metric="tokens_per_gold"):
     """A gate held against two agents, of whom the thrifty one is the baseline."""
     (gate,) = parse_gates({metric: condition}, [])
-    return check_gates([gate], [compared(METRICS, THRIFTY, KEEN).comparison])
+    return check_gates([gate], [both().comparison])
 
 
 def test_gates_on_costs_are_sure_by_their_interval():
     """Of a sum over a sum the interval's end counts, of one and of a difference."""
-    comparison = compared(METRICS, THRIFTY, KEEN).comparison
+    comparison = both().comparison
     mean = comparison.overall.means["keen"]["tokens_per_gold"]
     difference = comparison.overall.difference("tokens_per_gold", "keen")
     for bound, passes in ((mean.high + 0.1, True), (mean.high - 0.1, False)):
@@ -134,11 +142,11 @@ def test_gates_against_never():
 
 def test_what_that_buys():
     """The best costs 1.8 times as much, by more than noise; the sentence says both."""
-    values = advice(compared(METRICS, KEEN, THRIFTY))["price"].values
+    values = advice(both(keen_first=True))["price"].values
     assert (values["best"], values["other"]) == ("keen", "thrifty")
     assert (values["metric"], values["dearer"], values["tied"]) == ("tokens_per_gold", True, False)
     assert values["ratio"] == pytest.approx(16_000 / 36 / 250)
-    text = advice(compared(METRICS, KEEN, THRIFTY))["price"].text
+    text = advice(both(keen_first=True))["price"].text
     assert text.startswith("keen costs 1.8 times as much as thrifty for each gold item found")
     assert "What that buys: in evidence_recall the difference is" in text
 
@@ -187,7 +195,7 @@ def test_within_slices():
 
 def test_difference_to_the_baseline():
     """A difference of costs has an interval by questions, and no test."""
-    comparison = compared(METRICS, KEEN, THRIFTY).comparison
+    comparison = both(keen_first=True).comparison
     (difference,) = (d for d in comparison.overall.differences if d.metric == "tokens_per_gold")
     assert difference.value == pytest.approx(250 - 16_000 / 36)
     assert difference.low < difference.value < difference.high < 0
@@ -238,7 +246,7 @@ def test_no_question_of_both():
 
 def test_json_and_csv():
     """Costs have their ends in both; what is infinite is null in one, and never in the other."""
-    results = compared(METRICS, KEEN, THRIFTY)
+    results = both(keen_first=True)
     plain = json.loads(json.dumps(results.comparison.to_dict()))
     mean = plain["overall"]["means"]["thrifty"]
     assert mean["tokens_per_gold"]["low"] < 250 < mean["tokens_per_gold"]["high"]
@@ -254,7 +262,7 @@ def test_json_and_csv():
 
 def test_from_a_report():
     """Never is never in results that are read, and no slice takes what was found for all."""
-    results = compared(METRICS, KEEN, THRIFTY)
+    results = both(keen_first=True)
     rows = [
         {**evaluation.to_dict(queries=True), "retriever": name, "match": "exact"}
         for name, evaluation in results.evaluations.items()
@@ -320,7 +328,7 @@ def test_documents_of_runs_some_of_which_failed():
     keen = evaluate(GOLD, Run.repeated([KEEN, again]), metrics=METRICS, match="exact")
     thrifty = evaluate(GOLD, THRIFTY, metrics=METRICS, match="exact")
     scores = [RetrieverScores.of(evaluation) for evaluation in (keen, thrifty)]
-    comparison = compared(METRICS, KEEN, THRIFTY).comparison
+    comparison = both(keen_first=True).comparison
     assert unequal_documents(comparison, scores)[1] == {"keen": 12, "thrifty": 3}
 
 
@@ -332,7 +340,7 @@ def test_no_line_where_all_bring_as_many():
     assert not any("documents a question" in line for line in first.cautions)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("metric", "counts"),
     [
         ("evidence_recall", True),

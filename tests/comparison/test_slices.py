@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kragx import Run, UsageError, compare, evaluate
+from tests.thoroughness import all_cases
 
 from .support import evaluation, gold_set
 
@@ -132,7 +133,7 @@ def test_a_list_puts_a_query_into_several_slices():
     assert found == {"all": 9, "third": 3}
 
 
-@pytest.mark.parametrize("nothing", [..., None, "", "  ", []])
+@all_cases("nothing", [..., None, "", "  ", []])
 def test_no_value_is_a_slice_of_its_own(nothing):
     """Queries without a value are a slice named so, and the last one."""
     dataset = gold_set(10, kind=lambda i: nothing if i < 7 else "known")

@@ -20,7 +20,7 @@ from kragx.judging.clients.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
 from kragx.report.figures.studies import sweep_figure
 from tests.evaluation.sweep.support import given
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 METRICS = ["recall@1", "recall@3", "mrr@3", "precision@3", "ndcg@3", "f1@3", "redundancy@3"]
 scores = st.sampled_from([0.0, 0.1, 0.25, 0.4, 0.5, 0.55, 0.7, 0.9, 1.0])
@@ -283,7 +283,7 @@ def test_a_matcher_without_threshold_is_refused(match: Any):
         sweep(result)
 
 
-@pytest.mark.parametrize("thresholds", [[0.0], [1.5], [], "all", 0.5, ["a", 0.5]])
+@all_cases("thresholds", [[0.0], [1.5], [], "all", 0.5, ["a", 0.5]])
 def test_thresholds_out_of_range_are_refused(thresholds: Any):
     """0 would match everything; nothing scores above 1."""
     with pytest.raises(UsageError, match="threshold"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data.amounts import in_figures
+from tests.thoroughness import all_cases
 
 ALIKE = {
     "3000000원": "3,000,000원|300만원|300만 원|삼백만 원|삼백만원|₩3,000,000|3백만 원|３００만원",
@@ -76,7 +76,7 @@ SENTENCES = (
 )
 
 
-@pytest.mark.parametrize("amount", ALIKE)
+@all_cases("amount", ALIKE)
 def test_an_amount_is_read_alike_however_it_is_written(amount: str) -> None:
     """Figures, commas, 만 and 억, syllables, spaces, signs; decomposed, too, and in a sentence."""
     for written in ALIKE[amount].split("|"):
@@ -86,13 +86,13 @@ def test_an_amount_is_read_alike_however_it_is_written(amount: str) -> None:
         )
 
 
-@pytest.mark.parametrize("particle", ["", "은", "을", "에", "까지", "으로", "이라고", ".", " 이상"])
+@all_cases("particle", ["", "은", "을", "에", "까지", "으로", "이라고", ".", " 이상"])
 def test_what_goes_on_behind_an_amount_stays(particle: str) -> None:
     """Particles and what else follows an amount stand behind it as they did."""
     assert in_figures(f"약 삼백만 원{particle}") == f"약 3000000원{particle}"
 
 
-@pytest.mark.parametrize("text", [*WORDS.split(), *SENTENCES])
+@all_cases("text", [*WORDS.split(), *SENTENCES])
 def test_what_no_unit_settles_stays(text: str) -> None:
     """Words that are written as a number with a unit is, and numbers of which a unit says too
     little: 삼십일 is 30 days or 31, 이삼일 two or three.
@@ -133,9 +133,7 @@ def test_reading_twice_is_reading_once(text: str) -> None:
     assert in_figures(once) == once
 
 
-@pytest.mark.parametrize(
-    "row", ["1", "일", "1,", "1.", "1천", "1만 ", "1일", "백 ", "1 ", "$1", "제1"]
-)
+@all_cases("row", ["1", "일", "1,", "1.", "1천", "1만 ", "1일", "백 ", "1 ", "$1", "제1"])
 def test_long_rows_take_no_longer_for_each_of_their_letters(row: str) -> None:
     """Text that looks like one number, to the end, is read in a time by its length."""
     text = row * (20_000 // len(row)) + "!"

@@ -14,7 +14,7 @@ from kragx import DataError, Doc, Gold, GoldDataset, Query, Retrieved, Run, eval
 from kragx.data import scored as module
 from kragx.data.batch import batched, in_rows
 from kragx.data.scored import Scored
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 WORDS = [
     "sea",
@@ -145,7 +145,7 @@ def test_scores_by_id_are_a_gold_set_and_a_run(content: Any, at_once: int) -> No
     ]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("qrels", "run"),
     [
         ({}, {"q": {"a": 1}}),

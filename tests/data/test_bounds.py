@@ -21,7 +21,7 @@ from kragx.data.formats import jsonl, tabular
 from kragx.ground.errors import nearest
 from kragx.judging.rubric import read_rubric
 from kragx.report.html_page.cells import Sources
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
 
@@ -195,7 +195,7 @@ def test_long_names_and_many():
     assert hint.endswith("column 59, and 940 more")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("written", "meant"),
     [
         ("treshold", "threshold"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
-import pytest
 from hypothesis import given, strategies as st
 
 from kragx.agreement import read_labels
 from kragx.data.formats.cells import csv_line, guarded, unguarded
+from tests.thoroughness import all_cases
 
 TEXTS = st.text(st.sampled_from("=+-@＝'\" \t\r\n\ufeff,;a1.e가\u00a0\u2028") | st.characters())
 
@@ -32,16 +32,14 @@ LIKE_FORMULAS = [
 BEHIND_SPACE = ["\ta", "\ra", "\n=1", "\r=1", " =1", "\u00a0=1", "\u3000＝1", "\ufeff=1", "\x0b=1"]
 
 
-@pytest.mark.parametrize("text", [*LIKE_FORMULAS, *BEHIND_SPACE])
+@all_cases("text", [*LIKE_FORMULAS, *BEHIND_SPACE])
 def test_guarded(text):
     """What begins like a formula, behind white space and marks too, has an apostrophe before it."""
     assert guarded(text) == f"'{text}"
     assert unguarded(f"'{text}") == text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a", "a=b", "-5", "+82", "-0.5", "-1e-5", " -5", "'a", "'", "가"]
-)
+@all_cases("text", ["", "a", "a=b", "-5", "+82", "-0.5", "-1e-5", " -5", "'a", "'", "가"])
 def test_left_alone(text):
     """Numbers and other texts stay as they are, either way."""
     assert (guarded(text), unguarded(text)) == (text, text)

@@ -11,6 +11,7 @@ from kragx.data.chunking import Span, paragraphs, windows
 from kragx.data.documents import Doc
 from kragx.errors import UsageError
 from kragx.evaluation.retrievers import chunked
+from tests.thoroughness import all_cases
 
 texts = st.text(alphabet=st.sampled_from(list("ab가나. \n\t")), max_size=120)
 sizes = st.integers(1, 30).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size // 2)))
@@ -27,7 +28,7 @@ def covered(text, spans):
     return all(at in inside or text[at].isspace() for at in range(len(text)))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "expected"),
     [
         ("", []),
@@ -55,7 +56,7 @@ def test_paragraphs_cover_the_text(text):
     assert all(a.end <= b.start for a, b in itertools.pairwise(spans))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "size", "overlap", "expected"),
     [
         ("", 5, 0, []),
@@ -114,9 +115,7 @@ def test_words_stay_whole(words, size):
     assert found == words
 
 
-@pytest.mark.parametrize(
-    ("size", "overlap"), [(0, 0), (-1, 0), (10, -1), (10, 6), (10, 10), (1, 1), (3, 2)]
-)
+@all_cases(("size", "overlap"), [(0, 0), (-1, 0), (10, -1), (10, 6), (10, 10), (1, 1), (3, 2)])
 def test_bad_sizes(size, overlap):
     """A size below 1, or an overlap below 0 or above half the size, is wrong use that says so."""
     with pytest.raises(UsageError, match=rf"size {size} with overlap {overlap}"):

@@ -11,6 +11,7 @@ import pytest
 from langchain_core.documents import Document
 
 from kragx import DataError, Doc, Gold, GoldDataset, Run, evaluate
+from tests.thoroughness import all_cases
 
 
 def read(document: object) -> Doc:
@@ -23,7 +24,7 @@ def read_gold(document: object) -> Gold:
     return GoldDataset.from_documents([[document]])["q1"].gold[0]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("value", "expected"),
     [
         ("한라산", Doc(text="한라산")),
@@ -43,14 +44,13 @@ def read_gold(document: object) -> Gold:
         ),
         (Doc("d1", "한라산", {"page": 3}, 0.5), Doc("d1", "한라산", {"page": 3}, 0.5)),
     ],
-    ids=repr,
 )
 def test_every_shape_of_a_document_is_read(value: object, expected: Doc) -> None:
     """A string is a text; the other shapes give id, text, metadata and score."""
     assert read(value) == expected
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("value", "expected"),
     [
         ("한라산", Gold(text="한라산")),
@@ -68,7 +68,6 @@ def test_every_shape_of_a_document_is_read(value: object, expected: Doc) -> None
         ),
         (Gold("d1", grade=2.0), Gold("d1", grade=2.0)),
     ],
-    ids=repr,
 )
 def test_every_shape_of_a_gold_item_is_read(value: object, expected: Gold) -> None:
     """Gold comes in the same shapes, with grade and alternatives."""
@@ -81,16 +80,16 @@ def test_a_whole_number_id_is_its_digits(given: object, expected: str) -> None:
     assert read({"id": given}).id == read_gold({"id": given}).id == expected
 
 
-@pytest.mark.parametrize("bad", [1.0, True, ["d1"], {"id": "d1"}, b"d1"])
-@pytest.mark.parametrize("read_one", [read, read_gold])
+@all_cases("bad", [1.0, True, ["d1"], {"id": "d1"}, b"d1"])
+@all_cases("read_one", [read, read_gold])
 def test_other_ids_are_refused(read_one: Callable[[object], object], bad: object) -> None:
     """A float, boolean, list, mapping or bytes is not silently turned into an id."""
     with pytest.raises(DataError, match="an id must be a string or a whole number"):
         read_one({"id": bad})
 
 
-@pytest.mark.parametrize("bad", [5, ["한", "글"], {"ko": "한글"}, b"text", True])
-@pytest.mark.parametrize("read_one", [read, read_gold])
+@all_cases("bad", [5, ["한", "글"], {"ko": "한글"}, b"text", True])
+@all_cases("read_one", [read, read_gold])
 def test_a_text_that_is_no_string_is_refused(
     read_one: Callable[[object], object], bad: object
 ) -> None:
@@ -109,9 +108,7 @@ def test_an_object_whose_content_is_no_text_is_refused() -> None:
         read(Parts())
 
 
-@pytest.mark.parametrize(
-    "bad", [{}, {"metadata": {"id": "d1"}}, {"score": 1.0}, {"id": None}, Doc()]
-)
+@all_cases("bad", [{}, {"metadata": {"id": "d1"}}, {"score": 1.0}, {"id": None}, Doc()])
 def test_a_document_needs_id_or_text(bad: object) -> None:
     """A document with neither id nor text is refused, with query and rank."""
     with pytest.raises(DataError, match="'q1', rank 2: a document needs 'id' or 'text'"):
@@ -125,11 +122,11 @@ def test_a_gold_item_needs_id_text_or_alternatives(bad: object) -> None:
         GoldDataset.from_documents([["글", bad]])
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("field", "hint"),
     [("txt", "perhaps you meant 'text'"), ("ID", "perhaps you meant 'id'"), ("page", "metadata")],
 )
-@pytest.mark.parametrize("read_one", [read, read_gold])
+@all_cases("read_one", [read, read_gold])
 def test_an_unknown_field_is_refused(
     read_one: Callable[[object], object], field: str, hint: str
 ) -> None:
@@ -138,7 +135,7 @@ def test_an_unknown_field_is_refused(
         read_one({"id": "d1", field: "x"})
 
 
-@pytest.mark.parametrize("bad", [None, 5, 1.5, b"text", object(), ["글"]])
+@all_cases("bad", [None, 5, 1.5, b"text", object(), ["글"]])
 def test_what_is_no_document_is_refused(bad: object) -> None:
     """Other values name their type, the query and the rank, and what to pass instead."""
     named = "None" if bad is None else f"{type(bad).__name__} .+"
@@ -148,14 +145,14 @@ def test_what_is_no_document_is_refused(bad: object) -> None:
         read(bad)
 
 
-@pytest.mark.parametrize("bad", [math.nan, "0.5", "infinity", True, [1], 10**400])
+@all_cases("bad", [math.nan, "0.5", "infinity", True, [1], 10**400])
 def test_a_score_must_be_a_number(bad: object) -> None:
     """A score that is NaN, or no number, is refused with query and rank."""
     with pytest.raises(DataError, match="'q1', rank 1: score: must be a number"):
         read({"id": "d1", "score": bad})
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "3", True, [1]])
+@all_cases("bad", [math.nan, math.inf, -math.inf, "3", True, [1]])
 def test_a_grade_must_be_a_finite_number(bad: object) -> None:
     """A grade that is not finite, or no number, is refused with query and place."""
     with pytest.raises(DataError, match="'q1', gold 1: grade: must be a finite number"):
@@ -169,7 +166,7 @@ def test_a_doc_is_held_to_the_same_rules(bad: Doc) -> None:
         read(bad)
 
 
-@pytest.mark.parametrize("score", [np.float32(0.5), np.float64(0.5), np.int64(1), 1, -2.5])
+@all_cases("score", [np.float32(0.5), np.float64(0.5), np.int64(1), 1, -2.5])
 def test_numbers_of_numpy_are_numbers(score: float) -> None:
     """Scores as vector stores give them are read as plain floats."""
     assert read({"id": "d1", "score": score}).score == float(score)

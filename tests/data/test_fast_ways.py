@@ -27,7 +27,7 @@ from kragx.data.gold import Gold, Query, query_hash
 from kragx.data.problems import Problem
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 
 def _refuse(raw: bytes, **_: Any) -> None:
@@ -72,7 +72,7 @@ def test_json_is_read_once_or_carefully(raw: bytes) -> None:
         assert mender.surrogates == 0
 
 
-@pytest.mark.parametrize("raw", [b'{"a": 1, "a": 1}', b'{"a": "\\udc00"}', b"", b"{", b"\xff"])
+@all_cases("raw", [b'{"a": 1, "a": 1}', b'{"a": "\\udc00"}', b"", b"{", b"\xff"])
 def test_what_is_not_plain_is_not_taken(raw: bytes) -> None:
     """Keys that stand twice, half surrogates and broken lines are left to the careful decoder."""
     with pytest.raises(ValueError, match=r".+"):

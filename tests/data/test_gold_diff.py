@@ -13,7 +13,7 @@ from kragx import DataError, Doc, Gold, GoldDataset, Query
 from kragx.data.gold_diff import diff_files, diff_gold
 from kragx.data.text import normalise
 from kragx.data.turns import Turn
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 from .support import golds, json_values, texts
 
@@ -65,7 +65,7 @@ def test_by_hand():
     assert diff.to_dict()["questions"][2]["changes"][0]["after"] == "because"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("before", "after", "changes"),
     [
         (Gold("c1", PASSAGE), Gold("c1", PASSAGE, 2.0), ["grade c1: 1 → 2"]),
@@ -109,7 +109,7 @@ MOVE = {"move": {"from": ["c1"], "to": ["d7"]}}
 """What `kragx gold move` writes into the metadata of an item that has gone from c1 to d7."""
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("before", "after", "kind"),
     [
         (Gold("c1", PASSAGE), Gold("d7", PASSAGE), "ids"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kragx.data.documents import value_at
+from tests.thoroughness import all_cases
 
 METADATA = {"page": 1, "file": {"page": 3, "of.all": 9, "deep": {"er": 4}}, "a.b": 5, "none": None}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "value"),
     [
         ("page", 1),

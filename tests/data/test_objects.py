@@ -21,6 +21,7 @@ from kragx import (
 )
 from kragx.data import read_run
 from tests.app.commands.conftest import here, kragx, module
+from tests.thoroughness import all_cases
 
 __all__ = ["here", "kragx", "module"]
 
@@ -141,7 +142,7 @@ def test_what_is_no_number(number: object) -> None:
 TEXT = {"id": "a", "text": "In Busan."}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("gold", "results", "match"),
     [
         ({"a": 1}, [{"id": "a"}], "id"),
@@ -309,7 +310,7 @@ ANSWERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@all_cases("name", ANSWERS)
 def test_an_answer(name: str) -> None:
     """From a function, by query id, in a list and under a name it is the same document."""
     answer, document = ANSWERS[name]

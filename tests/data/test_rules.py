@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from kragx import UsageError
 from kragx.data.rules import RuleSet, distinct_key
 from kragx.errors import DataError
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 YES, NO, OPEN = 1, 0, -1
 SEOUL = timezone(timedelta(hours=9))
@@ -24,7 +24,7 @@ def holds(asked: dict[str, Any], value: Any, operand: Any = None, **beside: Any)
     return condition.holds(value, condition.operand if operand is None else operand, rules.zone)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("asked", "value", "truth"),
     [
         ({"is": "a"}, "a", YES),
@@ -102,7 +102,7 @@ def test_zones() -> None:
     assert holds({"before": "2026-01-30T15:00:00Z"}, "2026-01-30") == NO  # a day in UTC
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("rules", "message"),
     [
         (["a"], r"rules by name are expected"),

@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 
 from kragx import DataError, Gold, GoldDataset, Run, UsageError, evaluate
 from tests.data.support import names
+from tests.thoroughness import all_cases
 
 
 def ids(run: Run, query_id: str) -> list[str | None]:
@@ -88,7 +89,7 @@ def test_a_score_that_is_no_number_is_refused(bad: object) -> None:
         Run.from_documents({"q": {"a": 1.0, "b": bad}})
 
 
-@pytest.mark.parametrize("bad", ["", " ", None, True, 1.0])
+@all_cases("bad", ["", " ", None, True, 1.0])
 def test_an_id_that_is_none_is_refused_as_a_key(bad: object) -> None:
     """Of gold and of what was retrieved, whether or not the mappings are read as arrays."""
     good = {"q": {"a": 1.0}}
@@ -124,7 +125,7 @@ def test_grades_come_as_a_mapping() -> None:
     assert dataset["q"].gold == (Gold(id="d1", grade=2.0), Gold(id="d2", grade=0.0))
 
 
-@pytest.mark.parametrize("bad", ["글", b"text", 5, None, Document(page_content="글")])
+@all_cases("bad", ["글", b"text", 5, None, Document(page_content="글")])
 def test_what_one_query_got_must_be_a_list(bad: object) -> None:
     """A single document that is not in a list is refused, not taken apart."""
     with pytest.raises(DataError, match=r"'q': retrieved must be a list .* put a single one"):

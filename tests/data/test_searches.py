@@ -34,7 +34,7 @@ from kragx.data.batch import Batch
 from kragx.data.entries import Columns
 from kragx.data.search_lists import SearchLists
 from kragx.data.searches import ListName, in_steps
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 GOLD = {"gold": [{"text": "정답"}]}
 A, B, C = {"id": "a", "text": "가"}, {"id": "b"}, {"text": "다"}
@@ -585,7 +585,7 @@ PYTHON_WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "message"), PYTHON_WRONG)
+@all_cases(("answer", "message"), PYTHON_WRONG)
 def test_mistakes_in_python(answer: Searches, message: str) -> None:
     """A wrong search in Python is an error with the question and the field."""
     with pytest.raises(DataError, match=rf"query 'q1'.*{message}"):

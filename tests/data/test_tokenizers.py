@@ -14,6 +14,7 @@ from kragx import MissingExtraError, UsageError, tokenizer
 from kragx.data.tokenizers import CharTokenizer, KiwiTokenizer, RougeTokenizer, describe
 from kragx.ground.errors import installing
 from tests.matchers.support import CountingTokenizer
+from tests.thoroughness import all_cases
 
 
 def tokens(spec: object, text: str) -> list[str]:
@@ -31,7 +32,7 @@ UNICODE = f"2 (Unicode {unicodedata.unidata_version})"
 NFD = unicodedata.normalize("NFD", "각각 다르다")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "text", "expected"),
     [
         ("unicode", "서울(Seoul)은 2024년에", ["서울", "seoul", "은", "2024년에"]),
@@ -77,7 +78,7 @@ def test_many_texts_at_once_keep_their_order(spec: str) -> None:
     assert list(tokenizer(spec).tokens(iter(texts))) == [tokens(spec, text) for text in texts]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "expected"),
     [
         ("unicode", {"name": "unicode", "version": UNICODE, "casefold": True}),
@@ -141,7 +142,7 @@ def test_import_paths_name_functions_and_classes() -> None:
     assert made == CharTokenizer(n=3)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "message"),
     [
         ("unicod", "unknown name 'unicod'; perhaps you meant 'unicode'"),
@@ -165,7 +166,7 @@ def test_a_wrong_name_or_option_is_an_error_with_a_remedy(spec: object, message:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, "2", True, None])
+@all_cases("n", [0, -1, 1.5, "2", True, None])
 def test_n_must_be_a_whole_number_of_at_least_one(n: object) -> None:
     """`char` refuses an n that is no length."""
     with pytest.raises(UsageError, match=r"tokenizer\.n"):

@@ -14,8 +14,9 @@ import pytest
 
 from kragx import read_dataset, validate
 from kragx.metrics import METRICS, PROFILES
+from tests.thoroughness import all_cases
 
-from .support import DOCUMENTS, ROOT, TWINS, Document, names
+from .support import DOCUMENTS, ROOT, TWINS, Document
 
 PAIRS = [(Document(english), Document(korean)) for english, korean in TWINS.items()]
 PACKAGE = ROOT / "kragx"
@@ -51,8 +52,8 @@ SCRIPTS = [
     for block in document.blocks
     if block.language == "python" and not block.name
 ]
-each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=names)
-each_pair = pytest.mark.parametrize(("english", "korean"), PAIRS, ids=list(TWINS))
+each_document = all_cases("document", DOCUMENTS)
+each_pair = all_cases(("english", "korean"), PAIRS)
 
 
 @pytest.mark.parametrize("code", SCRIPTS)

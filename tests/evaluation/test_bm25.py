@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from kragx.evaluation.retrievers import BM25Retriever, read_corpus
 from kragx.ground.errors import DataError, KragxError, MissingExtraError, UsageError, installing
+from tests.thoroughness import all_cases
 
 TEXTS = {
     "fridge": "냉장고 교환은 사흘 안에 신청한다",
@@ -61,7 +62,7 @@ def test_shared_bigrams(question, expected):
     assert ids(retriever().invoke(question)) == expected
 
 
-@pytest.mark.parametrize("question", ["", "   ", "?!", "자동차", "zebra"])
+@all_cases("question", ["", "   ", "?!", "자동차", "zebra"])
 def test_nothing_shared(question):
     """A question that shares no token with any document finds nothing."""
     assert retriever().invoke(question) == []

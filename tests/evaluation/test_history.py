@@ -18,6 +18,7 @@ from kragx.comparison.slices import fields_worth_slicing, sliced
 from kragx.data import Turn
 from kragx.data.formats.gold import write_gold
 from kragx.evaluation.retrieve import HistoryWarning
+from tests.thoroughness import all_cases
 
 SAID = [
     {"role": "user", "content": "환불은 며칠 안에 되나요?"},
@@ -120,11 +121,11 @@ CHAIN = RunnableLambda(
 )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("retriever", "asking"),
     [(hears, {}), (hears, {"timeout": 5}), (hears_later, {}), (CHAIN, {"input": FIELDS})],
 )
-@pytest.mark.parametrize("is_async", [False, True])
+@all_cases("is_async", [False, True])
 def test_retrievers_get_it(retriever: Any, asking: dict[str, Any], is_async: bool) -> None:
     """A function by its parameter, a runnable by the fields of its mapping."""
     if is_async:

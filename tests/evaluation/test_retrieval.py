@@ -31,7 +31,7 @@ from kragx import (
     evaluate,
     retrieve,
 )
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 ANSWERS = {
     "가장 긴 강은?": ["압록강이 가장 길다", "한강은 서울을 지난다"],
@@ -561,8 +561,8 @@ def test_after_a_stop_nothing_more_is_asked(is_async: bool) -> None:
     assert len(asked) <= 3
 
 
-@pytest.mark.parametrize("bad", [0, -1, 1.5, True, None, "2"])
-@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
+@all_cases("bad", [0, -1, 1.5, True, None, "2"])
+@all_cases("ask", [retrieve, ask_in_a_loop])
 def test_concurrency_must_be_a_whole_number_of_at_least_one(
     ask: Callable[..., Run], bad: object
 ) -> None:
@@ -583,8 +583,8 @@ def test_a_query_without_text_cannot_be_asked(ask: Callable[..., Run], text: str
     assert asked == []
 
 
-@pytest.mark.parametrize("bad", [5, object(), [], None])
-@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
+@all_cases("bad", [5, object(), [], None])
+@all_cases("ask", [retrieve, ask_in_a_loop])
 def test_what_cannot_be_asked_is_refused(ask: Callable[..., Run], bad: object) -> None:
     """A value that is no retriever says what to pass."""
     with pytest.raises(UsageError, match="cannot be asked; pass a retriever of LangChain"):

@@ -15,7 +15,7 @@ from kragx.judging.store.qrels import statistics
 from tests.judging import providers
 from tests.judging.providers import Provider
 from tests.judging.support import ENDPOINT, ask, judge_of
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 REASONS = Provider(refuses=(providers.no_temperature, providers.no_max_tokens))
 OLD = Provider(refuses=(providers.strict_fields,))
@@ -145,7 +145,7 @@ def test_a_later_refusal_changes_nothing():
     assert speaker.dialect == Dialect()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("status", "text"),
     [
         (
@@ -167,7 +167,7 @@ def test_other_errors_teach_nothing(status, text):
     assert speaker.dialect == Dialect()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("status", "text", "dialect"),
     [
         (422, "Failed to deserialize the JSON body into the target type: response_format: "
@@ -205,7 +205,7 @@ def test_what_json_objects_need(asks, language, store):
     assert shape["properties"]["grade"]["enum"] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "said"),
     [
         ({"answer_format": "json"}, "judge.answer_format: unknown value 'json'; "),

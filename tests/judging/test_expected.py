@@ -17,6 +17,7 @@ from kragx.judging.question import Question
 from kragx.judging.rubric import RUBRICS, Rubric
 from tests.judging.server import Handler, serving
 from tests.judging.support import ENDPOINT, ask, judge_of
+from tests.thoroughness import all_cases
 
 CHANCES = {b"2": 0.5, b"3": 0.3, b"1": 0.1, b"7": 0.1}
 
@@ -69,7 +70,7 @@ def test_tokens_with_more_than_the_digit():
     assert expected_grade(AnswerReading(2, "why"), made, ask("d")) == pytest.approx(1.8 / 0.8)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "made",
     [
         [],

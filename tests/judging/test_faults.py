@@ -25,7 +25,7 @@ from tests.judging.faults import (
     faulty,
 )
 from tests.judging.support import ENDPOINT, ask, judge_of, openai_client
-from tests.thoroughness import THOROUGH, some
+from tests.thoroughness import THOROUGH, all_cases, some
 
 # Of other models' names; of each client in a thread of its own.
 pytestmark = pytest.mark.filterwarnings("ignore::kragx.judging.JudgeWarning")
@@ -147,7 +147,7 @@ def judged(judge, texts):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(("client", "name"), MATRIX)
+@all_cases(("client", "name"), MATRIX)
 def test_fault(client, name):
     """A fault is a failed judgement of its kind, never a 0; an odd but good answer its grade."""
     (judgements, *_), *_ = outcome(client)
@@ -218,7 +218,7 @@ def listed_outcomes():
 
 @pytest.mark.integration
 @pytest.mark.parametrize("asks", ["nuggets", "holds", "questions"])
-@pytest.mark.parametrize("name", OF_LISTS)
+@all_cases("name", OF_LISTS)
 def test_fault_of_a_list(asks, name):
     """A fault fails a question about several things as any other; what is good is a whole list."""
     before, *_ = listed_outcomes()

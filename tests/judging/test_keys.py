@@ -16,6 +16,7 @@ from kragx.judging import (
 )
 from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import RUBRICS
+from tests.thoroughness import all_cases
 
 
 class Chat(BaseChatModel):
@@ -62,7 +63,7 @@ def named(kind: str, **args: Any) -> str:
     return key(filled({"client": f"tests.judging.test_keys:{kind}", "args": args}))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "value", "other"),
     [
         ("temperature", 0.0, 0.7),
@@ -81,7 +82,7 @@ def test_every_argument_makes_another_key(name: str, value: Any, other: Any):
     assert len({key(LangChainClient(Chat(**args))) for args in options}) == 3
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "value", "other"),
     [
         ("token_limit", 1, 2),
@@ -100,7 +101,7 @@ def test_arguments_of_which_the_model_says_nothing(name: str, value: Any, other:
     )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "value"),
     [
         ("max_tokens", 100),
@@ -145,7 +146,7 @@ def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch):
     assert keys[0] == keys[1] != keys[2]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "value", "other"),
     [
         ("model", "m", "n"),

@@ -24,7 +24,7 @@ from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
 from kragx.matchers import matcher
 from tests.judging.support import ask, judge_of
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 GOLD = [["the cat sat on the mat"], ["a dog in the fog"]]
 FOUND = [["grade-3 one", "grade-1 two"], ["grade-0 three", "grade-2 four"]]
@@ -107,7 +107,7 @@ def test_own_rubric(store, tmp_path):
     assert "Does it say so?" in client.requests[0].messages[0][1]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("field", "value", "message"),
     [
         ("asks", "taste", "asks: unknown value"),
@@ -185,9 +185,7 @@ def test_fence_depends_on_the_text(judge, client):
     assert first != second
 
 
-@pytest.mark.parametrize(
-    "text", ["plain", "a < b > c", "x << y >> z", "한국어 글", "if a<b and c>d", "<p>|</p>"]
-)
+@all_cases("text", ["plain", "a < b > c", "x << y >> z", "한국어 글", "if a<b and c>d", "<p>|</p>"])
 def test_harmless_text_is_unchanged(text):
     """Nothing but fences, control tokens and the token itself is touched."""
     assert neutralise(text, "0123456789abcdef") == text
@@ -256,7 +254,7 @@ def test_nested_combination(client, judge):
     assert len(client.requests) == 2
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "message"),
     [
         ({"any": ["id"]}, "at least two"),

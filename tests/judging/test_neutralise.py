@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.judging.prompt import neutralise
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 FENCE = "f3a9c1d27b604e85"
 
@@ -80,7 +80,7 @@ def spaced(token: str, gap: str) -> str:
     return token if inner is None else gap.join(inner.groups())
 
 
-@pytest.mark.parametrize("token", TOKENS)
+@all_cases("token", TOKENS)
 def test_each_token(token):
     """No token survives: in any case, with spaces, with full-width signs."""
     forms = [token, token.upper(), token.lower(), spaced(token, " "), spaced(token, "  ")]
@@ -141,7 +141,7 @@ def test_only_signs_change(text):
     assert all(new in (old, alike.get(old)) for old, new in zip(text, result))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "if (a << 2 < s && b > s || c >> 1) { std::cout << s << std::endl; }",

@@ -17,11 +17,12 @@ from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.limits import Limits, credible_pause, wait_before
 from tests.judging.server import Handler, serving
 from tests.judging.support import FakeTime, ask, judge_of, openai_client
+from tests.thoroughness import all_cases
 
 BUSY = Failure("rate_limit", "429: slow down", again=True)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("retry_after", "floor"),
     [
         (None, 0.5),
@@ -37,7 +38,7 @@ BUSY = Failure("rate_limit", "429: slow down", again=True)
         (600.0, 600.0),
     ],
 )
-@pytest.mark.parametrize(("number", "jitter"), [(1, 1), (2, 2), (5, 16), (7, 60), (10**6, 60)])
+@all_cases(("number", "jitter"), [(1, 1), (2, 2), (5, 16), (7, 60), (10**6, 60)])
 def test_waits(retry_after, floor, number, jitter):
     """A wait is never below half a second, nor below a credible Retry-After; the rest is jitter."""
     waits = [wait_before(number, credible_pause(retry_after, 600.0)) for _ in range(200)]

@@ -29,7 +29,7 @@ from kragx.judging.question import decided, n_needed, settled_grade
 from kragx.judging.store.qrels import grades as grades_of
 from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
 from tests.judging.support import ask, judge_of
-from tests.thoroughness import examples, some
+from tests.thoroughness import all_cases, examples, some
 
 RULES = ("median", "majority", "mean")
 GRADES = st.lists(st.integers(0, 3), min_size=1, max_size=5)
@@ -60,7 +60,7 @@ def grades(judged):
 # -- what votes decide -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("votes", "median", "majority", "mean"),
     [
         ([3, 3, 1], 3, 3, 7 / 3),
@@ -97,8 +97,8 @@ def test_what_is_settled_no_further_vote_changes(votes, n_open, rule):
         assert len(possible) > 1
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("n", range(2, 7))
+@all_cases("rule", RULES)
+@all_cases("n", range(2, 7))
 def test_how_many_are_needed(rule, n):
     """So many of one mind decide, whichever grade they give, and no fewer do for all of them."""
     enough = n_needed(n, rule)
@@ -277,7 +277,7 @@ def test_a_dry_run(store):
     assert panel.summary(judged.tally)["plan"]["n_calls"] == 6
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "problem"),
     [
         ({"panel": ["a"]}, "judge.panel: a list of at least two judges is needed"),

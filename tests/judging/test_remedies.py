@@ -11,6 +11,7 @@ from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.judgement_counts import failure_lines, remedy
 from tests.judging.support import judge_of
+from tests.thoroughness import all_cases
 
 GOLD = [["gold 0"], ["gold 1"]]
 RUN = [["a good one", "bad\x1b[31m", "blocked one"], ["bad too", "a good one", "another"]]
@@ -58,7 +59,7 @@ def test_too_many_missing(store):
     assert str(store) in last
 
 
-@pytest.mark.parametrize("kind", FAILURE_KINDS)
+@all_cases("kind", FAILURE_KINDS)
 def test_every_kind_has_a_remedy(kind):
     """Results of earlier versions, without examples, are read too."""
     assert remedy(kind)

@@ -23,7 +23,7 @@ from kragx.judging.rubric import as_asked, canonical_json, digest, key_of
 from kragx.judging.store.qrels import grades, statistics
 from kragx.testing import ScriptedClient
 from tests.judging.support import judge_of
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 RELEVANCE = """\
 How well does the passage answer?
@@ -111,7 +111,7 @@ def test_text_is_no_template():
         rubric(prompt=RELEVANCE + "{% if 'refund' in document %}3{% endif %}")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("prompt", "message"),
     [
         ("{{ grades }} {{ query }}", "'document' is not shown; write {{ document }} in it"),
@@ -147,7 +147,7 @@ def test_a_rubric_without_words_needs_a_prompt():
         read_rubric({"id": "r", "asks": "support", "grades": GRADES})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("grades", "cut", "match_from"),
     [("0-3", None, 2), ("0-1", None, 1), ("0-4", 3, 3), ("0-100", 50, 50), ("0-2", 2, 2)],
 )
@@ -205,7 +205,7 @@ def test_prompt_around_a_built_in_rubric(store, tmp_path):
     assert english.startswith(RUBRICS["support-en-1"].instruction)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "message"),
     [
         (
@@ -366,7 +366,7 @@ def test_examples_are_known_by_a_rubrics_file(store, tmp_path):
     assert shown == ("labels", False)
 
 
-@pytest.mark.parametrize("name", WORDS)
+@all_cases("name", WORDS)
 def test_words(name):
     """The words of the built-in rubrics and of the prompt are those behind the stored grades.
 

@@ -13,7 +13,7 @@ from kragx.ground.json_values import plain
 from kragx.judging import Answer, Failure, Judge, JudgeWarning, OpenAIClient, Store, Usage
 from kragx.judging.clients.scripted import ScriptedClient
 from tests.judging.support import FakeTime, ask, judge_of
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 
 def by_document(request):
@@ -346,7 +346,7 @@ def test_human_label_wins(store):
     assert [(each.grade, each.source) for each in filled.judgements] == [(2, "human"), (3, "judge")]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("model", "temperature"),
     [
         ("gpt-4.1-mini", 0.0),

@@ -11,6 +11,7 @@ import pytest
 
 from kragx import DataError, match_pairs
 from kragx.matchers import MatchItem
+from tests.thoroughness import all_cases
 
 GOLD = {"a": ["하나", "둘"], "b": ["셋"], "c": ["넷"]}
 RETRIEVED = {"a": ["하나", "둘", "셋"], "b": ["셋"], "c": ["넷"]}
@@ -51,7 +52,7 @@ def pairs(answer: Answer) -> list[dict[str, object]]:
     return list(match_pairs(GOLD, RETRIEVED, match=Given(answer)))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "matrix",
     [
         np.zeros((2, 3)),
@@ -61,7 +62,6 @@ def pairs(answer: Answer) -> list[dict[str, object]]:
         [],
         0.5,
     ],
-    ids=repr,
 )
 def test_a_wrong_shape_is_an_error(matrix: object) -> None:
     """Anything but n documents x m targets names the matcher, the query and what was expected."""

@@ -96,9 +96,9 @@ WORDS = re.findall(
 )
 
 
-@pytest.mark.parametrize("n", [1, 10_000])
+@pytest.mark.parametrize("n", [1, 2_000])
 def test_whole_texts(n):
-    """Equal texts are no warning, be it one or ten thousand; nor are short ones."""
+    """Equal texts are no warning, be it one or two thousand; nor are short ones."""
     gold = " ".join(WORDS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -17,7 +17,7 @@ from kragx import UsageError, evaluate, matcher
 from kragx.app.config import load
 from kragx.app.pipeline import run
 from kragx.matchers.reasons import Reason, best_targets, reasons
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 from .support import item, scored
 
@@ -235,7 +235,7 @@ def test_a_combination_within_a_cascade_says_yes_or_no_itself():
     assert (reason.verdict, last.verdict, last.decides) == ("match", "match", True)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "spec",
     [
         {"cascade": [{"method": "rouge1", "accept": 0.9, "reject": 0.1}, "overlap"]},
@@ -244,7 +244,6 @@ def test_a_combination_within_a_cascade_says_yes_or_no_itself():
         {"all": ["text", "overlap"]},
         {"cascade": [{"method": "rouge1", "reject": 0.1}, {"any": ["text", "overlap"]}]},
     ],
-    ids=str,
 )
 def test_other_combinations_say_yes_or_no(spec: Any):
     """Scores are 0 and 1, and there is no threshold to change."""

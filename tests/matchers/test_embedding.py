@@ -21,7 +21,7 @@ from kragx import DataError, UsageError, evaluate, matcher
 from kragx.app.config import filled
 from kragx.matchers import EmbeddingMatcher, MatchWarning, Notes
 from kragx.matchers.matching import conclude
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 from .support import decided, item, scored
 
@@ -234,7 +234,7 @@ def identity(**args: Any) -> str:
     return made.identity
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "value", "other"),
     [
         ("max_tokens", 256, 512),
@@ -331,7 +331,7 @@ def test_an_interrupt_keeps_what_was_embedded_before(tmp_path: Path):
     assert set(whole.asked) == set(texts) - set(asked[0])
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("answer", "message"),
     [
         (lambda texts: [[1.0]] * (len(texts) - 1), r"2 texts gave an array of shape \(1, 1\)"),
@@ -430,7 +430,7 @@ def test_an_import_path_is_made_when_it_is_needed(monkeypatch: pytest.MonkeyPatc
     assert made == [3]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "message"),
     [
         ({"threshold": 0.5}, "match.embeddings: missing"),

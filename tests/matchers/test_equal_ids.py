@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kragx import DataError, GoldDataset, evaluate
+from tests.thoroughness import all_cases
 
 GOLD = {"q1": {"a": 1}, "q2": {"b": 2, "c": 0}}
 RUN = {"q1": {"x": 1.0, "a": 0.5, "y": 0.0}, "q2": {"b": 3, "z": 2}}
@@ -29,8 +30,8 @@ NOT_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("bad", NOT_NUMBERS, ids=repr)
-@pytest.mark.parametrize("document", ["x", "a", "y"])
+@all_cases("bad", NOT_NUMBERS)
+@all_cases("document", ["x", "a", "y"])
 def test_a_score_that_is_no_number_is_refused(bad: object, document: str) -> None:
     """Wherever it stands among others, also between numbers that it is equal to."""
     run = {"q1": {**RUN["q1"], document: bad}, "q2": RUN["q2"]}
@@ -38,7 +39,7 @@ def test_a_score_that_is_no_number_is_refused(bad: object, document: str) -> Non
         evaluate(GOLD, run, match="id")
 
 
-@pytest.mark.parametrize("bad", [*NOT_NUMBERS, float("inf")], ids=repr)
+@all_cases("bad", [*NOT_NUMBERS, float("inf")])
 def test_a_grade_that_is_no_number_is_refused(bad: object) -> None:
     """As a score."""
     with pytest.raises(DataError, match="finite"):
@@ -51,9 +52,7 @@ def test_the_error_names_query_document_and_value() -> None:
         evaluate(GOLD, {**RUN, "q2": {"b": 3, "z": True}}, match="id")
 
 
-@pytest.mark.parametrize(
-    "number", [2, 2.0, np.float32(2), np.int64(2), Fraction(2), Decimal(2)], ids=repr
-)
+@all_cases("number", [2, 2.0, np.float32(2), np.int64(2), Fraction(2), Decimal(2)])
 def test_every_kind_of_real_number_is_taken(number: float) -> None:
     """Whole numbers, numpy's and exact ones rank as the float that they are."""
     run = {"q1": {"a": number, "x": 1}}

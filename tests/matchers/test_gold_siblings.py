@@ -11,6 +11,7 @@ from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.matchers import MatchWarning, matcher
 from kragx.matchers.gold_siblings import MOST_TEXTS, GoldSample, gold_siblings
 from tests.matchers.gold_of_templates import TEMPLATES, digit_en, siblings_of
+from tests.thoroughness import all_cases
 
 SAID = "gold of one template"
 
@@ -29,8 +30,8 @@ def written(path, rows):
     return str(path)
 
 
-@pytest.mark.parametrize("true", [0, 4])
-@pytest.mark.parametrize("template", TEMPLATES)
+@all_cases("true", [0, 4])
+@all_cases("template", TEMPLATES)
 def test_siblings_alone(template, true):
     """What finds texts of the same template alone has mrr 1 by ROUGE, and it is said beside it."""
     golds = [*map(TEMPLATES[template], range(30))]
@@ -163,7 +164,7 @@ def test_few_are_no_caution():
     assert known([*golds, [digit_en(1)], [digit_en(2)]], "rouge2") is None
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("match", "is_said"),
     [
         ("text", False),

@@ -26,6 +26,7 @@ from kragx import (
 )
 from kragx.data.formats.parquet import write_questions
 from kragx.matchers import MatchWarning
+from tests.thoroughness import all_cases
 
 from .support import decided, scored
 
@@ -47,7 +48,7 @@ class TestId:
         assert decided("id", docs, golds) == [[False, False], [True, False]]
 
     @pytest.mark.filterwarnings("ignore:ids of gold")
-    @pytest.mark.parametrize("other", ["A", "a ", " a", "а", "a1"])
+    @all_cases("other", ["A", "a ", " a", "а", "a1"])
     def test_ids_are_compared_as_they_are(self, other: str) -> None:
         """Case, white space and look-alikes make another id."""
         assert decided("id", [{"id": other}], [{"id": "a"}]) == [[False]]
@@ -220,8 +221,8 @@ class TestId:
             evaluate(GoldDataset.from_documents(gold), found, match="id", metrics=["hit_rate@5"])
         assert len(caught) == 1
 
-    @pytest.mark.parametrize("key", ["id_key", "gold_id_key"])
-    @pytest.mark.parametrize("bad", [5, "", " ", ["page"]])
+    @all_cases("key", ["id_key", "gold_id_key"])
+    @all_cases("bad", [5, "", " ", ["page"]])
     def test_a_key_that_is_none(self, key: str, bad: object) -> None:
         """It is refused before anything is matched, with its name and value."""
         with pytest.raises(UsageError, match=rf"match\.{key}: {re.escape(repr(bad))} is not a"):
@@ -257,10 +258,8 @@ class TestId:
         gold = Gold(text="글", alternatives=(Doc(id="b"),))
         assert decided("id", [{"id": "b"}], [gold]) == [[True]]
 
-    @pytest.mark.parametrize(
-        "match", ["id", {"any": ["id", "exact"]}, {"all": ["id", "exact"]}, CASCADE]
-    )
-    @pytest.mark.parametrize("form", [Document, lambda text, **own: {"text": text, **own}])
+    @all_cases("match", ["id", {"any": ["id", "exact"]}, {"all": ["id", "exact"]}, CASCADE])
+    @all_cases("form", [Document, lambda text, **own: {"text": text, **own}])
     def test_ids_in_metadata_of_lists(self, form: Any, match: Any) -> None:
         """Lists of documents whose ids stand in their metadata alone, alone and in combinations."""
         first, second = ([form(text, metadata={"id": text})] for text in ("a door", "a sea"))
@@ -290,7 +289,7 @@ class TestId:
 class TestExact:
     """The matcher `exact`."""
 
-    @pytest.mark.parametrize(
+    @all_cases(
         "same",
         [
             "수도는 서울이다",
@@ -330,7 +329,7 @@ class TestExact:
         assert decided("exact", ["서울시", "서울", "부산"], [gold]) == [[True], [True], [False]]
 
 
-@pytest.mark.parametrize("method", ["exact", "text", "contains", "rouge1", "overlap"])
+@all_cases("method", ["exact", "text", "contains", "rouge1", "overlap"])
 def test_comparing_texts_needs_texts(method: str) -> None:
     """A matcher of texts names the query and place of what has none, and suggests `id`."""
     with pytest.raises(DataError, match=r"'q1', rank 2: document 'b' has no text.*'id'"):
@@ -339,8 +338,8 @@ def test_comparing_texts_needs_texts(method: str) -> None:
         scored(matcher(method), ["글 하나"], ["글 하나", {"id": "g"}])
 
 
-@pytest.mark.parametrize("method", ["id", "exact", "text", "contains", "rouge2", "rougeL"])
-@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 2), (2, 0)])
+@all_cases("method", ["id", "exact", "text", "contains", "rouge2", "rougeL"])
+@all_cases(("n", "m"), [(0, 0), (0, 2), (2, 0)])
 def test_empty_sides_give_empty_matrices(method: str, n: int, m: int) -> None:
     """No documents or no gold is not an error: the matrix is n x m all the same."""
     values = [{"id": "a", "text": "글 하나"}, {"id": "b", "text": "글 둘"}]

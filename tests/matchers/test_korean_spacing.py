@@ -20,7 +20,7 @@ from hypothesis import given, strategies as st
 
 from kragx import evaluate
 from kragx.data.korean import spaced_alike
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 BOTH = pytest.mark.parametrize("match", ["overlap", "span"])
 
@@ -64,7 +64,7 @@ def behind_others(row: int) -> list[str]:
     return [TRIPLES[(row + 7 * step) % len(TRIPLES)].respaced for step in range(1, 10)]
 
 
-@pytest.mark.parametrize("triple", TRIPLES, ids=IDS)
+@all_cases("triple", TRIPLES)
 def test_the_triples(triple: Triple) -> None:
     """Respaced texts have the gold's letters; a sibling has one name or number for another."""
     own, value, other = (letters(text) for text in (triple.gold, triple.value, triple.other))

@@ -17,7 +17,7 @@ from kragx import DataError, GoldDataset, UsageError, evaluate, match_pairs, rea
 from kragx.data.formats.gold import write_gold
 from kragx.data.pages import Pages
 from kragx.matchers import MatchWarning
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 NUMBERS = count()
 METRICS = ["recall@5", "mrr@5", "ndcg@5"]
@@ -81,7 +81,7 @@ def test_chunks_over_several_pages() -> None:
     assert matched([gold(6)], docs[2:3], last_page_key="end") == [[True]]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("first", "last", "found"),
     [
         (4.0, 6.0, [4, 5, 6]),  # as tables with a gap have whole numbers

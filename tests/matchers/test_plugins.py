@@ -18,6 +18,7 @@ from kragx.matchers import Matcher, MatchItem, Notes
 from kragx.matchers.phrase import PhraseMatcher
 from kragx.matchers.reasons import reasons
 from kragx.matchers.rouge import RougeMatcher
+from tests.thoroughness import all_cases
 
 from .support import item
 
@@ -147,7 +148,7 @@ def test_a_tokenizer_may_be_a_function() -> None:
     assert matcher(spec).settings["tokenizer"] == {"name": "toy_plugin.tokenizers:at_bars"}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "message"),
     [
         ("toy_plugin.matcher:StartsWith", "cannot import 'toy_plugin.matcher'"),
@@ -169,7 +170,6 @@ def test_a_tokenizer_may_be_a_function() -> None:
         ("toy_plugin.matchers:NoMatcher", "is not a matcher; it needs 'threshold' and 'scores'"),
         ("toy_plugin.tokenizers:Syllables", "is not a matcher"),
     ],
-    ids=str,
 )
 def test_a_plugin_that_cannot_be_used_says_why(spec: object, message: str) -> None:
     """A wrong path, argument or object is refused with its name and the remedy."""
@@ -229,7 +229,7 @@ class Renamed(Named):
     """Another that derives from it."""
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("own", "shown"),
     [
         (Narrower(), f"{__name__}:Narrower"),

@@ -12,7 +12,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from kragx.data.tokenizers import tokenizer
 from kragx.matchers import RougeMatcher
-from tests.thoroughness import examples, some
+from tests.thoroughness import all_cases, examples, some
 
 from .support import scored
 
@@ -69,9 +69,9 @@ def test_random_tokens_score_as_in_rouge_score(
     assert scored(chosen, docs, golds).tolist() == peer(scorer, method, measure, docs, golds)
 
 
-@pytest.mark.parametrize("stemmer", [False, True])
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("method", METHODS)
+@all_cases("stemmer", [False, True])
+@all_cases("measure", MEASURES)
+@all_cases("method", METHODS)
 def test_english_scores_as_in_stock_rouge_score(method: str, measure: str, stemmer: bool) -> None:
     """The tokenizer `rouge` makes kragx equal to rouge-score as it is installed, stemmed or not."""
     chosen = RougeMatcher(
@@ -96,9 +96,9 @@ def test_the_stemmer_changes_scores() -> None:
     assert (plain, stemmed) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", ["unicode", "char"])
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("method", METHODS)
+@all_cases("name", ["unicode", "char"])
+@all_cases("measure", MEASURES)
+@all_cases("method", METHODS)
 def test_korean_scores_as_in_rouge_score_with_the_same_tokenizer(
     method: str, measure: str, name: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from kragx import DataError, evaluate, match_pairs
 from kragx.matchers import MatchWarning, RougeMatcher
+from tests.thoroughness import all_cases
 
 from .support import scored
 
@@ -16,8 +17,8 @@ METHODS = ("rouge1", "rouge2", "rougeL")
 GOLD, DOCS = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"
 
 
-@pytest.mark.parametrize("measure", ["fmeasure", "precision", "recall", "overlap"])
-@pytest.mark.parametrize("method", METHODS)
+@all_cases("measure", ["fmeasure", "precision", "recall", "overlap"])
+@all_cases("method", METHODS)
 def test_identical_korean_texts_score_one(method: str, measure: str) -> None:
     """Two identical Korean texts score 1 with the default tokenizer, whatever is measured."""
     text = "경복궁은 1395년에 처음 지어졌다"
@@ -45,8 +46,8 @@ def test_a_shared_number_is_not_a_match_of_unrelated_korean_texts() -> None:
     assert scored(RougeMatcher("rouge1", "overlap"), docs, golds).item() < 0.5
 
 
-@pytest.mark.parametrize("name", ["unicode", "whitespace", "char"])
-@pytest.mark.parametrize("method", METHODS)
+@all_cases("name", ["unicode", "whitespace", "char"])
+@all_cases("method", METHODS)
 def test_decomposed_korean_equals_composed(method: str, name: str) -> None:
     """A text in NFD, as macOS writes it, scores 1 against the same text in NFC."""
     text = "훈민정음은 세종이 만들었다"

@@ -18,7 +18,7 @@ from kragx import compare, evaluate, explain, match_pairs, matcher
 from kragx.matchers import MatchWarning
 from kragx.matchers.vocabulary import Gathering, Vocabulary
 from tests.matchers.support import scored
-from tests.thoroughness import examples, some
+from tests.thoroughness import all_cases, examples, some
 
 TOGETHER = {"method": "overlap", "siblings": "together"}
 FOLDER = Path(__file__).parents[2] / "examples"
@@ -56,7 +56,7 @@ def known(golds: list[str], docs: list[str]) -> Vocabulary:
     return gathering.vocabulary
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("doc", "score"),
     [
         (GOLD, 1.0),

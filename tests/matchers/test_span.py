@@ -10,7 +10,7 @@ from kragx import UsageError, evaluate, match_pairs
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, Query
 from kragx.matchers import MatchItem, MatchWarning, Notes, SpanMatcher, matcher
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 GOLD = "aa bb cc dd ee ff gg hh ii jj"
 
@@ -59,7 +59,7 @@ def test_no_run_reaches_from_one_document_into_the_next():
     assert not scores(SpanMatcher(bridge=5), docs, [GOLD]).any()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("chunk", "score"),
     [
         ("cc dd ee ff gg", 1.0),
@@ -79,7 +79,7 @@ def test_a_short_chunk_is_a_small_share_of_the_gold():
     assert scores(SpanMatcher("gold"), ["cc dd ee ff gg"], [GOLD, "zz yy"]).tolist() == [[0.5, 0.0]]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("gold", "doc", "found"),
     [
         ("3월 15일", "회의는 3월 15일에 열린다", True),
@@ -187,7 +187,7 @@ def test_texts_without_tokens():
     assert result.counts["n_queries_docs_unmatchable"] == 1
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "hint"),
     [
         ({"of": "chunks"}, "'chunk'"),

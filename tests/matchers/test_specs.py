@@ -17,12 +17,13 @@ from kragx.matchers import (
     method_class,
 )
 from kragx.matchers.phrase import OverlapMatcher
+from tests.thoroughness import all_cases
 
 UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version, "casefold": True}
 AUTO = {"name": "auto", "version": AutoTokenizer.version}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "expected"),
     [
         ("id", IdMatcher()),
@@ -44,7 +45,6 @@ AUTO = {"name": "auto", "version": AutoTokenizer.version}
             OverlapMatcher(1.0, tokenizer=CharTokenizer(3)),
         ),
     ],
-    ids=str,
 )
 def test_a_name_or_mapping_makes_its_matcher(spec: object, expected: object) -> None:
     """Every built-in name, and a mapping with its options, makes the matcher it says."""
@@ -52,7 +52,7 @@ def test_a_name_or_mapping_makes_its_matcher(spec: object, expected: object) -> 
 
 
 # What asks needs to know whom.
-@pytest.mark.parametrize("name", [name for name in METHODS if not method_class(name).asks])
+@all_cases("name", [name for name in METHODS if not method_class(name).asks])
 def test_a_mapping_without_options_is_the_name(name: str) -> None:
     """`{method: x}` is the same as `x`."""
     assert matcher({"method": name}) == matcher(name)
@@ -71,7 +71,7 @@ def test_the_mapping_is_not_changed() -> None:
     assert spec == {"method": "overlap", "threshold": 0.6, "tokenizer": {"name": "char", "n": 3}}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "message"),
     [
         ("rouge3", "perhaps you meant 'rouge"),
@@ -93,7 +93,7 @@ def test_an_unknown_method_is_an_error_with_a_remedy(spec: object, message: str)
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "message"),
     [
         ({"method": "rouge2", "treshold": 0.5}, "match.treshold: .*perhaps you meant 'threshold'?"),
@@ -125,10 +125,10 @@ def test_yes_or_no_has_no_threshold(method: str) -> None:
         matcher({"method": method, "threshold": 0.5})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "threshold", [0, 0.0, -1, -0.1, 1.5, float("nan"), float("inf"), "x", "0.5", True, None, [0.5]]
 )
-@pytest.mark.parametrize("method", ["rouge1", "overlap"])
+@all_cases("method", ["rouge1", "overlap"])
 def test_a_threshold_must_be_above_zero_and_at_most_one(method: str, threshold: object) -> None:
     """A threshold that would match everything, or nothing, or is no number, is refused."""
     with pytest.raises(UsageError, match=r"match\.threshold: .* out of range"):
@@ -143,7 +143,7 @@ def test_every_threshold_in_range_is_taken(threshold: float) -> None:
     assert type(made.threshold) is float
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "expected"),
     [
         ("id", {"method": "id"}),
@@ -179,7 +179,6 @@ def test_every_threshold_in_range_is_taken(threshold: float) -> None:
             },
         ),
     ],
-    ids=str,
 )
 def test_a_description_says_everything_that_decides(
     spec: object, expected: dict[str, object]

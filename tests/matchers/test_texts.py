@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 
 from kragx import DataError, matcher
+from tests.thoroughness import all_cases
 
 from .support import decided, scored
 
@@ -17,7 +18,7 @@ OTHER = "울릉도는 눈의 섬이다"
 SPECS = ["text", *({"method": "contains", "direction": d} for d in ("gold_in_document", "either"))]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("spec", "longer", "shorter"),
     [
         ("text", True, False),
@@ -33,8 +34,8 @@ def test_the_direction_decides(spec: object, longer: bool, shorter: bool) -> Non
     assert decided(spec, docs, [GOLD]) == [[True], [longer], [shorter], [False]]
 
 
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize(
+@all_cases("spec", SPECS)
+@all_cases(
     "document",
     [
         "동해의  울릉도는\n화산섬이다 .",
@@ -55,10 +56,8 @@ def test_case_matters_unless_told_otherwise(method: str) -> None:
     assert decided({"method": method, "casefold": True}, docs, golds) == [[True]]
 
 
-@pytest.mark.parametrize(
-    "spec", [*SPECS, {"method": "contains", "direction": "document_in_gold"}], ids=str
-)
-@pytest.mark.parametrize("empty", ["", " ", "\n\u3000"])
+@all_cases("spec", [*SPECS, {"method": "contains", "direction": "document_in_gold"}])
+@all_cases("empty", ["", " ", "\n\u3000"])
 def test_an_empty_gold_text_is_an_error(spec: object, empty: str) -> None:
     """An empty gold text stands in every document, so it is refused, with query and place."""
     with pytest.raises(DataError, match="'q1', gold 1: the gold text is empty"):
@@ -71,10 +70,8 @@ def test_an_empty_alternative_is_an_error() -> None:
         scored(matcher("text"), [LONGER], [{"text": GOLD, "alternatives": [{"text": ""}]}])
 
 
-@pytest.mark.parametrize(
-    "spec", [*SPECS, {"method": "contains", "direction": "document_in_gold"}], ids=str
-)
-@pytest.mark.parametrize("empty", ["", " ", "\n\u3000"])
+@all_cases("spec", [*SPECS, {"method": "contains", "direction": "document_in_gold"}])
+@all_cases("empty", ["", " ", "\n\u3000"])
 def test_an_empty_document_never_matches(spec: object, empty: str) -> None:
     """An empty document carries nothing and matches nothing, though it stands in every text."""
     assert decided(spec, [empty, GOLD], [GOLD]) == [[False], [True]]
@@ -93,7 +90,7 @@ def test_a_chunk_over_two_golds_matches_both() -> None:
     assert decided("text", [LONGER], [GOLD, "눈이 많이 온다", OTHER]) == [[True, True, False]]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("document", "gold", "expected"),
     [
         (LONGER, GOLD, True),

@@ -16,6 +16,7 @@ from kragx.data.lists import Lists
 from kragx.data.tokenizers import AutoTokenizer
 from kragx.matchers import MatchWarning
 from kragx.matchers.phrase import wholes
+from tests.thoroughness import all_cases
 
 ANSWER = "the old grey bridge over the river Lorne"
 KOREAN = "로른 강을 건너는 오래된 회색 다리 하나"
@@ -30,7 +31,7 @@ def score(doc: str, gold: str) -> float:
     return 0.0 if found is None else float(found)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("doc", "gold"),
     [
         (ANSWER, ANSWER),
@@ -52,7 +53,7 @@ def test_an_answer_with_misread_letters_matches(misread: str) -> None:
     assert 0.5 <= score(f"We saw {misread} and left.", ANSWER) < 1
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "doc",
     [
         f"We saw {ANSWER[:-6]}",

@@ -18,6 +18,7 @@ from kragx import (
     UsageError,
     evaluate,
 )
+from tests.thoroughness import all_cases
 
 from .support import OPTIONS
 
@@ -296,7 +297,7 @@ class TestThreshold:
         match = {"method": "rouge1", "threshold": threshold}
         return evaluate(SENTENCES, CHUNKS, match=match, metrics=list(OPTIONS))
 
-    @pytest.mark.parametrize("threshold", [0.01, 0.3, 0.73, 0.8, 0.9, 1.0])
+    @all_cases("threshold", [0.01, 0.3, 0.73, 0.8, 0.9, 1.0])
     def test_equals_a_fresh_evaluation(self, threshold: float) -> None:
         """Everything in a result decided anew equals a fresh one: values, counts, settings."""
         anew = self.at(0.5).at_threshold(threshold)

@@ -10,13 +10,14 @@ import pytest
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
 from kragx.metrics import METRICS, Metric, metric, parse
+from tests.thoroughness import all_cases
 
 TEXT = "gift cards do not expire"
 DATASET = GoldDataset((Query("q", "?", (Gold(text=TEXT),)),))
 RUN = Run({"q": Retrieved((Doc(text=TEXT, metadata={"source": "s"}),), 0.5)})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "canonical"),
     [
         ("Source-Diversity@5", "source_diversity@5"),
@@ -33,7 +34,7 @@ def test_canonical_names(text, canonical):
     assert parse(canonical) == parse(text)
 
 
-@pytest.mark.parametrize("name", METRICS)
+@all_cases("name", METRICS)
 def test_one_parser(name):
     """The parser knows every metric, and the spec knows its metric, however it is asked."""
     assert parse(name).metric is METRICS[name]
@@ -41,7 +42,7 @@ def test_one_parser(name):
     assert metric(f"{name}@10(x=y)") is METRICS[name]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "hint"),
     [
         ("source_diversty@5", "'source_diversity'"),

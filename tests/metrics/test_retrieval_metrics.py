@@ -10,6 +10,7 @@ from hypothesis import assume, given, strategies as st
 
 from kragx import DataError, evaluate
 from kragx.metrics import parse_all
+from tests.thoroughness import all_cases
 
 from .support import TINY, Ranking, quick, ranking, rankings, score, table
 from .test_textbook import lists, names
@@ -18,7 +19,7 @@ EXAMPLE = ranking(["", "ab", "a", "", "c"], [1, 3, 2])
 """Gold A, B and C of grades 1, 3, 2: A and B at rank 2, A again at 3, C at 5."""
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("metric", "value"),
     [
         ("r_precision", 2 / 3),

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from kragx import UsageError
 from kragx.metrics import DEFAULT_METRICS, METRICS, MetricSpec, parse, parse_all, profile
+from tests.thoroughness import all_cases
 
 from .support import CHOICES, OPTIONS, metric_strings, quick
 
@@ -46,7 +47,7 @@ def test_case_and_spaces_do_not_matter(spec: MetricSpec, data: st.DataObject) ->
     assert parse(spaced + data.draw(spaces)) == spec
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("written", "canonical"),
     [
         ("nDCG@10", "ndcg@10"),
@@ -95,7 +96,7 @@ def test_names_are_distinct() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("written", "hint"),
     [
         ("ndgc@10", "'ndcg'"),
@@ -147,16 +148,14 @@ def test_an_order_is_of_all_searches_and_steps_are_no_budget() -> None:
         parse("evidence_recall@500tokens")
 
 
-@pytest.mark.parametrize(
-    "k", ["0", "-1", "00", "1.5", "1e3", "x", "", "+3", "1@2", "٣", "½", "9" * 5000]
-)
+@all_cases("k", ["0", "-1", "00", "1.5", "1e3", "x", "", "+3", "1@2", "٣", "½", "9" * 5000])
 def test_k_is_a_whole_number_above_0(k: str) -> None:
     """Any other k is refused."""
     with pytest.raises(UsageError, match="k must be a whole number"):
         parse(f"ndcg@{k}")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "written",
     [
         "",
@@ -195,7 +194,7 @@ def test_ndcg_has_no_rel() -> None:
         parse("ndcg@10(rel=2)")
 
 
-@pytest.mark.parametrize("rel", ["0", "-1", "-0.0", "nan", "inf", "1e999", "many", "2.5.1"])
+@all_cases("rel", ["0", "-1", "-0.0", "nan", "inf", "1e999", "many", "2.5.1"])
 def test_rel_is_a_number_above_0(rel: str) -> None:
     """A least grade that is not a finite number above 0 is refused."""
     with pytest.raises(UsageError, match="rel must be a number above 0"):

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from kragx import UsageError, evaluate
 from kragx.metrics import METRICS, parse, profile
+from tests.thoroughness import all_cases
 
 from .support import TINY, quick
 from .test_textbook import exp2, lists, names
@@ -146,7 +147,7 @@ def test_other_than_the_tool() -> None:
     assert "not_one_to_one" not in one.counts
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("written", "hint"),
     [
         ("NERR8@10", "'err@10'"),

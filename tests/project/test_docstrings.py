@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kragx
+from tests.thoroughness import all_cases
 
 MODULES = ["kragx", *(found.name for found in pkgutil.walk_packages(kragx.__path__, "kragx."))]
 MODULES.remove("kragx.__main__")  # importing it runs the command
@@ -45,7 +46,7 @@ def public(owner, module):
             yield from public(value, module)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@all_cases("name", MODULES)
 def test_everything_public_has_a_docstring(name):
     """A module and every public class, function, method and property in it has a docstring."""
     module = importlib.import_module(name)
@@ -75,7 +76,7 @@ def test_examples(name, tmp_path, monkeypatch):
     assert result.attempted > 0
 
 
-@pytest.mark.parametrize("name", kragx.__all__)
+@all_cases("name", kragx.__all__)
 def test_every_public_name_has_an_example(name):
     """What `kragx` itself gives shows how it is used."""
     assert doctest.DocTestFinder(recurse=False).find(getattr(kragx, name))[0].examples

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.docs.support import TWINS, Document
+from tests.thoroughness import all_cases
 
 RESULTS = [
     "kragx/ground/printing/ko.json",
@@ -19,7 +18,7 @@ RESULTS = [
 """Where the Korean words of results and pages are."""
 
 
-@pytest.mark.parametrize("name", [*TWINS.values(), *RESULTS])
+@all_cases("name", [*TWINS.values(), *RESULTS])
 def test_korean_has_one_word_for_one_thing(name: str) -> None:
     """Nothing Korean has a word of the last column of the glossary in CONTRIBUTING.md."""
     glossary = Document("CONTRIBUTING.md").text.partition("| English | Korean | not |")[2]

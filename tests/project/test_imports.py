@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import kragx
+from tests.thoroughness import all_cases
 
 PROBE = """
 import json, sys
@@ -87,7 +88,7 @@ def test_score_loads_only_what_it_uses(tmp_path):
     assert not packages & (HEAVY | rooms | {"bm25s", "kiwipiepy", "sqlite3"})
 
 
-@pytest.mark.parametrize("name", [*kragx.__all__, "__version__"])
+@all_cases("name", [*kragx.__all__, "__version__"])
 def test_public_names(name):
     """Every public name resolves, and dir() lists it."""
     assert getattr(kragx, name) is not None

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kragx.ground.caller_warnings import about, warn
+from tests.thoroughness import all_cases
 
 CODE = """
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ def _within(kragx: dict[str, Any]) -> None:
         pass
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "call",
     [
         lambda kragx: kragx["plain"](),

@@ -21,6 +21,7 @@ from kragx.ground.printing import (
     say,
     warning,
 )
+from tests.thoroughness import all_cases
 
 HOSTILE = "<script>x</script> | *bold* `code` [a](http://b) @me $1$ \u202e\x1b[31m"
 PARTS = (
@@ -80,7 +81,7 @@ def test_a_list_marker_from_data_begins_no_list():
         assert as_markdown([Line(text)]) == f"{shown}\n"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "shown"),
     {
         "see www.a.org, WWW.a.org": "see www\\.a.org, WWW\\.a.org",

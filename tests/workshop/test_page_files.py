@@ -4,9 +4,8 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
-
 from kragx.workshop.releases.next import LACKS
+from tests.thoroughness import all_cases
 
 STATIC = files("kragx.workshop.web") / "static"
 SCRIPTS = {
@@ -56,7 +55,7 @@ def test_every_code_that_the_server_sends_has_a_sentence():
     assert codes <= known
 
 
-@pytest.mark.parametrize("name", sorted(SCRIPTS))
+@all_cases("name", sorted(SCRIPTS))
 def test_no_text_becomes_markup_and_no_address_leaves_the_machine(name):
     """No script writes HTML, evaluates text, sets a style by text, or names a foreign host."""
     forbidden = (

@@ -11,13 +11,14 @@ from kragx.workshop.releases import ready
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore
+from tests.thoroughness import all_cases
 
 TEXT = "배송은 이틀 걸립니다."
 PLACED = {"source": "faq", "start_index": 40, "end_index": 40 + len(TEXT), "page": 3}
 DOCUMENTS = Documents(as_corpus([{"id": "a", "text": TEXT, "metadata": PLACED}]))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("metadata", "place"),
     [
         ({}, ("d", 0)),

@@ -1,10 +1,9 @@
 """The search of a workshop, and which documents are copies."""
 
-import pytest
-
 from kragx.data import Doc
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.services.passages import PassageIndex
+from tests.thoroughness import all_cases
 
 WORDS = "산 물건은 받은 날부터 칠 일 안에 이유 없이 돌려보낼 수 있고 값은 삼 일 안에 돌려받는다"
 LONG = f"{WORDS} {WORDS.replace('산', '빌린')} 다만 뜯은 물건은 그러하지 아니하다"
@@ -33,7 +32,7 @@ def test_search_shows_one_of_copies():
     assert PassageIndex(docs, Copies(docs).first).best("환불") == ["a"]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("one", "other", "are"),
     [
         (WORDS, f"  {WORDS.replace(' ', chr(10))}.", True),

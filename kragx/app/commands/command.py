@@ -41,9 +41,8 @@ class _Command(Helping, TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         read = [param for name, param in ctx.params.items() if name not in {*_WRITTEN, "language"}]
-        for name in _WRITTEN & ctx.params.keys():
-            out = ctx.params[name]  # a text, where typer makes a path of it only for the function
-            not_read(None if out is None else Path(out), *read)
+        for out in filter(None, map(ctx.params.get, _WRITTEN)):
+            not_read(Path(out), *read)  # typer makes a path of a text only for the function
         return super().invoke(ctx)
 
 
@@ -129,10 +128,8 @@ def not_read(out: Path | None, *read: Any) -> None:
 
 def _is_lost(out: Path, read: Path) -> bool:
     """Whether what is read is a file that is to be written, or a folder that holds it."""
-    from kragx.app.result_folder.sealed import (  # takes longer than reading the command line
-        FOR_PEOPLE,
-        MANIFEST,
-    )
+    # Takes longer than reading the command line.
+    from kragx.app.result_folder.sealed import FOR_PEOPLE, MANIFEST
 
     with suppress(OSError, ValueError):  # no path at all, as texts are that name no file
         if read.is_file():

@@ -6,6 +6,7 @@ import sys
 from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -28,16 +29,14 @@ SECTIONS = {
 }
 """Every command, as they stand in the help."""
 
+_FILES = {"report": "run", "compare": "run", "match": "score"} | dict.fromkeys(
+    ("init", "metrics", "schema"), "lists"
+)
 _HERE = {
-    name: Plugin(name, f"kragx.app.commands.{file}:{name}", "kragx")
-    for file, names in {
-        **{name: (name,) for name in ("explain", "diff", "history", "agree", "threshold")},
-        **{name: (name,) for name in ("convert", "judge")},
-        "run": ("run", "report", "compare"),
-        "score": ("score", "match"),
-        "lists": ("init", "metrics", "schema"),
-    }.items()
+    name: Plugin(name, f"kragx.app.commands.{_FILES.get(name, name)}:{name}", "kragx")
+    for names in SECTIONS.values()
     for name in names
+    if name not in {"gold", "workshop"}
 }
 """The commands of this folder."""
 
@@ -50,22 +49,26 @@ class _Commands(UserDict[str, Plugin]):
     """
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.data
-        yield from (name for name in plugins("commands") if "." not in name)
+        return iter([*self.data, *(name for name in plugins("commands") if "." not in name)])
 
     def __contains__(self, name: object) -> bool:
         return name in self.data or name in [*self]  # no look at all that is installed but for need
 
     def __getitem__(self, name: str) -> Any:
-        command = (self.data.get(name) or plugins("commands")[name]).load()
-        if not isinstance(command, typer.Typer):
-            app = Commands(add_completion=False, rich_markup_mode=None)
-            app.command()(command)
-            return get_command(app)
-        for declared, plugin in plugins("commands").items():
-            if declared.startswith(f"{name}."):
-                command.command(declared.removeprefix(f"{name}."))(plugin.load())
-        return get_command(command)
+        return _command(self.data.get(name) or plugins("commands")[name])
+
+
+@cache  # what its arguments may be takes typer and pydantic longer than a short command works
+def _command(plugin: Plugin) -> Any:
+    """A command, or a group with the commands that are declared for it."""
+    commands = plugin.load()
+    if not isinstance(commands, typer.Typer):
+        function, commands = commands, Commands(add_completion=False, rich_markup_mode=None)
+        commands.command()(function)
+    for declared, added in plugins("commands").items():
+        if declared.startswith(f"{plugin.name}."):
+            commands.command(declared.removeprefix(f"{plugin.name}."))(added.load())
+    return get_command(commands)
 
 
 def _about(plugin: Plugin) -> str | None:
@@ -101,18 +104,16 @@ class _Kragx(Helping, TyperGroup):
         added = plugins("commands")
         there = {**added, **_HERE}
         limit = formatter.width - 6 - max(len(name) for name in there if "." not in name)
-        for head, names in SECTIONS.items():
+        others = [name for name, plugin in added.items() if not plugin.is_own]
+        for head, names in {**SECTIONS, "Of installed packages": others}.items():
             rows = [
-                (name, short_help(name, _about(there[name]), limit))
+                (name, short_help(name, _about(plugin), limit) if plugin.is_own else plugin.package)
                 for name in names
-                if name in there
+                if (plugin := there.get(name))
             ]
-            with formatter.section(head):
-                formatter.write_dl(rows)
-        others = [(name, plugin.package) for name, plugin in added.items() if not plugin.is_own]
-        if others:
-            with formatter.section("Of installed packages"):
-                formatter.write_dl(others)
+            if rows:
+                with formatter.section(head):
+                    formatter.write_dl(rows)
 
 
 app: typer.Typer = typer.Typer(

@@ -22,6 +22,7 @@ from kragx.document import KragDocument
 from kragx.judging import Judge
 from kragx.testing import ScriptedClient
 from tests.evaluation.profiles.support import TINY, Words
+from tests.thoroughness import all_cases
 
 GOLD = [["alpha", "beta"], ["gamma"]]
 DOCS = [["alpha one", "nothing", "beta two"], ["nothing", "gamma three"]]
@@ -267,7 +268,7 @@ def test_numbers_are_those_of_evaluate():
 # -- methods and tokenizers ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("method", "gold", "docs", "mrr"),
     [
         ("text", "alpha  beta", ["x", "so alpha beta it is"], 0.5),
@@ -338,7 +339,7 @@ def whole(text: str) -> list[str]:
     return [text]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("tokenizer", "name", "mrr"),
     [
         (None, "unicode", 1.0),
@@ -372,7 +373,7 @@ def test_the_krag_members_mean_krags_tokenizers_under_its_profile():
 # -- what is refused -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "message"),
     [
         ({"match_method": "rouge-1"}, "match_method: unknown value 'rouge-1'.*'rouge1'"),
@@ -470,7 +471,7 @@ def test_the_evaluators_compute_nothing():
         assert arithmetic(inspect.getsource(module)) == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "line",
     [
         "x = a + b",

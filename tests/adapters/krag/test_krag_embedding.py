@@ -14,7 +14,7 @@ from langchain_core.embeddings import Embeddings
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import EmbeddingRougeOfflineRetrievalEvaluators, UsageError, evaluate
 from tests.evaluation.profiles.support import StoredTokens
-from tests.thoroughness import some
+from tests.thoroughness import some_cases
 
 from .test_krag_goldens import check
 
@@ -50,9 +50,7 @@ def evaluator(case: dict[str, Any], **changed: Any) -> EmbeddingRougeOfflineRetr
     return EmbeddingRougeOfflineRetrievalEvaluators(*documents, **options | changed)
 
 
-@pytest.mark.parametrize(
-    "case", some(CASES, 7), ids=[f"{each['name']}-{each['match_method']}" for each in CASES]
-)
+@some_cases("case", CASES, 7)
 def test_every_number_is_that_of_krag(case: dict[str, Any]):
     """Keys and values are K-RAG's within 1e-12, for every metric at every k."""
     check(case, evaluator(case))

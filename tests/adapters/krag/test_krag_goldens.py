@@ -21,7 +21,7 @@ from kragx.data.tokenizers import KragTokenizer
 from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning
 from tests.evaluation.profiles.support import TINY, StoredTokens
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some_cases
 
 RECORDED = json.loads(Path(__file__).with_name("krag_goldens.json").read_text("utf-8"))
 TEXTS: list[str] = RECORDED["texts"]
@@ -111,7 +111,7 @@ def check(case: dict[str, Any], evaluators: OfflineRetrievalEvaluators) -> None:
                 assert calculate(alone) == pytest.approx(values_at[alone], rel=0, abs=TINY)
 
 
-@pytest.mark.parametrize("case", some(CASES, 7), ids=[case["name"] for case in CASES])
+@some_cases("case", CASES, 7)
 def test_every_number_is_that_of_krag(case: dict[str, Any]):
     """Keys and values are K-RAG's within 1e-12; where K-RAG crashed there is a DataError; a mean
     above 1 comes with a MetricWarning.
@@ -178,9 +178,7 @@ def _lines(report: str) -> list[tuple[str, dict[str, float]]]:
 REFUSED = RECORDED["constructor_errors"]
 
 
-@pytest.mark.parametrize(
-    "record", REFUSED, ids=[f"{each['name']}-{each['class']}" for each in REFUSED]
-)
+@all_cases("record", REFUSED)
 def test_what_krag_refuses_is_a_typed_error(record: dict[str, Any]):
     """Empty lists and lists of different lengths are an error of kragx's own, and a ValueError."""
     assert record["error"].startswith("ValueError")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.agreement.change.betting import Drawn, needed
+from tests.thoroughness import all_cases
 
 sizes = st.lists(st.floats(0.1, 5), min_size=1, max_size=6)
 
@@ -20,7 +21,7 @@ def terms(draw):
     return Drawn(low, high, most)
 
 
-@pytest.mark.parametrize("shares", list(product([-0.75, 0.0, 1.0], repeat=3)))
+@all_cases("shares", list(product([-0.75, 0.0, 1.0], repeat=3)))
 def test_who_bets_on_a_true_total_keeps_what_they_have_on_average(shares):
     """Over all orders with their chances the mean capital is 1 after each draw: a fair game."""
     most = np.array([1.0, 2.0, 0.5])

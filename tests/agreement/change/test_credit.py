@@ -10,6 +10,7 @@ from kragx import evaluate
 from kragx.agreement.change.draw import LABELLED, LabelledMetric, TwoLists
 from kragx.data import Doc
 from kragx.errors import UsageError
+from tests.thoroughness import all_cases
 
 NAMES = "abcdefg"
 lists = st.lists(st.sampled_from(NAMES), max_size=4)
@@ -119,7 +120,7 @@ def test_pooled_metrics_divide_by_what_is_known_to_be_relevant():
     assert case.wanted({"b": False, "c": True}) == ("a",)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "words"),
     [
         ("precision", "cut-off"),

@@ -14,7 +14,7 @@ from kragx.judging import Judge, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import canonical_json, key_of
 from tests.judging.support import ask
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 TEXT = "Gift cards do not expire."
 ROWS = [
@@ -117,7 +117,7 @@ _ROW = ("evaluations", 0)
 _LOW = ("comparisons", 0, "overall", "means", "a", "recall@5", "low")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "new"),
     [
         ((*_ROW, "mean", "recall@5"), {"a": 1}),
@@ -157,7 +157,7 @@ def test_a_baseline_that_was_changed(kragx, written):
     one_line(done, 3)
 
 
-@pytest.mark.parametrize("new", [None, ""])
+@all_cases("new", [None, ""])
 def test_a_history_leaves_out_who_does_not_name_its_gold(kragx, written, new):
     """Without the hash of its gold set a run stands beside no other; the rest is shown."""
     written((*_ROW, "settings", "dataset", "hash"), new)
@@ -166,7 +166,7 @@ def test_a_history_leaves_out_who_does_not_name_its_gold(kragx, written, new):
     assert "does not say which gold set it is of" in done.out + done.err
 
 
-@pytest.mark.parametrize("name", ["dataset", "profile", "match"])
+@all_cases("name", ["dataset", "profile", "match"])
 def test_a_history_leaves_out_what_cannot_be_compared(kragx, written, name):
     """A row without one of the settings that numbers rest on is no report's; the rest is shown."""
     report = json.loads(Path("all/out/report.json").read_text())

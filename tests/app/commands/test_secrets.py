@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from kragx.ground.plugins import named_secret
 from kragx.ground.secrets import Secrets, secrets_in
+from tests.thoroughness import all_cases
 
 KEY, URL_PASSWORD, WRITTEN = "kq-Sup3rS3cret/xyz!", "pw0rd99", "sk-literal1234567890ab"
 LEAKS = ("Sup3r", URL_PASSWORD, "literal123")
@@ -245,7 +246,7 @@ def test_errors_of_a_trusted_folder_and_of_a_probe(config, kragx):
         assert not leaks(done.out + done.err), command
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "secret", "surely"),
     [
         ("OPENAI_API_KEY", True, False),

@@ -18,6 +18,7 @@ from kragx.app.environment import parse_env
 from kragx.app.pipeline import run
 from kragx.errors import ConfigError, DataError
 from tests.docs.support import ROOT
+from tests.thoroughness import all_cases
 
 GOOD = "dataset: gold.jsonl\nretrievers: {mine: {results: r.jsonl}}\n"
 
@@ -44,7 +45,7 @@ def test_env_file(written, tmp_path, monkeypatch):
     assert config.output == tmp_path.resolve() / "one" / "set"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("line", "value"),
     [
         ("A=b", "b"),
@@ -67,7 +68,7 @@ def test_broken_env_line():
         parse_env("A=b\nsecret\n")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("setting", "where", "value"),
     [
         ("match.threshold=0.4", ("match",), {"method": "overlap", "threshold": 0.4}),
@@ -99,7 +100,7 @@ def test_set(setting, where, value):
     assert raw["match"] == "overlap"
 
 
-@pytest.mark.parametrize("setting", ["x", "=1", "a..b=1", "metrics.9=x", "profile.x=1", "a=[1"])
+@all_cases("setting", ["x", "=1", "a..b=1", "metrics.9=x", "profile.x=1", "a=[1"])
 def test_wrong_settings(setting):
     """A setting that leads nowhere says how to write one."""
     with pytest.raises(UsageError, match="--set"):
@@ -151,7 +152,7 @@ def test_schema_accepts_the_configs(name):
     Draft202012Validator(schema).validate(raw)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "dataset: g\nretrievers: {a: 'm:x'}\nmetrics: mrr",
@@ -171,7 +172,7 @@ def test_schema_accepts_short_forms(text):
     Draft202012Validator(config_schema()).validate(yaml.safe_load(text))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "dataset: g",

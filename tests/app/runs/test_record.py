@@ -15,6 +15,7 @@ from kragx import evaluate
 from kragx.ground.printing import duration
 from tests.report.test_page import parts
 from tests.sealing import reseal
+from tests.thoroughness import all_cases
 
 GOLD = [
     {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"id": f"g{n}"}]} for n in range(1, 7)
@@ -306,7 +307,7 @@ def test_a_broken_record_is_bad_data(prepared, kragx):
     assert (outcome.code, "not a report that kragx wrote" in outcome.err) == (3, True)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("seconds", "text"),
     [
         (0.0421, "0.042 s"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.comparison.lists import jaccard, rank_biased_overlap
+from tests.thoroughness import all_cases
 
 RANKINGS = st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=10)
 
@@ -37,7 +38,7 @@ def test_the_limit(old, new, p):
     assert -1e-12 <= value <= 1 + 1e-12
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("old", "new", "p", "value"),
     [
         ("abcde", "abdce", 0.9, 0.973),

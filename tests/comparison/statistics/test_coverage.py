@@ -20,13 +20,13 @@ from tests.comparison.simulation import (
     outside,
     plain_percentiles,
 )
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 HARD = ("reciprocal ranks, hard", "reciprocal ranks, hard, any rank")
 
 
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("n", [20, 30, 60, 200])
+@all_cases("rate", RATES)
+@all_cases("n", [20, 30, 60, 200])
 def test_hit_rates(rate, n):
     """Enumerated exactly, 92 to 98.5 % hold the rate."""
     assert 0.92 <= hit_coverage(rate, n) <= 0.985

@@ -16,7 +16,7 @@ from kragx.comparison.statistics import (
     unseen,
 )
 from kragx.metrics.intervals import exact_limits, wilson_interval
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 
 def test_what_may_be_unseen_by_hand():
@@ -200,7 +200,7 @@ def test_without_a_greatest_value_the_interval_decides():
     assert (low[1], high[1]) == (1.1, 1.9)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 6, 13, 14, 40])
+@all_cases("n", [1, 2, 5, 6, 13, 14, 40])
 def test_the_least_p_is_reached_by_one_sided_differences(n: int):
     """Where all questions differ, and one way, the test's p is the least that there is."""
     p = sign_flip_p(np.linspace(0.5, 1.0, n)[:, None])[0]

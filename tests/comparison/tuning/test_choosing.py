@@ -7,6 +7,7 @@ import pytest
 
 from kragx.comparison.tuning import Rules, Setting, Tried, settings, tuned
 from kragx.ground.printing.phrases import speaking
+from tests.thoroughness import all_cases
 
 RULES = Rules("ndcg@10", resamples=1_000)
 
@@ -41,7 +42,7 @@ def test_the_simplest_of_those_that_cannot_be_told_from_the_best():
     assert "on the 40 held out" in result.sentence
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("tokens", "seconds", "taken"),
     [
         ([900, 450, 800], None, "a[x=1]"),  # less context

@@ -5,6 +5,7 @@ import pytest
 
 from kragx.comparison.tuning import read_grid, settings, size, spread, value_label
 from kragx.errors import UsageError
+from tests.thoroughness import all_cases
 
 
 def test_the_product_in_order_with_readable_names():
@@ -21,7 +22,7 @@ def test_the_product_in_order_with_readable_names():
     assert size({"k": [5]}) == "1 setting (k 1)"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("value", "label"),
     [
         (None, "null"),
@@ -47,7 +48,7 @@ def test_a_grid_beside_what_stays_the_same():
     assert (setting.name, args) == ("r", {"k": 3})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("grid", "said"),
     [
         ({}, "for each axis a list"),

@@ -5,6 +5,7 @@ import pytest
 from kragx import Gold, GoldDataset, Query, UsageError, tune
 from kragx.judging import Judge
 from kragx.testing import ScriptedClient
+from tests.thoroughness import all_cases
 
 ASKED: list[tuple[int, int]] = []
 
@@ -74,7 +75,7 @@ def test_what_is_wrong():
     assert ASKED == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "said"),
     [
         ({"metrics": ["mrr@3"]}, "tune: unknown argument 'metrics'; perhaps you meant 'metric'"),

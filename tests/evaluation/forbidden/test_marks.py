@@ -18,7 +18,7 @@ from kragx.data.rules import RuleSet
 from kragx.evaluation.forbidden import Forbidding, joined
 from kragx.matchers import MatchWarning
 from kragx.metrics import ForbiddenMarks
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
 
@@ -73,7 +73,7 @@ LAST, THIS = (
 )
 
 
-@pytest.mark.parametrize("match", ["overlap", "span", "rouge2", "text", "exact", "rougeL"])
+@all_cases("match", ["overlap", "span", "rouge2", "text", "exact", "rougeL"])
 def test_by_text_in_another_chunking(match: str) -> None:
     """A piece of last year's list is found in whatever chunk; this year's, the gold, is not it."""
     items = (Forbidden(text=LAST, why="stale"),)

@@ -13,7 +13,7 @@ from kragx.data import Corpus
 from kragx.data.batch import Batch
 from kragx.evaluation.forbidden import Forbidding
 from kragx.metrics import ForbiddenMarks
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
 
@@ -37,7 +37,7 @@ def ids(*names: str) -> list[Doc]:
     return [*map(Doc, names)]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("names", "stale"),
     [
         (("v1", "v2"), [1, 0]),  # the new one stands below

@@ -28,7 +28,7 @@ from kragx.matchers import JudgeMatcher, MatchWarning
 from kragx.testing import ScriptedClient
 from tests.children import heeding
 from tests.one_thread import ONE_THREAD
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -214,7 +214,7 @@ def test_what_others_cannot_import_is_said(monkeypatch, tmp_path):
         evaluate(golds, golds, match=OfScript(), workers=2)
 
 
-@pytest.mark.parametrize("workers", [0, -1, True, 1.5, "two"])
+@all_cases("workers", [0, -1, True, 1.5, "two"])
 def test_what_is_no_number_of_workers_is_refused(workers):
     """Nor is it an engine."""
     with pytest.raises(UsageError, match=r"workers: .* is no number of processes"):

@@ -13,6 +13,7 @@ from kragx import DataError, GoldDataset, Retrieved, Run, evaluate, read_dataset
 from kragx.api.files import evaluate_submission
 from kragx.data.formats.other_tools import read_submission
 from kragx.evaluation.evaluation import Evaluation
+from tests.thoroughness import all_cases
 
 from .support import TINY, by_id, quick
 
@@ -56,7 +57,7 @@ def refs(eval_id: object, *ids: object) -> dict[str, object]:
     return {"eval_id": eval_id, "refs": list(ids)}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("gold", "found", "value"),
     [
         ("abc", "axy", 1.0),

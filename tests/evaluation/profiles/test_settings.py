@@ -13,6 +13,7 @@ from rich.console import Console
 from kragx import Evaluation, Evaluations, UsageError, evaluate
 from kragx.ground.printing import show
 from kragx.metrics import PROFILES
+from tests.thoroughness import all_cases
 
 from .support import by_id
 
@@ -97,7 +98,7 @@ def test_the_tokenizer_is_recorded(match: Any, name: str):
     assert tokenizer["version"]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("profile", "metric", "printed"),
     [
         ("kragx", "map@10", "map@10"),
@@ -136,7 +137,7 @@ def test_several_results_are_printed_side_by_side(name: str):
         assert f" {metric} " in captured.get()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("profile", "options", "deviations"),
     [
         ("kragx", {"metrics": ["ndcg@5"]}, {}),
@@ -173,8 +174,8 @@ def test_every_deviation_is_recorded(
     assert run(profile, **options).settings["deviations"] == deviations
 
 
-@pytest.mark.parametrize("name", FIXED)
-@pytest.mark.parametrize("match", ["id", {"method": "rouge1", "tokenizer": "whitespace"}])
+@all_cases("name", FIXED)
+@all_cases("match", ["id", {"method": "rouge1", "tokenizer": "whitespace"}])
 def test_other_metrics_record_the_same_deviations(name: str, match: Any):
     """`with_metrics` records what `evaluate` with these metrics would have recorded."""
     metrics = ["ndcg@3", "map@3(norm=cut)", "f1@2"]

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from kragx import DataError, GoldDataset, Run, UsageError, evaluate
 from kragx.evaluation.evaluation import Evaluation
 from kragx.matchers import MatchWarning
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 from .support import TINY, by_id, quick
 
@@ -225,7 +225,7 @@ def test_broken_ids_still_meet():
         assert evaluate(gold, run, profile="trec", metrics=["mrr"])["mrr"] == 1 / rank
 
 
-@pytest.mark.parametrize("bad", ["1.5", True, float("nan"), float("inf"), [1]])
+@all_cases("bad", ["1.5", True, float("nan"), float("inf"), [1]])
 def test_what_is_no_number_is_no_grade_or_score(bad: object):
     """A text, a truth value or NaN is an error that shows it, and so is an infinite grade."""
     if bad != float("inf"):

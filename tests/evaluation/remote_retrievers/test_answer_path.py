@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError
 from kragx.evaluation.remote_retrievers.answer_path import steps_of, value_at
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 ANSWER = {
     "took": 3,
@@ -16,7 +16,7 @@ ANSWER = {
 }
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "value"),
     [
         ("$", ANSWER),
@@ -35,7 +35,7 @@ def test_by_hand(path, value):
     assert value_at(path, ANSWER) == value
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "problem"),
     [
         ("$.hit", "no field 'hit' in the answer, which is an object with 'took', 'hits', 'none'"),
@@ -52,7 +52,7 @@ def test_what_is_there_instead(path, problem):
         value_at(path, ANSWER)
 
 
-@pytest.mark.parametrize("path", ["", "  ", "$..a", "a[?(@.x)]", "a[-1]", "a[1:2]", "a.", "a b", 3])
+@all_cases("path", ["", "  ", "$..a", "a[?(@.x)]", "a[-1]", "a[1:2]", "a.", "a b", 3])
 def test_no_path(path):
     """What is no path, or JSONPath beyond the part that is known, is refused with what is known."""
     with pytest.raises(UsageError, match=r"\$\.hits"):

@@ -13,6 +13,7 @@ import pytest
 from kragx import DataError, GoldDataset, RetrieverError, UsageError, evaluate, retrieve
 from kragx.evaluation.remote_retrievers import command as module
 from kragx.retrievers import CommandRetriever
+from tests.thoroughness import all_cases
 
 pytestmark = pytest.mark.skipif(
     shutil.which("perl") is None or not hasattr(os, "killpg"), reason="no Perl, or no POSIX"
@@ -236,7 +237,7 @@ def test_closed_twice_and_asked_again(perl):
     assert search.invoke("b")[0].id == "d1"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "problem"),
     [
         ({"command": "./search --k 10"}, r"command: a list of texts.*perhaps \['./search', '--k"),

@@ -16,7 +16,7 @@ from kragx.evaluation.remote_retrievers import http
 from kragx.evaluation.retrieve import HistoryWarning
 from kragx.retrievers import HttpRetriever, ReciprocalRankFusion
 from tests.local_server import Reply, serving
-from tests.thoroughness import some
+from tests.thoroughness import all_cases, some
 
 HITS = {
     "took": 2,
@@ -260,7 +260,7 @@ def test_secrets_are_not_told():
         assert "pass-77x1" not in text
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "problem"),
     [
         ({"url": "search.local"}, "url: 'search.local' is no address; it begins with http"),

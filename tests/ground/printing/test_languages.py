@@ -31,7 +31,7 @@ from kragx.app.commands.root import SECTIONS, app
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
 from kragx.report.html_page.page import page_words
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 SENTENCES = catalogue("ko")
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -139,7 +139,7 @@ def test_by_hand():
     assert in_language("{n} of them", "ko") == "{n} of them"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("names", "english", "korean"),
     [
         ([], "", ""),

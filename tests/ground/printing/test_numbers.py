@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from kragx.ground.printing import in_language
 from kragx.ground.printing.parts import between, interval, number, possible, probability, signed
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 SHOWN = {
     0.0: "< .001",
@@ -27,7 +27,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("p", SHOWN)
+@all_cases("p", SHOWN)
 def test_a_p_by_hand(p: float) -> None:
     """Three digits without a zero before them, and no p is 0 or 1; with a sign in a sentence."""
     assert probability(p) == SHOWN[p]

@@ -12,7 +12,7 @@ from kragx.comparison.power import undecidable
 from kragx.comparison.statistics import enough, unseen
 from kragx.ground.printing import at_most, limits
 from kragx.metrics.intervals import ends_text, exact_limits, with_exact_limits
-from tests.thoroughness import some
+from tests.thoroughness import some_cases
 
 ROOT = Path(__file__).parents[3]
 TAIL = 0.025
@@ -44,7 +44,7 @@ def test_known_limits():
         assert exact_limits(hits, n) == pytest.approx((peer.low, peer.high))
 
 
-@pytest.mark.parametrize("n", some(range(5, 501), 62))
+@some_cases("n", range(5, 501), 62)
 def test_each_limit_covers_at_every_rate(n):
     """A share is above its upper limit, or below its lower one, in at most 2.5 % of samples.
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from kragx.metrics.intervals import expanded, expanded_intervals, student_t
+from tests.thoroughness import all_cases
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("p", "df", "expected"),
     [
         (0.5, 3, 0.0),

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from kragx.metrics.spans.markup import without_markup
 from kragx.metrics.spans.reading import plain, reading
 from tests.docs.support import ROOT
-from tests.thoroughness import USUAL, examples
+from tests.thoroughness import USUAL, all_cases, examples
 
 CODE = [
     "List<String> names = new ArrayList<>();",
@@ -79,13 +79,13 @@ MARKUP = {
 }
 
 
-@pytest.mark.parametrize("text", CODE)
+@all_cases("text", CODE)
 def test_code_stays(text):
     """Nothing of code is left out."""
     assert without_markup(text) == text
 
 
-@pytest.mark.parametrize(("text", "seen"), MARKUP.items())
+@all_cases(("text", "seen"), MARKUP.items())
 def test_by_hand(text, seen):
     """What a reader sees."""
     assert without_markup(text) == seen

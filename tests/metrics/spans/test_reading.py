@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given, strategies as st
 
 from kragx.metrics.spans.reading import reading, unwrapped
+from tests.thoroughness import all_cases
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "<Document>the body</Document>",
@@ -34,7 +34,7 @@ def test_wrappers_are_removed(text):
     assert reading(text, wrappers=False) != reading(text)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "a <document> in the middle",

@@ -12,6 +12,7 @@ import pytest
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
 from kragx.errors import DataError
 from kragx.matchers import MatchWarning
+from tests.thoroughness import all_cases
 
 TEN = "one two three four five six seven eight nine ten"
 
@@ -57,7 +58,7 @@ def test_two_long_korean_words_at_an_end():
     assert by_words == [pytest.approx(2 / 11)]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("gold", "docs", "value"),
     [
         (
@@ -169,7 +170,7 @@ def test_a_gold_text_cut_within_words():
     assert values([gold], [TEN], "coverage", "density") == [1.0, 0.8]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("gold", "found"),
     [
         ("반품 기간은 14일", 1.0),
@@ -321,7 +322,7 @@ def test_a_gold_text_without_tokens():
         assert values(["!!!"], [TEN], "coverage") == [0.0]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("metric", "hint"),
     [
         ("coverage(run=1)", "run must be a whole number from 2 to 1000, not '1'"),
@@ -573,7 +574,7 @@ def test_the_tokenizer_of_budgets():
     assert values(golds, docs, "recall@2tokens") == [0.0]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("metric", "hint"),
     [
         ("ndcg@500token", "such as 500tokens or 2000chars, not '500token'"),

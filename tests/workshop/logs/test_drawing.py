@@ -283,7 +283,7 @@ def _many(tmp_path, n=60):
 def test_chances(tmp_path):
     """Over many draws each question comes as often as its chance says, and sums come out right."""
     path = _many(tmp_path)
-    drawn, total, chances, n_draws = Counter(), 0.0, {}, 300
+    drawn, total, chances, n_draws = Counter(), 0.0, {}, 100
     asks = {q.text: q.weight for q, _ in gold_from_logs(path, Masker(())).questions()}
     for seed in range(n_draws):
         made = gold_from_logs(path, Masker(()), n=15, by="lang", seed=seed)
@@ -294,7 +294,7 @@ def test_chances(tmp_path):
             assert chances.setdefault(query.text, query.inclusion) == query.inclusion
             total += query.weight / query.inclusion / n_draws
     assert set(chances) == set(asks)  # none is left out
-    assert total == pytest.approx(sum(asks.values()), rel=0.05)
+    assert total == pytest.approx(sum(asks.values()), rel=0.08)
     for text, chance in chances.items():
         spread = 4 * (chance * (1 - chance) / n_draws) ** 0.5 + 1e-9
         assert abs(drawn[text] / n_draws - chance) <= spread, text

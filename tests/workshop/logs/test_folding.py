@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from kragx.workshop.logs.folding import Ask, fold, key_of
 from kragx.workshop.logs.wording import exact, gist, joined
+from tests.thoroughness import all_cases
 
 ALIKE = (
     ("How do I reset my password?", "how can i reset my password", "How to reset my password"),
@@ -126,7 +127,7 @@ def _keys(*args, **options):
     return {question.key for question in _fold(*args, **options)[0]}
 
 
-@pytest.mark.parametrize("texts", ALIKE, ids=lambda texts: texts[0])
+@all_cases("texts", ALIKE)
 def test_alike(texts):
     """Wordings of one question are one, with their sum, by the words of the most frequent."""
     (question,), _ = _fold(texts, [*range(1, len(texts) + 1)])
@@ -134,7 +135,7 @@ def test_alike(texts):
     assert question.text == texts[-1]
 
 
-@pytest.mark.parametrize("pair", [*APART, *SIGNS], ids="={0[0]}".format)
+@all_cases("pair", [*APART, *SIGNS])
 def test_apart(pair):
     """What differs in a number, a date, a negation or a sign, or who does what is two questions."""
     questions, n_exact = _fold(pair)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import unicodedata
 
-import pytest
-
 from kragx.data.documents import Doc
 from kragx.data.korean import is_korean
 from kragx.workshop.questions.documents import fillings
+from tests.thoroughness import all_cases
 
 
 def of(text="x.", **metadata):
@@ -18,7 +17,7 @@ def of(text="x.", **metadata):
     return one
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "language"),
     [
         ("환불은 7일", "ko"),
@@ -34,7 +33,7 @@ def test_language(text, language):
     assert is_korean(text) == (language == "ko")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "metadata", "heading"),
     [
         ("x.", {"title": "Gift cards"}, "Gift cards"),

@@ -9,11 +9,12 @@ from hypothesis import given, strategies as st
 
 from kragx import UsageError
 from kragx.workshop.questions.templates import josa
+from tests.thoroughness import all_cases
 
 PAIRS = ("은/는", "이/가", "을/를", "과/와", "(으)로", "이랑/랑", "이라고/라고")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("word", "forms"),
     [
         ("환불", "환불은 환불이 환불을 환불과 환불로 환불이랑 환불이라고"),
@@ -58,7 +59,7 @@ def test_every_syllable(syllable, decomposed):
     assert josa(word, "(으)로")[2:] == ("으로" if final not in ("", "ᆯ") else "로")
 
 
-@pytest.mark.parametrize("pair", ["은", "은는", "은/", "eun/neun", ""])
+@all_cases("pair", ["은", "은는", "은/", "eun/neun", ""])
 def test_no_pair(pair):
     """A single form is an error that shows how both are written."""
     with pytest.raises(UsageError, match="write both forms"):

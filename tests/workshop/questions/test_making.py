@@ -17,7 +17,7 @@ from kragx.workshop.questions import Template, make_questions, read_templates
 from kragx.workshop.questions.question import Sieve
 from kragx.workshop.questions.targets import TARGETS, Kinds
 from tests.docs.support import Document
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 THINGS = (
     "ferry",
@@ -195,7 +195,7 @@ def test_asked_again(asked, again):
     assert again in Sieve([asked])
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("asked", "new"),
     [
         ("Where is the ferry?", "Where is the kettle?"),
@@ -210,7 +210,7 @@ def test_asked_for_the_first_time(asked, new):
     assert (new in Sieve([asked])) == (new == "!?")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("options", "problem"),
     [
         ({"n": 0}, "n: 0 is not a whole number"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.workshop.questions.words import WINDOW, Meetings, _densest, _placed, content_words
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 TEXT = "소비자는 물건을 받은 날부터 7일 안에 청약철회를 할 수 있다. 환불은 사흘 뒤에 한다."
 
@@ -45,7 +45,7 @@ def test_korean_by_hand(question, text, stretches):
     assert own == stretches
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("question", "text", "stretches"),
     [
         ("May I return an opened box?", "Opened boxes are returned, or BOX by box.", 5),

@@ -9,11 +9,12 @@ import pytest
 
 from kragx import read_dataset
 from kragx.workshop.questions.question import pointing
+from tests.thoroughness import all_cases
 
 DATA = Path(__file__).parents[3] / "examples" / "data"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "question",
     [
         "이 글은 무엇에 관한 것인가요?",
@@ -39,7 +40,7 @@ def test_pointing(question):
     assert pointing(unicodedata.normalize("NFD", question).replace(" ", " \n"))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "question",
     [
         "이 경우에는 누가 배송비를 내나요?",

@@ -11,6 +11,7 @@ import pytest
 from kragx import DataError, UsageError
 from kragx.workshop.questions import Template, own_templates, read_templates
 from kragx.workshop.questions.targets import TARGETS
+from tests.thoroughness import all_cases
 
 KIND = {"id": "t", "query_type": "lookup", "difficulty": "easy"}
 
@@ -35,9 +36,7 @@ def test_render():
     assert template("{{ noun | josa('은/는') }}").render({"noun": "환불"}) == "환불은"
 
 
-@pytest.mark.parametrize(
-    "hostile", ["{{ 7*7 }}", "{% for x in y %}", "{#", "<script>", "\\", "${HOME}"]
-)
+@all_cases("hostile", ["{{ 7*7 }}", "{% for x in y %}", "{#", "<script>", "\\", "${HOME}"])
 def test_values_stay_text(hostile):
     """Nothing in a value is read as a template."""
     assert template("[{{ noun }}]").render({"noun": hostile}) == f"[{hostile}]"
@@ -50,7 +49,7 @@ def test_sandbox(text):
         template(text).render({"noun": "box"})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("fields", "problem"),
     [
         ({"text": "{{ noun"}, r"templates\[0\]\.text: no Jinja2: unexpected end"),

@@ -16,7 +16,7 @@ from kragx.workshop.releases import ready
 from kragx.workshop.releases.making import shares
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
-from tests.thoroughness import examples
+from tests.thoroughness import all_cases, examples
 
 TEXTS = {
     "refund": "A refund is asked for within seven days of delivery, in writing or on the phone.",
@@ -78,7 +78,7 @@ def grades(content):
 RELEVANT = said(3, document="refund")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("rows", "grade"),
     [
         ([said(3)], 2),
@@ -106,7 +106,7 @@ def test_the_grade_of_a_pair(rows, grade):
     assert grades(made(RELEVANT, *rows)).get("delivery") == grade
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("rows", "reason"),
     [
         ([], "not judged"),

@@ -10,6 +10,7 @@ import pytest
 from langchain_core.documents import Document
 
 from kragx.document import KragDocument, KragDocument as Reexported
+from tests.thoroughness import all_cases
 
 
 def test_positional_arguments() -> None:
@@ -49,7 +50,7 @@ def test_given_metadata_is_not_shared() -> None:
     assert second.metadata == {"n": 1}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "summary"),
     [
         ("", ""),

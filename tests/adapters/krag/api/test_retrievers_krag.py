@@ -24,6 +24,7 @@ from kragx.retrievers import (
     ReciprocalRankFusion,
     fuse,
 )
+from tests.thoroughness import all_cases
 
 TEXTS = [
     "환불 신청 은 사흘 안에 한다",
@@ -71,7 +72,7 @@ class TestKiwiBM25:
             document.metadata["mine"] = 1
         assert given == before
 
-    @pytest.mark.parametrize(("k", "n"), [(None, 4), (1, 1), (3, 3), (0, 0), (50, 6)])
+    @all_cases(("k", "n"), [(None, 4), (1, 1), (3, 3), (0, 0), (50, 6)])
     def test_k(self, k: int | None, n: int) -> None:
         """K bounds the list, 4 if it is None; ties keep the order of the documents."""
         found = KiWiBM25RetrieverWithScore(documents(["같은 글"] * 6), k=k).invoke("같은")
@@ -324,7 +325,7 @@ class TestFusion:
         with pytest.raises(RuntimeError, match="no answer to q"):
             ReciprocalRankFusion(retrievers=[listing("a"), broken]).invoke("q")
 
-    @pytest.mark.parametrize(
+    @all_cases(
         ("options", "message"),
         [
             ({"retrievers": []}, "retrievers: there are none"),

@@ -39,6 +39,7 @@ from kragx.retrievers import (
     KiWiBM25RetrieverWithScore,
     ReciprocalRankFusion,
 )
+from tests.thoroughness import all_cases
 
 QUESTIONS = ["교환 기한은?", "수리 기간은?", "없는 것은?"]
 GOLDS = [["사흘 안에 교환", "영수증 지참"], ["이레 뒤에 수리"], []]
@@ -439,7 +440,7 @@ CELLS: list[Callable[[list[Any]], Any]] = [repr, list, tuple, np.array, lambda x
 class TestCells:
     """What a cell may hold, and that nothing in it is run."""
 
-    @pytest.mark.parametrize("cell", CELLS)
+    @all_cases("cell", CELLS)
     def test_lists(self, cell: Callable[[list[Any]], Any]) -> None:
         """A cell holds a list, a tuple, an array, or one of the first two as text."""
         df = pd.DataFrame(
@@ -467,7 +468,7 @@ class TestCells:
         with pytest.raises(UsageError, match=f"idx: there is no row {idx}; .*2 rows"):
             context_to_document(df, idx)
 
-    @pytest.mark.parametrize("empty", [None, float("nan"), pd.NA, "", " ", "[]", "()", []])
+    @all_cases("empty", [None, float("nan"), pd.NA, "", " ", "[]", "()", []])
     def test_empty(self, empty: Any) -> None:
         """An empty cell, however empty, holds no document; empty sources are left out."""
         df = pd.DataFrame(
@@ -492,7 +493,7 @@ class TestCells:
                 evaluated(df=df)
         assert not trace.exists()
 
-    @pytest.mark.parametrize(
+    @all_cases(
         "value",
         ["사흘 안에 교환", "{'a': 1}", "'text'", "{'a', 'b'}", "[1, ", 7, 1.5, True, {"a": 1}],
     )
@@ -528,7 +529,7 @@ class TestCells:
 class TestArguments:
     """Wrong arguments are refused before anything is asked."""
 
-    @pytest.mark.parametrize(
+    @all_cases(
         ("options", "message"),
         [
             ({"k": 0}, "k: 0 is not a whole number"),
@@ -575,7 +576,7 @@ class TestArguments:
         with pytest.raises(DataError, match="no row"):
             evaluated(df=table().iloc[:0])
 
-    @pytest.mark.parametrize("question", [None, "", "  ", 7, float("nan")])
+    @all_cases("question", [None, "", "  ", 7, float("nan")])
     def test_bad_question(self, question: Any) -> None:
         """A row without a question is refused."""
         df = table().astype(object)
