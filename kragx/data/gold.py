@@ -22,26 +22,14 @@ from kragx.data.documents import (
     clean_text,
     named,
 )
-from kragx.data.forbidden import (
-    FORBIDDEN,
-    Forbidden,
-    all_forbidden,
-    check_versions,
-)
+from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden, check_versions
 from kragx.data.foreign import foreign_fields
 from kragx.data.lists import Floats
 from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
 from kragx.data.text import Mender
 from kragx.data.turns import Turn
-from kragx.data.weights import (
-    INCLUSION,
-    WEIGHT,
-    clean_inclusion,
-    clean_weight,
-    unequal,
-    weights_of,
-)
+from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight, unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.messages import Phrase
 from kragx.ground.printing import Line, Part, Shown, Table, phrase, visible

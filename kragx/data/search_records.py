@@ -5,7 +5,7 @@
 
 Without ``retrieved`` a search gave no documents, and is unmeasured. A document may be its number
 among the question's distinct ones: from 0 on those of the question's own list, then those that
-searches add in their order, then those that stages add (`kragx.data.stages.WrittenDocs`). What was
+searches add in their order, then those that stages add (`kragx.data.stages.NumberedDocs`). What was
 read are numbers, ids, or documents.
 """
 
@@ -30,7 +30,7 @@ from kragx.data.documents import (
     unknown_field,
 )
 from kragx.data.searches import Search, Searches
-from kragx.data.stages import NumberedDocs, Stage, WrittenDocs, as_stages, stage_records
+from kragx.data.stages import NumberedDocs, Stage, as_stages, stage_records
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, inside, shorten
 
@@ -44,7 +44,7 @@ LARGEST = 10**12
 """More tokens than this, or more steps, are a mistake."""
 
 
-def search_records(searches: Sequence[Search], docs: WrittenDocs) -> list[dict[str, Any]]:
+def search_records(searches: Sequence[Search], docs: NumberedDocs) -> list[dict[str, Any]]:
     """Searches as a results file holds them: each document is written once."""
     # First all documents of searches, then what was read, then what stages make known besides.
     lists = [list(map(docs.record, search.measured)) for search in searches]
@@ -65,7 +65,7 @@ def search_records(searches: Sequence[Search], docs: WrittenDocs) -> list[dict[s
     ]
 
 
-def _read_record(entry: int | str | Doc, docs: WrittenDocs) -> int | str | dict[str, Any]:
+def _read_record(entry: int | str | Doc, docs: NumberedDocs) -> int | str | dict[str, Any]:
     if not isinstance(entry, Doc):
         return entry
     number = docs.number(entry)

@@ -23,14 +23,7 @@ from kragx.data.formats.document_rows import (
     in_yaml,
 )
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
-from kragx.data.formats.jsonl import (
-    Place,
-    ending,
-    file_name,
-    first_line,
-    read_records,
-    read_whole,
-)
+from kragx.data.formats.jsonl import Place, ending, file_name, first_line, read_records, read_whole
 from kragx.data.formats.located import files_of, is_located, located_name, shown
 from kragx.data.formats.parquet import ParquetTable
 from kragx.data.formats.trec import Beir, beir_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,7 +58,7 @@ _FIELDS = dict.fromkeys(("name", "inputs", "retrieved", "seconds", "error")).key
 _CHANGED = dict.fromkeys(("same", "score", "metadata")).keys()
 
 
-def stage_records(stages: Iterable[Stage], docs: WrittenDocs) -> list[dict[str, Any]]:
+def stage_records(stages: Iterable[Stage], docs: NumberedDocs) -> list[dict[str, Any]]:
     """Stages as a results file holds them: each document is written once."""
     return [
         {
@@ -71,7 +71,7 @@ def stage_records(stages: Iterable[Stage], docs: WrittenDocs) -> list[dict[str, 
     ]
 
 
-class WrittenDocs:
+class NumberedDocs:
     """Documents of one question as a results file holds them: each is written once.
 
     One that stands in `retrieved`, or was written before, is its number: from 0 on those of
@@ -80,48 +80,44 @@ class WrittenDocs:
 
     Args:
         retrieved: what the question got.
-        distinct: whether a document that stands twice in it has one number.
-    """
-
-    def __init__(self, retrieved: Sequence[Doc], *, distinct: bool = False) -> None:
-        self._numbers: dict[Key, tuple[int, Doc]] = {}
-        self._n_known = 0
-        for doc in retrieved:
-            number, _ = self._numbers.setdefault(key_of(doc), (self._n_known, doc))
-            # What stands twice in a list has two places, and numbers mean places there.
-            self._n_known += not distinct or number == self._n_known
-
-    def record(self, doc: Doc) -> int | dict[str, Any]:
-        """A document, from here on known."""
-        number, before = self._numbers.setdefault(key_of(doc), (self._n_known, doc))
-        if number == self._n_known:
-            self._n_known += 1
-            return doc_record(doc)
-        with suppress(Exception):  # whatever foreign values raise when they are compared
-            if before is doc or before == doc:
-                return number
-        return {"same": number, "score": score_record(doc.score), "metadata": dict(doc.metadata)}
-
-    def number(self, doc: Doc) -> int | None:
-        """The number of a document; None if it is not known."""
-        number, _ = self._numbers.get(key_of(doc), (None, doc))
-        return number
-
-
-class NumberedDocs:
-    """Documents of one question as a results file holds them, read; see `WrittenDocs`.
+        mender: mends the texts of those that are read.
+        distinct: whether a document that stands twice in a list has one number; else what stands
+            twice has two places, and numbers mean places.
 
     Attributes:
         docs: by number.
     """
 
-    def __init__(self, retrieved: Sequence[Doc], mender: Mender, *, distinct: bool = False) -> None:
-        self._mender = mender
+    def __init__(
+        self, retrieved: Iterable[Doc], mender: Mender | None = None, *, distinct: bool = False
+    ) -> None:
+        self._mender = mender or Mender()
         self._distinct = distinct
-        self._known = set[Key]()
+        self._numbers: dict[Key, int] = {}
         self.docs: list[Doc] = []
-        for doc in retrieved:
+        self.add(*retrieved)
+
+    def add(self, *docs: Doc) -> None:
+        """Make documents known."""
+        for doc in docs:
+            number = self._numbers.setdefault(key_of(doc), len(self.docs))
+            if number == len(self.docs) or not self._distinct:
+                self.docs.append(doc)
+
+    def number(self, doc: Doc) -> int | None:
+        """The number of a document; None if it is not known."""
+        return self._numbers.get(key_of(doc))
+
+    def record(self, doc: Doc) -> int | dict[str, Any]:
+        """A document as it is written, from here on known."""
+        number = self.number(doc)
+        if number is None:
             self.add(doc)
+            return doc_record(doc)
+        with suppress(Exception):  # whatever foreign values raise when they are compared
+            if self.docs[number] is doc or self.docs[number] == doc:
+                return number
+        return {"same": number, "score": score_record(doc.score), "metadata": dict(doc.metadata)}
 
     def read(self, value: object, *, strings: bool = False) -> Doc:
         """A document, by its number or in full; then it is known from here on.
@@ -136,14 +132,6 @@ class NumberedDocs:
         doc = as_doc(value, self._mender, strings=strings)
         self.add(doc)
         return doc
-
-    def add(self, *docs: Doc) -> None:
-        """Make documents known."""
-        for doc in docs:
-            if self._distinct and key_of(doc) in self._known:
-                continue
-            self._known.add(key_of(doc))
-            self.docs.append(doc)
 
     def at(self, number: int) -> Doc:
         """The document with a number."""

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -16,14 +16,7 @@ from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
-from kragx.metrics.scores import (
-    MetricScores,
-    Unknown,
-    by_votes,
-    extremes,
-    number_of,
-    with_no_gold,
-)
+from kragx.metrics.scores import MetricScores, Unknown, number_of, with_bounds, with_no_gold
 from kragx.metrics.search_scores import search_scores
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
@@ -259,40 +252,24 @@ def _from_matches(
     table: MatchTable, specs: Sequence[MetricSpec], questions: _Questions
 ) -> list[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
-    if not table.has_unknown:
-        scores = _score_metrics(table, specs, questions)
-    else:
-        unknown = Unknown.of(table, questions.profile)
-        scores = _between(unknown, extremes(table), specs, questions)
-    if table.votes is None:
-        return scores
-    # What judges dispute is known, if not agreed on: it has bounds of its own.
-    open_ = Unknown.of_votes(table, table.votes)
-    reach = _between(open_, by_votes(table, table.votes), specs, questions)
-    return [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach)]
+    scored = partial(_score_metrics, specs=specs, questions=questions)
+    return with_bounds(table, questions.profile, scored, _between)
 
 
-def _between(
-    unknown: Unknown,
-    ends: tuple[MatchTable, MatchTable],
-    specs: Sequence[MetricSpec],
-    questions: _Questions,
-) -> list[MetricScores]:
-    """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (_score_metrics(end, specs, questions) for end in ends)
-    scores = [unknown.between(low, high) for low, high in zip(lows, highs)]
-    for low, score in zip(lows, scores):
-        if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
-            warnings.warn(
-                phrase(
-                    "{metric} has no mean: judgements are missing, and nothing bounds it; say what "
-                    "does: @measure(range=(0, 1))",
-                    metric=str(low.spec),
-                ),
-                MetricWarning,
-                stacklevel=outside(),
-            )
-    return scores
+def _between(unknown: Unknown, low: MetricScores, high: MetricScores) -> MetricScores:
+    """The estimate of a metric with its bounds, from its scores at both extremes."""
+    score = unknown.between(low, high)
+    if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
+        warnings.warn(
+            phrase(
+                "{metric} has no mean: judgements are missing, and nothing bounds it; say what "
+                "does: @measure(range=(0, 1))",
+                metric=str(low.spec),
+            ),
+            MetricWarning,
+            stacklevel=outside(),
+        )
+    return score
 
 
 def _score_metrics(

@@ -15,8 +15,9 @@ in precision and recall.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import isclose, isnan
 from typing import Any
 
@@ -366,6 +367,33 @@ class Unknown:
             micro=micro,
             micro_bounds=micro_bounds,
         )
+
+
+def with_bounds(
+    table: MatchTable,
+    profile: Profile,
+    scored: Callable[[MatchTable], Sequence[MetricScores]],
+    between: Callable[[Unknown, MetricScores, MetricScores], MetricScores],
+) -> list[MetricScores]:
+    """The scores of a table; with bounds where not all of it is known, or several judges differ.
+
+    Args:
+        table: the matches.
+        profile: says what is relevant where that is estimated.
+        scored: scores metrics of a table that is known whole.
+        between: makes of the scores at both extremes the estimate with its bounds.
+    """
+
+    def bounded(unknown: Unknown, ends: tuple[MatchTable, MatchTable]) -> list[MetricScores]:
+        return [*map(partial(between, unknown), *map(scored, ends))]
+
+    is_known = not table.has_unknown
+    scores = scored(table) if is_known else bounded(Unknown.of(table, profile), extremes(table))
+    if table.votes is None:
+        return [*scores]
+    # What judges dispute is known, if not agreed on: it has bounds of its own.
+    reach = bounded(Unknown.of_votes(table, table.votes), by_votes(table, table.votes))
+    return [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach)]
 
 
 def _extreme(

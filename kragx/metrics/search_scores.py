@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -20,14 +20,7 @@ from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import Profile
-from kragx.metrics.scores import (
-    MetricScores,
-    Unknown,
-    by_votes,
-    extremes,
-    number_of,
-    with_no_gold,
-)
+from kragx.metrics.scores import MetricScores, Unknown, number_of, with_bounds, with_no_gold
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.spec import MetricSpec
@@ -57,19 +50,13 @@ def search_scores(
         )
     table = searches.table
 
-    def scored_of(matches: MatchTable) -> list[MetricScores]:
+    def scored(matches: MatchTable) -> list[MetricScores]:
         return _scored(replace(searches, table=matches), specs, profile, probes)
 
-    scored = scored_of(table)
-    if table.has_unknown:
-        ends = map(scored_of, extremes(table))
-        scored = [*map(partial(_between, Unknown.of(table, profile)), scored, *ends)]
-    if table.votes is not None:
-        is_open = Unknown.of_votes(table, table.votes)
-        ends = map(scored_of, by_votes(table, table.votes))
-        reach = map(partial(_between, is_open), scored, *ends)
-        scored = [replace(score, vote_bounds=wide.bounds) for score, wide in zip(scored, reach)]
-    return scored
+    scores = with_bounds(table, profile, scored, _between)
+    if not table.has_unknown:
+        return scores
+    return [replace(score, counts=known.counts) for score, known in zip(scores, scored(table))]
 
 
 def _scored(
@@ -119,11 +106,8 @@ def _of_all(
     return with_no_gold(values, is_empty, searches.table, searches.n_came, spec, profile)
 
 
-def _between(
-    unknown: Unknown, known: MetricScores, low: MetricScores, high: MetricScores
-) -> MetricScores:
-    """The estimate of a metric, and the counts of what is `known`; bounds where it may change."""
-    low = replace(low, counts=known.counts)
+def _between(unknown: Unknown, low: MetricScores, high: MetricScores) -> MetricScores:
+    """The estimate of a metric, and bounds where it may change."""
     if low.ratio is not None and high.ratio is not None:
         return _ratio_between(unknown.rate, low, low.ratio, high.ratio)
     if low.spec.metric.is_mean:

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, Doc, GoldDataset, Run, read_results, write_results
 from kragx.data import Mender, Retrieved, Stage
-from kragx.data.stages import NumberedDocs, WrittenDocs, as_stages, stage_records
+from kragx.data.stages import NumberedDocs, as_stages, stage_records
 from tests.thoroughness import examples
 
 DOCS = st.lists(
@@ -33,7 +33,7 @@ def test_written_and_read(retrieved: tuple[Doc, ...], lists: list[tuple[Doc, ...
         Stage(f"s{i}", tuple(f"s{j}" for j in range(i)), docs, 0.5 * i, "late" if i == 3 else None)
         for i, docs in enumerate(lists)
     ]
-    records = json.loads(json.dumps(stage_records(stages, WrittenDocs(retrieved))))
+    records = json.loads(json.dumps(stage_records(stages, NumberedDocs(retrieved))))
     assert as_stages(records, NumberedDocs(retrieved, Mender()), Mender()) == tuple(stages)
     whole = [entry for own in records for entry in own["retrieved"] if isinstance(entry, dict)]
     written = [(own.get("id"), own.get("text")) for own in whole if "same" not in own]

@@ -103,22 +103,6 @@ Criteria = Annotated[MatchingCriteria | str, MatchingCriteria]
 ProfileName = Annotated[str, one_of("kragx", "krag")]
 
 
-def settings_lines(
-    match: object, profile: str, criteria: MatchingCriteria | str, averaging: AveragingMethod | str
-) -> Iterator[Line]:
-    """What an evaluator matches by, and what its numbers mean."""
-    yield Line(
-        phrase("match: {match}; profile: {profile}", match=_match_text(match), profile=profile)
-    )
-    needs_all = MatchingCriteria(criteria) is MatchingCriteria.ALL
-    yield Line(
-        phrase("a hit needs all gold documents" if needs_all else "a hit needs one gold document")
-    )
-    method = AveragingMethod(averaging).value
-    kinds = "micro, macro" if method == "both" else method
-    yield Line(phrase("averages of recall, precision and F1: {kinds}", kinds=kinds))
-
-
 def _match_text(match: object) -> str:
     """A match as the evaluators have it: a name, a mapping, or a matcher."""
     if isinstance(match, Mapping):
@@ -202,8 +186,17 @@ class OfflineRetrievalEvaluators(Shown):
         if self._evaluation is not None:
             yield from self._evaluation.describe()
             return
-        criteria, averaging = self.matching_criteria, self.averaging_method
-        yield from settings_lines(self._match, self.profile, criteria, averaging)
+        match = _match_text(self._match)
+        yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=self.profile))
+        needs_all = MatchingCriteria(self.matching_criteria) is MatchingCriteria.ALL
+        yield Line(
+            phrase(
+                "a hit needs all gold documents" if needs_all else "a hit needs one gold document"
+            )
+        )
+        method = AveragingMethod(self.averaging_method).value
+        kinds = "micro, macro" if method == "both" else method
+        yield Line(phrase("averages of recall, precision and F1: {kinds}", kinds=kinds))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(match: {_match_text(self._match)}; profile: {self.profile})"

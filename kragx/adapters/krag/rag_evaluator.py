@@ -15,7 +15,6 @@ from kragx.adapters.krag.evaluators import (
     ProfileName,
     RougeOfflineRetrievalEvaluators,
     cuts,
-    settings_lines,
 )
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
@@ -142,34 +141,13 @@ class RAGEvaluator(Shown):
 
     def describe(self) -> Iterator[Part]:
         """The numbers of the last call; before any, what it matches by."""
-        if self._evaluator is not None:
-            yield from self._evaluator.describe()
-            return
-        criteria, averaging = self.matching_criteria, self.averaging_method
-        yield from settings_lines(self._match, self.profile, criteria, averaging)
-        yield Line(phrase("nothing evaluated yet: evaluate_all(actual_docs, predicted_docs)"))
+        evaluator = self._evaluator or self._evaluator_of([[""]], [[""]], [""])
+        yield from evaluator.describe()
+        if self._evaluator is None:
+            yield Line(phrase("nothing evaluated yet: evaluate_all(actual_docs, predicted_docs)"))
 
     def __repr__(self) -> str:
         return f"RAGEvaluator(match_method={self.match_method!r}, profile={self.profile!r})"
-
-    @property
-    def _match(self) -> Any:
-        """What the evaluator matches by, with the options that this method has."""
-        if self.match_method == "llm":
-            return self._matcher
-        tokens = {} if self.tokenizer is None else {"tokenizer": self.tokenizer}
-        spec = {"method": self.match_method, "threshold": self._limit}
-        if self.match_method == "overlap":
-            return {**spec, **tokens}
-        if self.match_method in ROUGE_METHODS:
-            return {**spec, "measure": self.measure, **tokens}
-        # The others say yes or no, and would refuse a threshold.
-        return self.match_method
-
-    @property
-    def _limit(self) -> float:
-        """The least score that is a match, by whichever name it was given."""
-        return self.rouge_threshold if self.threshold is None else self.threshold
 
     def _check_threshold(self) -> None:
         """Refuse a threshold that the method has not, or that `rouge_threshold` contradicts."""
@@ -197,19 +175,24 @@ class RAGEvaluator(Shown):
         }
         if self.match_method == "llm":
             dataset = self._judged(actual_docs, predicted_docs, queries)
-            return OfflineRetrievalEvaluators(dataset, predicted_docs, self._match, **common)
+            return OfflineRetrievalEvaluators(dataset, predicted_docs, self._matcher, **common)
         if actual_docs is None:
             raise UsageError(
                 f"actual_docs: {self.match_method!r} compares with gold documents; only "
                 "match_method='llm' works without"
             )
+        limit = self.rouge_threshold if self.threshold is None else self.threshold
         if self.match_method not in ROUGE_METHODS:
-            return OfflineRetrievalEvaluators(actual_docs, predicted_docs, self._match, **common)
+            match: Any = self.match_method  # which says yes or no, and would refuse a threshold
+            if match == "overlap":
+                tokens = {} if self.tokenizer is None else {"tokenizer": self.tokenizer}
+                match = {"method": match, "threshold": limit, **tokens}
+            return OfflineRetrievalEvaluators(actual_docs, predicted_docs, match, **common)
         return RougeOfflineRetrievalEvaluators(
             actual_docs,
             predicted_docs,
             self.match_method,
-            threshold=self._limit,
+            threshold=limit,
             tokenizer=self.tokenizer,
             measure=self.measure,
             **common,

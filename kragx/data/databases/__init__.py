@@ -3,12 +3,6 @@
 `address` says where one is; `database`, which loads SQLAlchemy, has its tables and statements.
 """
 
-from kragx.data.databases.address import (
-    Address,
-    NoStoreError,
-    StoreFailedError,
-    answering,
-    is_url,
-)
+from kragx.data.databases.address import Address, NoStoreError, StoreFailedError, answering, is_url
 
 __all__ = ["Address", "NoStoreError", "StoreFailedError", "answering", "is_url"]

@@ -8,7 +8,7 @@ from kragx.data.forbidden import FORBIDDEN
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES, search_records
-from kragx.data.stages import WrittenDocs, stage_records
+from kragx.data.stages import NumberedDocs, stage_records
 
 RULES_KEY = b"kragx.forbidden"
 """Under this key of the schema of a Parquet file stand the rules of a gold set, as JSON."""
@@ -65,7 +65,7 @@ def answer_record(answer: Retrieved) -> dict[str, Any]:
     elif answer.has_list:
         record["retrieved"] = [doc_record(doc) for doc in answer.documents]
     handed_on = answer.documents if answer.has_list else ()
-    docs = WrittenDocs(handed_on, distinct=bool(answer.searches))
+    docs = NumberedDocs(handed_on, distinct=bool(answer.searches))
     searches = search_records(answer.searches, docs)
     if not (answer.has_list or searches):
         record[SEARCHES] = []
