@@ -250,7 +250,7 @@ def _match_from(store: Store, side: Side | None, rubric: str | None) -> float | 
     if side is not None:  # labels that are held against others, as they are
         return 2.0
     questions = [record["question"] for record in store.records() if "grade" in record]
-    ids = {wording_of(question)[0] for question in questions if question}
+    ids = {wording_of(question) for question in questions if question}
     # All built-in rubrics begin to match at 2; of another the store has no more than the id.
     return 2.0 if all(map(built_in_of, ids if rubric is None else [rubric])) else None
 

@@ -21,7 +21,7 @@ from kragx.agreement.label_files import (
     of_pairs,
     of_store,
 )
-from kragx.data import GoldDataset, Query, read_dataset
+from kragx.data import GoldDataset, read_dataset
 from kragx.data.formats.jsonl import file_name
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.printing import phrase
@@ -144,11 +144,6 @@ def read_scale(value: object, human: Labels) -> Scale:
         case (int() as low, int() as high):
             return Scale(low, high)
     raise UsageError(f"scale: {shorten(value)} is none; write its ends, for example 0-3 or -2..4")
-
-
-def gold_texts(query: Query) -> list[str]:
-    """The texts that answer a query."""
-    return [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
 
 
 def read_labels(
@@ -277,16 +272,14 @@ class Sides:
                 remedy="label more queries (kragx judge label), and let the judge grade them; or "
                 "count all (--all-queries)",
             )
-        n_off = len(self.out_of_scale)
-        off = f"; {n_off} labels are not on the scale of {self.scale}" if n_off else ""
         # One id of each side shows at once in which form the other file has them.
         firsts = [
             "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
             for side in (self.human, self.judge)
         ]
         raise DataError(
-            f"no pair has a label from both sides{off}. {', '.join(firsts)}: pairs are joined by "
-            "query id and document id",
+            f"no pair has a label of the scale {self.scale} from both sides. {', '.join(firsts)}: "
+            "pairs are joined by query id and document id",
             remedy="; ".join(other_forms(*self.missing.values())),
         )
 

@@ -12,7 +12,6 @@ import numpy as np
 import yaml
 
 from kragx.agreement.gullibility import Probe, baseline_of, lift_of
-from kragx.agreement.labels import gold_texts
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MOST_RESAMPLES,
@@ -23,6 +22,7 @@ from kragx.comparison.statistics import (
 from kragx.data import GoldDataset, Query, normalise
 from kragx.ground.errors import DataError, UsageError, check_whole, nearest
 from kragx.judging import Grader, Question
+from kragx.judging.question import gold_texts
 from kragx.judging.rubric import Asks
 
 VARIANTS: Mapping[str, str | Mapping[str, str]] = yaml.safe_load(

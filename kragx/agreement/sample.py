@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kragx.agreement.label_files import Pair, asked_in, check_choice, document_name, grades_by
-from kragx.agreement.labels import gold_texts
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, GoldDataset, Query, Run
-from kragx.data.formats.jsonl import read_records, write_records
+from kragx.data.formats.jsonl import write_records
 from kragx.ground.errors import DataError, check_whole
 from kragx.judging import Store
+from kragx.judging.examples import SAMPLED, read_sampled, sample_path
+from kragx.judging.question import gold_texts
 from kragx.judging.store import Address
 from kragx.judging.store.qrels import Choice
 
@@ -65,11 +66,8 @@ class Sample:
 
     def write(self, path: Path) -> None:
         """Write it as JSON Lines: the settings, then an item a line."""
-        records = ({name: getattr(pair, name) for name in _SHOWN} for pair in self.items)
+        records = ({name: getattr(pair, name) for name in SAMPLED} for pair in self.items)
         write_records([{"sample": self.settings}, *records], path)
-
-
-_SHOWN = ("query_id", "document_id", "query", "document")
 
 
 def read_sample(path: Path) -> Sample:
@@ -78,19 +76,10 @@ def read_sample(path: Path) -> Sample:
     Raises:
         DataError: it is no such file.
     """
-    records = read_records(path)
-    number, head = next(records, (1, {}))
-    if not isinstance(settings := head.get("sample"), dict):
-        raise DataError(f"{path}:{number}: not a sample that kragx judge label has drawn")
-    items = []
-    for number, record in records:
-        if absent := [name for name in _SHOWN if name not in record]:
-            raise DataError(f"{path}:{number}: {absent[0]!r} is missing")
-        query_id, document_id, query, document = (str(record[name]) for name in _SHOWN)
-        items.append(PairToLabel(query_id, document_id, query, document))
-    if not items:
-        raise DataError(f"{path}: the sample is empty; remove the file to draw anew")
-    return Sample(tuple(items), settings)
+    settings, rows = read_sampled(path)
+    if not rows:
+        raise DataError("the sample is empty; remove the file to draw anew", path=str(path))
+    return Sample(tuple(PairToLabel(*row) for row in rows), settings)
 
 
 def draw(
@@ -259,11 +248,6 @@ def drawing_of(labels: object) -> Mapping[str, Any]:
     if isinstance(labels, (str, Path)) and (path := sample_path(Path(labels))).is_file():
         return read_sample(path).settings
     return {}
-
-
-def sample_path(qrels: Path) -> Path:
-    """Where the sample of a label file is kept: beside it, as ``human.qrels.sample.jsonl``."""
-    return qrels.with_name(qrels.name + ".sample.jsonl")
 
 
 def from_run(

@@ -17,14 +17,14 @@ from functools import lru_cache
 from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from kragx.data import as_corpus, read_dataset
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import iter_qrels
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, from_options, one_of, optional, whole
-from kragx.judging.question import Example, Question, digest_of_example
+from kragx.judging.question import Example, Question, digest_of_example, gold_texts
 from kragx.judging.rubric import OF_DOCUMENTS, Rubric, canonical_json, key_of
 
 _WORD = re.compile(r"\w+")
@@ -259,12 +259,11 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
     path = Path(options.labels)
     grades = _labels(path)
     # What people saw stands there, and is what counts where the gold set has changed since.
-    beside = path.with_name(f"{path.name}.sample.jsonl")
+    beside = sample_path(path)
     asked_type: str | None = options.asks
     top, texts = 0, dict[_Pair, Example]()
     if beside.exists():
-        with inside(path=str(beside)):
-            asked_type, top, texts = _of_sample(beside, asked_type)
+        asked_type, top, texts = _of_sample(beside, asked_type)
     if lacking := [pair for pair in grades if pair not in texts]:
         texts |= _of_files(options, lacking, support=asked_type == "support")
     labelled = (
@@ -294,21 +293,46 @@ def _labels(path: Path) -> dict[_Pair, int]:
     return grades
 
 
-def _of_sample(path: Path, asked_type: str | None) -> tuple[str, int, dict[_Pair, Example]]:
-    """What `kragx judge label` has shown to people; see `kragx.agreement.sample`."""
+def sample_path(labels: Path) -> Path:
+    """Where the sample of a label file is kept: beside it, as ``human.qrels.sample.jsonl``."""
+    return labels.with_name(labels.name + ".sample.jsonl")
+
+
+SAMPLED = ("query_id", "document_id", "query", "document")
+"""What a line of a sample has; `query` is what the document is judged against."""
+
+
+def read_sampled(path: Path) -> tuple[dict[str, Any], list[tuple[str, str, str, str]]]:
+    """How `kragx judge label` has drawn a sample, and the `SAMPLED` of each pair in it.
+
+    Raises:
+        DataError: it is no such file.
+    """
     records = read_records(path)
-    settings = next(records, (1, {}))[1].get("sample")
-    if not isinstance(settings, dict):
-        raise DataError("not a sample that kragx judge label has drawn")
+    line, head = next(records, (1, {}))
+    if not isinstance(settings := head.get("sample"), dict):
+        raise DataError("not a sample that kragx judge label has drawn", path=f"{path}:{line}")
+    rows: list[tuple[str, str, str, str]] = []
+    for line, record in records:
+        if absent := [name for name in SAMPLED if name not in record]:
+            raise DataError("{name!r} is missing", path=f"{path}:{line}", name=absent[0])
+        query_id, document_id, query, document = (str(record[name]) for name in SAMPLED)
+        rows.append((query_id, document_id, query, document))
+    return settings, rows
+
+
+def _of_sample(path: Path, asked_type: str | None) -> tuple[str, int, dict[_Pair, Example]]:
+    """What was asked, the highest grade, and the texts that people have seen of each pair."""
+    settings, rows = read_sampled(path)
     named = str(settings.get("asks", "relevance"))
     if asked_type not in (None, named):
-        raise UsageError(f"people were asked for {named}, not {asked_type}", field="asks")
-    against: Literal["query", "gold"] = "gold" if named == "support" else "query"
-    texts: dict[_Pair, Example] = {}
-    for _, record in records:
-        query, document = str(record.get("query_id")), str(record.get("document_id"))
-        fields = {against: str(record.get("query", ""))}
-        texts[query, document] = Example(str(record.get("document", "")), 0, **fields)
+        problem = f"people were asked for {named}, not {asked_type}"
+        raise UsageError(problem, field="asks", path=str(path))
+    against = "gold" if named == "support" else "query"
+    texts = {
+        (query_id, document_id): Example(document, 0, **{against: query})
+        for query_id, document_id, query, document in rows
+    }
     scale = re.findall(r"\d+", str(settings.get("scale", "0-3")))
     return named, int(scale[-1]) if scale else 0, texts
 
@@ -322,9 +346,8 @@ def _of_files(options: Examples, pairs: Sequence[_Pair], *, support: bool) -> di
         query, document = queries.get(query_id), corpus.text(document_id)
         if query is None or not document:
             continue
-        golds = [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
         against = (
-            {"gold": "\n\n".join(golds)}
+            {"gold": "\n\n".join(gold_texts(query))}
             if support
             else {"query": query.text, "reference": query.reference}
         )

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal
 
+from kragx.data import Query
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.secrets import BareUrl
@@ -110,6 +111,11 @@ def _mend(pair: Example | Question) -> None:
 
 def _texts(pair: Example | Question) -> dict[str, str]:
     return {name: text for name in _TEXTS if (text := getattr(pair, name)) is not None}
+
+
+def gold_texts(query: Query) -> list[str]:
+    """The texts that answer a query."""
+    return [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
 
 
 def now() -> str:

@@ -10,8 +10,7 @@ that grades of different wordings are never mixed.
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -231,17 +230,19 @@ def digest(rubric: Rubric) -> dict[str, str]:
 
 # -- in which words a stored question was asked --------------------------------------------------
 
-# A rubric's id is its user's to give, and words are changed without a new one: what was asked in
-# other words is other grades all the same, and never mixed with them.
-Wording = tuple[str, str]
-"""A rubric's id, and the start of the digest of its words."""
-_SHOWN = 8  # characters of a digest
 
+def wording_of(question: Mapping[str, Any]) -> str:
+    """What names the words that a stored question was asked in: its rubric's id, and a digest.
 
-def wording_of(question: Mapping[str, Any]) -> Wording:
-    """The wording of a question as a store keeps it."""
+    An id is its user's to give, and words are changed without a new one: what was asked in other
+    words is other grades all the same, and never mixed with them. Those of kragx have an id each.
+    """
     rubric = question.get("rubric", {})
-    return str(rubric.get("id", "?")), str(rubric.get("digest", ""))[:_SHOWN]
+    return _name(str(rubric.get("id", "?")), str(rubric.get("digest", "")))
+
+
+def _name(rubric: str, words_digest: str) -> str:
+    return rubric if built_in_of(rubric) else f"{rubric}@{words_digest[:8]}"
 
 
 def name_of_rubric(rubric: str) -> str:
@@ -253,7 +254,7 @@ def name_of_rubric(rubric: str) -> str:
     if not is_file(rubric):
         return rubric
     identity = digest(read_rubric(rubric))
-    return f"{identity['id']}@{identity['digest'][:_SHOWN]}"
+    return _name(identity["id"], identity["digest"])
 
 
 def is_file(rubric: str) -> bool:
@@ -262,20 +263,5 @@ def is_file(rubric: str) -> bool:
 
 
 def built_in_of(rubric: str) -> Rubric | None:
-    """The built-in rubric whose words an id stands for, under whatever prompt; None for another."""
+    """The built-in rubric whose words a name stands for, whatever the prompt; None for another."""
     return RUBRICS.get(rubric.partition("+")[0])
-
-
-def is_named(wording: Wording, name: str) -> bool:
-    """Whether a name is a wording's: its rubric's id, or ``ID@DIGEST``."""
-    return name in (wording[0], "@".join(wording))
-
-
-def names_of(wordings: Iterable[Wording]) -> dict[Wording, str]:
-    """What each wording is called: its rubric's id, with the digest where several share that."""
-    distinct = set(wordings)
-    sharing = Counter(rubric for rubric, _ in distinct)
-    return {
-        identity: identity[0] if sharing[identity[0]] == 1 else "@".join(identity)
-        for identity in distinct
-    }

@@ -19,7 +19,7 @@ from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, joined, phrase, warning
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
-from kragx.judging.question import Judgement, Question
+from kragx.judging.question import Judgement, Question, gold_texts
 from kragx.judging.rubric import Rubric, built_in, words_around
 
 Origin = Literal["auto", "reference", "gold"]
@@ -175,9 +175,8 @@ def _source(query: Query, origin: Origin) -> tuple[str, str]:
         return "reference", query.reference
     if origin == "reference":
         return "reference", ""
-    texts = [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
     # One text may be gold by two ids, and would have its facts twice.
-    return "gold", "\n\n".join(dict.fromkeys(texts))
+    return "gold", "\n\n".join(dict.fromkeys(gold_texts(query)))
 
 
 def _with_facts(query: Query, question: Question, judgement: Judgement, model: str) -> Query:

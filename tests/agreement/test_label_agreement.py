@@ -84,7 +84,7 @@ def test_nothing_in_common():
     """Without a common pair the error shows how either side names its pairs."""
     with pytest.raises(DataError, match=r"query 'q1', document 'd1'.*query '1', document 'd1'"):
         agree({"q1": {"d1": 1, "d2": 0}}, {"1": {"d1": 1}})
-    with pytest.raises(DataError, match="1 labels are not on the scale of 0 to 1"):
+    with pytest.raises(DataError, match="no pair has a label of the scale 0 to 1 from both sides"):
         agree({"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 9}})
 
 

@@ -133,7 +133,7 @@ def test_a_file_without_a_rubric(tmp_path):
     with pytest.raises(UsageError, match=r"rubric\.yaml: rubric: str is no rubric"):
         read_rubric(path)
     path.write_text("id: r\nask: support\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"rubric\.yaml: rubric\.ask: unknown field; .*'asks'"):
+    with pytest.raises(UsageError, match=r"rubric\.yaml: rubric\.ask: unknown key; .*'asks'"):
         read_rubric(path)
 
 

@@ -65,7 +65,7 @@ def test_a_batch(tape, store):
         judge = Judge(openai_client(base_url), store=store)
         submit(judge, WORDS)
         (pending,) = looked(judge).batches
-        assert (pending.remote["status"], pending.n_questions) == ("validating", 6)
+        assert (pending.remote.status, pending.n_questions) == ("validating", 6)
         if server:
             server.run(pending.batch.id)
         (collected,) = looked(judge, collect=True).batches

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from kragx.adapters.batches.service import BatchService, ServiceError
+from kragx.adapters.batches.service import BatchService, Remote, ServiceError
 from kragx.ground.errors import JudgingError
 from kragx.ground.event_loop import run_sync
 from kragx.ground.json_values import plain
@@ -58,7 +58,7 @@ class BatchStatus:
 
     batch: SubmittedBatch
     n_questions: int
-    remote: Mapping[str, Any] | None = None
+    remote: Remote | None = None
     tally: Tally | None = None
     odd: Mapping[str, int] = field(default_factory=dict)
 
@@ -68,8 +68,8 @@ class BatchStatus:
         if self.batch.state == "submitted" and self.remote is not None:
             state = phrase(
                 "{status}, {n} of {of} answered",
-                status=self.remote["status"],
-                n=_n_answered(self.remote),
+                status=self.remote.status,
+                n=self.remote.n_answered,
                 of=self.n_questions,
             )
         date = self.batch.planned_at[:16].replace("T", " ")
@@ -92,12 +92,6 @@ class BatchStatus:
             odd = (joined(": ", [label, str(n)]) for label, n in self.odd.items() if n)
             remarks += [*failure_lines(plain(self.tally)), *odd]
         yield from (warning(joined(": ", [name, visible(remark)])) for remark in remarks)
-
-
-def _n_answered(remote: Mapping[str, Any]) -> int:
-    """How many requests of a batch have come to an end."""
-    counts = remote.get("request_counts") or {}
-    return int(counts.get("completed", 0) + counts.get("failed", 0))
 
 
 @dataclass(frozen=True)
@@ -150,15 +144,10 @@ def look_after(
 ) -> list[Overview]:
     """The batches of those of some stores that there are, as their providers see them.
 
-    What an interrupted submit has left is found again, or given up where it surely never ran.
-
-    Args:
-        stores: their addresses.
-        judges: whose clients reach the providers, none for the environment's server; no batch of
-            another address is asked for, as a store may be somebody else's, and no key goes where
-            it says.
-        secrets: what nothing that is kept may show; None for those of the environment.
-        collect: whether the answers of batches that have ended are stored.
+    What an interrupted submit has left is found again, or given up where it surely never ran; with
+    `collect` the answers of batches that have ended are stored. Providers are reached through the
+    judges' clients, without any through the environment's: as a store may be somebody else's, no
+    key goes where it says.
 
     Raises:
         DataError: a store cannot be used.
@@ -229,22 +218,21 @@ class _Keeper:
                 return entry
             remote = await service.look(remote_id)
             entry = replace(entry, remote=remote)
-            if remote["status"] == "failed":
-                errors = (remote.get("errors") or {}).get("data") or ()
-                move(batch.uid, "submitted", "failed", problems=[*map(_in_words, errors)])
-            elif self.collects and remote["status"] in _ENDED:
+            if remote.status == "failed":
+                move(batch.uid, "submitted", "failed", problems=remote.problems)
+            elif self.collects and remote.status in _ENDED:
                 entry = await self._collected(entry, remote, service)
         return entry
 
     async def _collected(
-        self, entry: BatchStatus, remote: Mapping[str, Any], service: BatchService
+        self, entry: BatchStatus, remote: Remote, service: BatchService
     ) -> BatchStatus:
         """A batch that has ended, with its answers stored."""
         batch, register = entry.batch, self.store.batches
         keys = register.keys(batch)
         lines: list[_Record | None] = []
         problems: list[str] = []
-        for name in filter(None, map(remote.get, ("output_file_id", "error_file_id"))):
+        for name in remote.files:
             try:
                 lines += _records(await service.download(name))
             except ServiceError as error:
@@ -253,23 +241,21 @@ class _Keeper:
                 problems.append(error.problem)
         records = [record for record in lines if record is not None]
         graded = (judgement.grade is not None for judgement in self.store.settled([*keys]).values())
-        if not problems and len(records) < _n_answered(remote) and sum(graded) < len(keys):
+        if not problems and len(records) < remote.n_answered and sum(graded) < len(keys):
             raise JudgingError(
-                f"it has fewer lines than it says: {len(records)} of {_n_answered(remote)} lines "
-                "came; nothing of it counts as collected",
+                "it has fewer lines than it says: {n} of {of} lines came; nothing of it counts as "
+                "collected",
                 remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending "
                 "asks its questions anew and pays for them again",
+                n=len(records),
+                of=remote.n_answered,
             )
-        results: dict[str, tuple[()] | tuple[int, Any]] = {}
-        for key, result in records:
-            # Of several lines about a question the first one of the greatest worth.
-            if key in keys and (key not in results or _worth(result) > _worth(results[key])):
-                results[key] = result
+        results = _results(record for record in records if record[0] in keys)
         answers = {key: (result[0], result[1]) for key, result in results.items() if result}
         tally = self._stored(batch, answers)
         # Last of all: one that is killed before collects it again, and stores nothing twice.
-        status = remote["status"]
-        register.move(batch.uid, "submitted", "collected", status=status, problems=problems)
+        done = {"status": remote.status, "problems": problems}
+        register.move(batch.uid, "submitted", "collected", **done)
         odd: dict[str, int] = {
             phrase("not run before it ended"): len(results) - len(answers),
             phrase("no answer came for"): len(keys) - len(results),
@@ -309,8 +295,9 @@ class _Keeper:
         return tally
 
 
-_Record = tuple[str, tuple[()] | tuple[int, Any]]
-"""A key, and the status and body that its request came to; neither if it was never run."""
+_Result = tuple[()] | tuple[int, Any]
+"""Status and body that a request came to; neither if it was never run."""
+_Record = tuple[str, _Result]
 
 
 def _records(content: bytes) -> Iterator[_Record | None]:
@@ -329,10 +316,11 @@ def _records(content: bytes) -> Iterator[_Record | None]:
             yield None
 
 
-def _worth(result: tuple[()] | tuple[int, Any]) -> tuple[bool, bool]:
-    return bool(result), result[:1] == (_GOOD,)
-
-
-def _in_words(error: Mapping[str, Any]) -> str:
-    line = f" (line {error['line']})" if error.get("line") else ""
-    return f"{error.get('code')}: {error.get('message')}{line}"
+def _results(records: Iterable[_Record]) -> dict[str, _Result]:
+    """The result of each key: of several the first that is an answer, else the first of all."""
+    results: dict[str, _Result] = {}
+    for key, result in records:
+        worth, before = ((bool(r), r[:1] == (_GOOD,)) for r in (result, results.get(key, ())))
+        if key not in results or worth > before:
+            results[key] = result
+    return results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kragx.ground.errors import JudgingError
@@ -25,6 +26,19 @@ class ServiceError(JudgingError):
     def is_final(self) -> bool:
         """Whether it was surely not done: after 408, 409, 5xx or no answer it may have been."""
         return self.status is not None and self.status < 500 and self.status not in (408, 409)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A batch as the provider describes it.
+
+    `status` is its word for how far it is, `files` are those with answers and with errors.
+    """
+
+    status: str
+    n_answered: int
+    files: tuple[str, ...]
+    problems: tuple[str, ...]
 
 
 class BatchService:
@@ -62,11 +76,18 @@ class BatchService:
                     break
         return None
 
-    async def look(self, batch: str) -> Mapping[str, Any]:
-        """A batch as the provider describes it."""
+    async def look(self, batch: str) -> Remote:
+        """How far a batch is."""
         with self._asking(f"looking at {batch}"):
-            remote = (await self._retrying.batches.retrieve(batch)).to_dict()
-        return {"status": "", **self._secrets.masked(remote)}
+            answer = await self._retrying.batches.retrieve(batch)
+            about = self._secrets.masked(answer.to_dict())
+            counts, errors = about.get("request_counts") or {}, about.get("errors") or {}
+            return Remote(
+                str(about["status"]),
+                sum(int(counts.get(name) or 0) for name in ("completed", "failed")),
+                tuple(filter(None, map(about.get, ("output_file_id", "error_file_id")))),
+                tuple(map(_in_words, errors.get("data") or ())),
+            )
 
     async def cancel(self, batch: str) -> None:
         """Have a batch run no further."""
@@ -93,7 +114,12 @@ class BatchService:
         except openai.APIError as cause:
             root = cause.__cause__ or cause
             problem = f"{action} failed: {type(root).__name__}: {root}"
-        except (AttributeError, TypeError, ValueError) as cause:  # it is of another form
+        except (
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as cause:  # it is of another form
             problem = f"{action}: an answer that kragx cannot read: {cause}"
             remedy = _REMEDY
         error = ServiceError(f"judge: {self._secrets.mask(problem)}", remedy=remedy)
@@ -106,3 +132,8 @@ def _id_of(record: Any) -> str:
     if not isinstance(record.id, str):
         raise TypeError("no id")
     return record.id
+
+
+def _in_words(error: Mapping[str, Any]) -> str:
+    line = f" (line {error['line']})" if error.get("line") else ""
+    return f"{error.get('code')}: {error.get('message')}{line}"

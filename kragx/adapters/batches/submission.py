@@ -51,12 +51,9 @@ class Parcel:
 
 
 class Submission:
-    """An outbox: gets what judges would ask, and submits it.
+    """An outbox: gets what judges would ask, and submits it, or counts it in a dry run.
 
-    Args:
-        judges: whose interrupted submits are finished first.
-        secrets: what nothing that is kept may show.
-        dry_run: whether all is only counted.
+    Interrupted submits of its judges are finished first.
 
     Raises:
         UsageError: the provider of a judge has no batches that are known.

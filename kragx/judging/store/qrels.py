@@ -13,14 +13,7 @@ from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, Table, counted, joined, phrase, warning
 from kragx.judging.question import Decide, settled_grade
-from kragx.judging.rubric import (
-    Wording,
-    canonical_json,
-    is_named,
-    name_of_rubric,
-    names_of,
-    wording_of,
-)
+from kragx.judging.rubric import canonical_json, name_of_rubric, wording_of
 from kragx.judging.store.store import Store
 
 NO_EXAMPLES = "none"
@@ -218,7 +211,7 @@ def graded_records(store: Store, choice: Choice) -> list[Mapping[str, Any]]:
         and "grade" in record
         and record["pairs"]  # a probe asks of documents that were not retrieved
         and (model is None or question["client"].get("model") in models)
-        and (wording is None or is_named(wording_of(question), wording))
+        and wording in (None, question["rubric"].get("id"), wording_of(question))
         and choice.get("examples") in (None, examples_of(question))
     ]
 
@@ -237,8 +230,7 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}
     # Both languages of a built-in rubric are one; grades of others cannot be mixed.
-    wordings = names_of(map(wording_of, questions)).values()
-    rubrics = {name.replace("-ko-", "-en-") for name in wordings}
+    rubrics = {wording_of(question).replace("-ko-", "-en-") for question in questions}
     example_sets = set(map(examples_of, questions))
     for option, names in (("model", models), ("rubric", rubrics), ("examples", example_sets)):
         if len(names) > 1 and not (option == "model" and model is not None):
@@ -376,21 +368,12 @@ class Statistics(Result):
 def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
     """The groups of a store's records."""
     groups: dict[tuple[str, ...], Group] = {}
-    wordings: dict[tuple[str, ...], Wording] = {}
     for record in records:
         question = record["question"] or {}
-        client, wording, examples = (
-            question.get("client", {}),
-            wording_of(question),
-            examples_of(question),
-        )
+        client, examples = question.get("client", {}), examples_of(question)
         names = (("provider", "?"), ("base_url", ""), ("model", "?"))
         provider, url, model = (str(client.get(name) or default) for name, default in names)
-        key: tuple[str, ...] = (provider, url, model, *wording, examples)
-        wordings[key] = wording
-        groups.setdefault(key, Group(provider, url, model, "")).add(record)
-    called = names_of(wordings.values())
-    for key, group in groups.items():
-        suffix = "" if key[-1] == NO_EXAMPLES else f" with examples {key[-1]}"
-        group.rubric = f"{called[wordings[key]]}{suffix}"
+        suffix = "" if examples == NO_EXAMPLES else f" with examples {examples}"
+        key = provider, url, model, f"{wording_of(question)}{suffix}"
+        groups.setdefault(key, Group(*key)).add(record)
     return Statistics(tuple(group for _, group in sorted(groups.items())))

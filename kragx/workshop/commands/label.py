@@ -10,11 +10,12 @@ import typer
 from kragx.agreement import Labels, PairToLabel, Sample, draw, read_labels
 from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import read_scale
-from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
+from kragx.agreement.sample import from_run, from_store, read_sample, with_grades
 from kragx.app.commands import options as opt
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import joined, phrase, say
+from kragx.judging.examples import sample_path
 from kragx.judging.rubric import Rubric, built_in_of, is_file, read_rubric, wording_of
 from kragx.judging.store import Address, Store
 from kragx.judging.store.qrels import Choice
@@ -203,7 +204,7 @@ def _has_own_rubric(store: str) -> bool:
     """Whether the judge graded by words that the store does not have."""
     with Store(store, make=False) as opened:
         questions = (record["question"] or {} for record in opened.records())
-        return any(question and not built_in_of(wording_of(question)[0]) for question in questions)
+        return any(question and not built_in_of(wording_of(question)) for question in questions)
 
 
 def _with_texts(
