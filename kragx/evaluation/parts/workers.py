@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import parent_process
@@ -52,9 +52,8 @@ class Engine(ABC):
             WorkerError: one of them died; it says at which item of those that wait.
         """
 
-    def connected(self) -> AbstractContextManager[Any]:
-        """Within this it stays ready, for all that is done meanwhile."""
-        return nullcontext()
+    def begin(self) -> Any:  # noqa: B027  # most are ready
+        """Get ready, so that what keeps it from that shows before other work is done."""
 
     def map(
         self, function: Callable[[Item], Value], items: Iterable[Item]

@@ -193,8 +193,8 @@ def test_a_cluster_that_cannot_start(file, monkeypatch, address):
     assert caught.value.field == "engine.ray.address"
     assert "\n" not in str(caught.value)
     before = sys.stdout
-    with pytest.raises(UsageError), Ray(address).connected():
-        pass
+    with pytest.raises(UsageError):
+        Ray(address).begin()
     assert sys.stdout is before
 
 
