@@ -174,13 +174,13 @@ def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
     docs = [] if texts.corpus.source is None else sorted(texts.corpus.docs.items())
     return _hashed(
         VERSION,
-        criteria.settings({}, {}, None, forbidding),
+        # Words change no value where siblings are not told by them.
+        {**criteria.settings({}, {}, None, forbidding), "vocabulary": [v.key for v in told]},
         criteria.profile.no_gold,
         criteria.metrics,
         criteria.token_settings,
         criteria.passages,
         [judge.decides_by for judge in criteria.judges],
-        [vocabulary.key for vocabulary in told],
         [*map(_code, map(type, foreign)), *map(_code, ways)],
         [texts.needed_by, *texts.sides],
         forbidding and [forbidding.id_key, forbidding.is_asked],
