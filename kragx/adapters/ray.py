@@ -31,7 +31,7 @@ class Ray(Engine):
 
     Attributes:
         address: of the cluster; ``auto`` finds the one that runs here, ``local`` starts one on this
-            machine for the time of the work. A connection that is there already is used.
+            machine. A connection that is there already is used.
         n: how many parts are under way at once; None for twice the cluster's processors.
     """
 
@@ -41,59 +41,55 @@ class Ray(Engine):
     def __post_init__(self) -> None:
         check_options(self)
 
-    @contextmanager
-    def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
-        """Within it the cluster is there.
+    def begin(self) -> Any:
+        """Ray, connected; it ends that itself, and a ``local`` cluster, with this process.
 
         Raises:
-            UsageError: there is no such cluster, or its machines have another kragx, or none.
-            WorkerError: a task's worker died again and again.
-        """
-        with self.connected() as ray:
-            of_all = ray.put(function)  # each worker fetches it once, with its matcher and corpus
-            task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work_there)
-            limit = self.n or AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
-            try:
-                yield partial(task.remote, _code(), of_all), ray.get, limit
-            except ray.exceptions.RayTaskError as error:  # errors of the work come as values
-                raise _differs("no kragx of this kind", error.ip) from error
-            except ray.exceptions.RayError as error:
-                remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
-                raise died(waiting[0][0], remark) from error
-            finally:
-                for _, ref in waiting:
-                    ray.cancel(ref, force=True)
-
-    @contextmanager
-    def connected(self) -> Iterator[Any]:
-        """Ray: one connection, and one ``local`` cluster, for all that is done meanwhile.
-
-        Raises:
-            UsageError: there is no such cluster, or it fails.
+            UsageError: there is no such cluster.
         """
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of its use
         with needing("ray", "engine ray"):
             import ray
+        if not ray.is_initialized():
+            _start(ray, self.address)
+        return ray
+
+    @contextmanager
+    def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
+        """Within it tasks are done.
+
+        Raises:
+            UsageError: there is no such cluster, or it fails; or its machines have another kragx,
+                or none.
+            WorkerError: a task's worker died again and again.
+        """
+        ray = self.begin()
         # Ray prints what becomes of workers; the result of a command may be JSON.
         with redirect_stdout(sys.stderr):
-            is_new = not ray.is_initialized()
-            if is_new:
-                _start(ray, self.address)
             try:
-                yield ray
+                of_all = ray.put(function)  # each worker fetches it once, with matcher and corpus
+                task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work_there)
+                limit = self.n or AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
+                yield partial(task.remote, _code(), of_all), ray.get, limit
+            except ray.exceptions.RayTaskError as error:  # errors of the work come as values
+                raise _differs("no kragx of this kind", error.ip) from error
             except ray.exceptions.RayError as error:
-                raise UsageError(
-                    f"the Ray cluster fails: {_first_line(error)}", field="engine.ray", remedy=_LOGS
-                ) from error
+                if waiting:
+                    remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
+                    raise died(waiting[0][0], remark) from error
+                problem = f"the Ray cluster fails: {_first_line(error)}"
+                raise UsageError(problem, field="engine.ray", remedy=_LOGS) from error
             finally:
-                if is_new:
-                    ray.shutdown()
+                for _, ref in waiting:
+                    ray.cancel(ref, force=True)
 
 
 def _start(ray: Any, address: str) -> None:
     """Connect to a cluster, or start one; whatever keeps it from that is said with a remedy."""
+    options = {"include_dashboard": None, "log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        ray.init(address, include_dashboard=None, log_to_driver=False, logging_level=logging.ERROR)
+        with redirect_stdout(sys.stderr):
+            ray.init(address, **options)
     except Exception as error:  # Ray raises bare ones, too
         is_local = address == "local"
         how = "no Ray cluster can be started here" if is_local else f"no Ray cluster at {address!r}"

@@ -1,7 +1,7 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -112,12 +112,11 @@ def run(
         fingerprints = Fingerprints(None if path is None else path.parent, files)
         keeping = None if folder is None else Keeping(folder, fingerprints, fresh, say)
         engine = engine_of(config.sharing)
-        with nullcontext() if engine is None else engine.connected():
-            runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
-            with _failures_first(runs, dataset, config.max_failed):
-                report = evaluated(
-                    config, dataset, runs, corpus, matchers, recording, workers=engine
-                )
+        if engine is not None:
+            engine.begin()
+        runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
+        with _failures_first(runs, dataset, config.max_failed):
+            report = evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
         plans = (plan for matcher in matchers.values() for plan in matcher.plans)
         return replace(
             _as_recorded(report, list(recording.records(runs, report.evaluations))),

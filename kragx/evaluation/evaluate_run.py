@@ -208,7 +208,7 @@ def _match_and_measure(
         else:
             matches = match_in_parts(source, plan, notes, engine, match_listener)
     matches = matches.weighed(source.dataset_name)
-    table, marks, searches = matches.on_basis, matches.forbidden, matches.searches
+    (table, searches), marks = matches.on_basis, matches.forbidden
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
         marks = forbidding = None  # nothing is forbidden after all
     forbidden = None if marks is None else marks.resolved()

@@ -336,11 +336,11 @@ class _Interview:
                 pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
                 time.sleep(pause) if self.threads is None else await asyncio.sleep(pause)
             started, is_awaited = time.perf_counter(), self.awaits
-            heard = _Heard(CallRecording(), self.retriever, self.asking, mender)
+            recording = CallRecording()
             # LangChain is loaded where somebody uses it.
             listens = self.asking.stages or self.retriever.is_runnable or _CALLBACKS in sys.modules
             try:
-                with recorded(heard.recording, listens=listens):
+                with recorded(recording, listens=listens):
                     answer, took = await self._ask(query)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
@@ -353,13 +353,13 @@ class _Interview:
                     self.awaits = True
                     return await self.attempt(query, mender)
                 before += time.perf_counter() - started
-                retrieved = heard.retrieved(seconds=before, error=reason_of(error))
+                heard = partial(self._heard, recording)
+                retrieved = heard(mender, seconds=before, error=reason_of(error))
                 # If others are answered with no list, its retrievers were searches.
-                agents = replace(heard, mender=Mender()).retrieved(has_list=False)
-                self.failed[query.id] = agents.searches
+                self.failed[query.id] = heard(Mender(), has_list=False).searches
             else:
                 # Whoever asks waits for every attempt.
-                retrieved = self._answered(answer, query, before + took, heard)
+                retrieved = self._answered(answer, query, before + took, recording, mender)
                 break
         return retrieved
 
@@ -418,88 +418,83 @@ class _Interview:
             has_task and isinstance(error, GeneratorExit)
         )
 
-    def _answered(self, answer: Any, query: Query, seconds: float, heard: "_Heard") -> Retrieved:
+    def _answered(
+        self, answer: Any, query: Query, seconds: float, recording: CallRecording, mender: Mender
+    ) -> Retrieved:
         """What a question got that was answered: documents, or what was searched for it."""
+        heard = partial(self._heard, recording, mender, seconds=seconds)
         try:
-            searches = None if self.asking.paths else searches_of(answer, heard.mender)
+            searches = None if self.asking.paths else searches_of(answer, mender)
             if searches is not None:  # it says itself what was searched for
-                return heard.told(
-                    replace(answer_of(searches), seconds=seconds, stages=heard.stages)
-                )
-            if heard.recording.has_lost:
+                stages = self._stages(recording)
+                told = replace(answer_of(searches), seconds=seconds, stages=stages)
+                return self._told(told, mender)
+            if recording.has_lost:
                 raise DataError(LOST)
             try:
-                documents = self.asking.read(answer, heard.mender)
+                documents = self.asking.read(answer, mender)
             except DataError:
                 if not is_reply(answer):
                     raise
-                retrieved = heard.retrieved(seconds=seconds, has_list=False)
+                retrieved = heard(has_list=False)
                 if retrieved.searches:
                     return retrieved
                 self.silent.add(query.id)
                 raise
         except DataError as error:
-            return heard.retrieved(seconds=seconds, error=reason_of(error))
-        return replace(heard.retrieved(seconds=seconds), documents=documents)
+            return heard(error=reason_of(error))
+        return replace(heard(), documents=documents)
 
+    def _heard(
+        self, recording: CallRecording, mender: Mender, *, has_list: bool = True, **fields: Any
+    ) -> Retrieved:
+        """What a question got but documents, as far as it was heard while it was asked.
 
-@dataclass(frozen=True)
-class _Heard:
-    """What was heard while a question was asked.
-
-    Attributes:
-        recording: of what was called.
-        retriever: that was asked.
-        asking: how.
-        mender: mends what is said of failures.
-    """
-
-    recording: CallRecording
-    retriever: Adapter
-    asking: Asking
-    mender: Mender
-
-    def retrieved(self, *, has_list: bool = True, **fields: Any) -> Retrieved:
-        """What a question got but documents."""
+        Args:
+            recording: of what was called.
+            mender: mends what is said of failures.
+            has_list: whether it was answered with a list.
+            fields: the others of `Retrieved`.
+        """
         name = self.retriever.name if self.retriever.is_runnable else None
-        searches = searches_beside(self.recording.calls, has_list=has_list, name=name)
-        answer = Retrieved(stages=self.stages, searches=searches, has_list=has_list, **fields)
-        return self.told(answer)
+        searches = searches_beside(recording.calls, has_list=has_list, name=name)
+        stages = self._stages(recording)
+        answer = Retrieved(stages=stages, searches=searches, has_list=has_list, **fields)
+        return self._told(answer, mender)
 
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The stages, where they are asked for."""
-        return stages_of(self.recording.calls) if self.asking.stages else ()
+    def _stages(self, recording: CallRecording) -> tuple[Stage, ...]:
+        return stages_of(recording.calls) if self.asking.stages else ()
 
-    def told(self, answer: Retrieved) -> Retrieved:
+    def _told(self, answer: Retrieved, mender: Mender) -> Retrieved:
         """The same with the reasons of failures as everybody may read them."""
         if answer.error is None and not (answer.stages or answer.searches):
             return answer
+
+        def reason(error: str | None) -> str | None:
+            text = None if error is None else self.asking.mask(mender.mend(error))
+            if text is None or len(text) <= _LONGEST_REASON:
+                return text
+            # A whole page, as servers send it.
+            return f"{text[:_LONGEST_REASON]}... ({len(text)} characters)"
+
+        def masked(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+            return tuple(replace(stage, error=reason(stage.error)) for stage in stages)
+
+        searches = (
+            replace(
+                search,
+                query=search.query and mender.mend(search.query),
+                error=reason(search.error),
+                stages=masked(search.stages),
+            )
+            for search in answer.searches
+        )
         return replace(
             answer,
-            error=self._reason(answer.error),
-            stages=self._stages(answer.stages),
-            searches=tuple(
-                replace(
-                    search,
-                    query=search.query and self.mender.mend(search.query),
-                    error=self._reason(search.error),
-                    stages=self._stages(search.stages),
-                )
-                for search in answer.searches
-            ),
+            error=reason(answer.error),
+            stages=masked(answer.stages),
+            searches=tuple(searches),
         )
-
-    def _stages(self, stages: Sequence[Stage]) -> tuple[Stage, ...]:
-        return tuple(replace(stage, error=self._reason(stage.error)) for stage in stages)
-
-    def _reason(self, reason: str | None) -> str | None:
-        if reason is None:
-            return None
-        reason = self.asking.mask(self.mender.mend(reason))
-        if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
-            return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
-        return reason
 
 
 def _interview(

@@ -131,16 +131,15 @@ def evaluate_in_parts(
     score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=settings)
     engine, parts = engine_of(workers, *criteria.deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
-    total = ScoredPart(key="", metrics=criteria.metrics, stats=results.stats, notes=Notes())
-    names, n_kept = list[str](), 0
+    total, are_kept = ScoredPart(key="", stats=results.stats, notes=Notes()), dict[str, bool]()
     is_shown = False if criteria.judges else None  # a judge shows its own
     for part in passing(results, total.notes, work, phrase("scored parts"), is_shown):
         total.add(part)
-        names.append(f"{part.key}.parquet")
-        n_kept += part.is_kept
+        are_kept[f"{part.key}.parquet"] = part.is_kept
     evaluation = _evaluation(total, results, criteria, forbidding).answered()
-    _write_summary(evaluation, names, Path(folder))
-    return ScoredInParts(evaluation, tuple(tables / name for name in names), n_kept)
+    _write_summary(evaluation, [*are_kept], Path(folder))
+    paths = tuple(tables / name for name in are_kept)
+    return ScoredInParts(evaluation, paths, sum(are_kept.values()))
 
 
 def _check(criteria: Criteria) -> None:

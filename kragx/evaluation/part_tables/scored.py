@@ -34,7 +34,7 @@ from kragx.evaluation.parts.source_parts import Part, PartResult, match_part
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
-from kragx.matchers.gold_siblings import GoldSample, compares_gold
+from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.notes import Finding
 from kragx.metrics import Floats, MetricScores, MetricSpec, compute
 from kragx.metrics.engine import MetricWarning, bounds_of
@@ -111,8 +111,7 @@ class ScoredPart(PartResult):
     no table of a stranger's can run anything.
 
     Attributes:
-        key: the name of its table.
-        metrics: by canonical name.
+        key: the name of its table, by what its values depend on.
         facts: what the matcher of facts noted.
         readers: who has read texts for spans, in each way that was asked for.
         values: for each column the (q) values of each part: of metrics, and weights.
@@ -124,7 +123,6 @@ class ScoredPart(PartResult):
     """
 
     key: str
-    metrics: tuple[str, ...]
     stats: _Stats
     notes: _Notes
     facts: _Notes = field(default_factory=Notes)
@@ -133,7 +131,6 @@ class ScoredPart(PartResult):
     sums: _Sums = field(default_factory=Counter)
     longest: int = 0
     beyond: Beyond = field(default_factory=Beyond)
-    version: int = VERSION
     is_kept: bool = False
     is_open: bool = False
 
@@ -177,13 +174,13 @@ def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
     docs = [] if texts.corpus.source is None else sorted(texts.corpus.docs.items())
     return _hashed(
         VERSION,
-        criteria.settings({}, {}, None, forbidding),
+        # Words change no value where siblings are not told by them.
+        {**criteria.settings({}, {}, None, forbidding), "vocabulary": [v.key for v in told]},
         criteria.profile.no_gold,
         criteria.metrics,
         criteria.token_settings,
         criteria.passages,
         [judge.decides_by for judge in criteria.judges],
-        [vocabulary.key for vocabulary in told],
         [*map(_code, map(type, foreign)), *map(_code, ways)],
         [texts.needed_by, *texts.sides],
         forbidding and [forbidding.id_key, forbidding.is_asked],
@@ -219,13 +216,11 @@ def scored(
         settings: what values depend on beside the content of a part (`settings_hash`).
     """
     path = folder / f"{_hashed(part.key, settings)[:32]}.parquet"
-    if (stored := read_table(path, criteria.metrics)) is not None:
+    if (stored := read_table(path)) is not None:
         return stored
-    matched = match_part(part, plan, hashes=True, golds=compares_gold(criteria.matcher))
+    matched = match_part(part, plan, hashes=True)
     items, matched.stats.kept = matched.stats.kept or [], None
-    result = ScoredPart(
-        key=path.stem, metrics=criteria.metrics, stats=matched.stats, notes=matched.notes
-    )
+    result = ScoredPart(key=path.stem, stats=matched.stats, notes=matched.notes)
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
@@ -242,7 +237,7 @@ def _compute(
     result: ScoredPart, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
 ) -> None:
     """The metrics of a part, noted with what all parts together may show."""
-    evidence, table, searches, forbidden = None, matches.on_basis, matches.searches, None
+    (table, searches), evidence, forbidden = matches.on_basis, None, None
     if matches.forbidden is not None:
         result.beyond = matches.forbidden.beyond
         # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.
@@ -379,14 +374,14 @@ def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]
         parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
 
 
-def read_table(path: Path, metrics: Sequence[str]) -> ScoredPart | None:
+def read_table(path: Path) -> ScoredPart | None:
     """What `write_table` was given; None where there is no table of ours that is whole."""
     from pyarrow import ArrowException, parquet
 
     with suppress(OSError, ArrowException, LookupError, TypeError, ValueError):
         table = parquet.read_table(path)
         part = _TABLE.validate_json((table.schema.metadata or {})[TABLE_KEY])
-        if (part.version, part.key, part.metrics) == (VERSION, path.stem, (*metrics,)):
+        if part.key == path.stem:
             part.stats.hashes = table["query_hash"].to_pylist()
             part.values = {name: [table[name].to_numpy()] for name in part.values}
             part.is_kept = True

@@ -82,15 +82,15 @@ class Matches(NamedTuple):
         return self._replace(table=replace(self.table, weights=weights))
 
     @property
-    def searches(self) -> SearchTable | None:
-        """What each search brought; None where nobody looks at any."""
-        return None if self.searched is None else self.searched.matched(self.table)
+    def on_basis(self) -> tuple[MatchTable, SearchTable | None]:
+        """Of the list that metrics are about which name none, and of what each search brought.
 
-    @property
-    def on_basis(self) -> MatchTable:
-        """The table of the list that metrics are about which name none."""
-        searches = self.searches
-        return self.table if searches is None else searches.of()
+        The latter is None where nobody looks at searches.
+        """
+        if self.searched is None:
+            return self.table, None
+        searches = self.searched.matched(self.table)
+        return searches.of(), searches
 
 
 def observed(

@@ -22,7 +22,7 @@ from kragx.evaluation.parts.matched import Matches, MatchPlan, match_stream
 from kragx.evaluation.parts.workers import Engine
 from kragx.ground.printing import phrase, progress_bar
 from kragx.matchers import MatchItem, Notes, OnMatch, Trace, matching
-from kragx.matchers.gold_siblings import GoldSample
+from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 PART_BYTES = 16 << 20
 """Bytes of a file that are a part: each begins anew to look at texts, so few large ones are less
@@ -160,7 +160,7 @@ class MatchedPart(PartResult):
 
 
 def match_part(
-    part: Part, plan: MatchPlan, *, hashes: bool, golds: bool, keeps_traces: bool = False
+    part: Part, plan: MatchPlan, *, hashes: bool, keeps_traces: bool = False
 ) -> MatchedPart:
     """Match a part, in whichever process.
 
@@ -168,10 +168,10 @@ def match_part(
         part: some questions.
         plan: how they are matched.
         hashes: whether their gold is hashed, as the whole gold set is not at hand.
-        golds: whether gold is kept that is compared with gold, for the same reason.
         keeps_traces: whether what the matcher was asked and said is kept.
     """
-    stats = StreamStats(hashes=[] if hashes else None, golds=GoldSample() if golds else None)
+    sample = GoldSample() if compares_gold(plan.matcher) else None
+    stats = StreamStats(hashes=[] if hashes else None, golds=sample)
     notes, traces = Notes(), list[tuple[MatchItem, Trace]]()
     on_match = (lambda *said: traces.append(said)) if keeps_traces else None
     matches = match_stream(part.batches(stats.mender), stats, plan, notes, on_match)
@@ -184,13 +184,8 @@ def match_in_parts(
     """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
     stats, parts, plan = source.stats, list[Matches](), replace(plan, texts=source.texts)
     stats.kept = None if plan.keep is None else []
-    work = partial(
-        match_part,
-        plan=plan,
-        hashes=stats.hashes is not None,
-        golds=stats.golds is not None,
-        keeps_traces=on_match is not None,
-    )
+    hashes, keeps_traces = stats.hashes is not None, on_match is not None
+    work = partial(match_part, plan=plan, hashes=hashes, keeps_traces=keeps_traces)
     results = engine.map(work, parts_of(source.rows))
     for result in passing(source, notes, results, phrase("matched parts")):
         parts.append(result.matches)

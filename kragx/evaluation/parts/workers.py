@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import parent_process
@@ -52,16 +52,15 @@ class Engine(ABC):
             WorkerError: one of them died; it says at which item of those that wait.
         """
 
-    def connected(self) -> AbstractContextManager[Any]:
-        """Within this it stays ready, for all that is done meanwhile."""
-        return nullcontext()
+    def begin(self) -> Any:  # noqa: B027  # most are ready
+        """Get ready, so that what keeps it from that shows before other work is done."""
 
     def map(
         self, function: Callable[[Item], Value], items: Iterable[Item]
     ) -> Generator[Value, None, None]:
         """Yield what the function makes of each item, in the order of the items.
 
-        Errors are raised here. For a single item nobody else is asked.
+        Errors are raised here.
 
         Args:
             function: of a module, with arguments that can be sent to other processes.
@@ -70,12 +69,7 @@ class Engine(ABC):
         Raises:
             WorkerError: whoever worked on an item died.
         """
-        stream = iter(items)
-        beginning = [*islice(stream, 2)]
-        if len(beginning) < 2:
-            yield from map(function, beginning)
-            return
-        stream, waiting = chain(beginning, stream), Waiting()
+        stream, waiting = iter(items), Waiting()
         with self.working(sendable(function), waiting) as (submit, value_of, limit):
             while True:
                 for item in islice(stream, limit - len(waiting)):
@@ -191,6 +185,15 @@ class ProcessPool(Engine):
     """
 
     n: int
+
+    def map(
+        self, function: Callable[[Item], Value], items: Iterable[Item]
+    ) -> Generator[Value, None, None]:
+        """As any engine; for a single item no process is started."""
+        stream = iter(items)
+        beginning = [*islice(stream, 2)]
+        several = super().map(function, chain(beginning, stream))
+        yield from several if len(beginning) > 1 else map(function, beginning)
 
     @contextmanager
     def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
