@@ -117,6 +117,7 @@ def _own(  # noqa: PLR0911  # a line for each reason
     probe: GoldProbe, candidates: list[Place], *, is_common: bool
 ) -> tuple[list[Place], str]:
     """The place that is the gold text's own, or several that serve alike; else why not."""
+    # Where the source counts characters nothing else needs to be known.
     exact = [place for place in candidates if place.is_start and place.share >= _SAME]
     if len(exact) == 1:
         return exact, ""
@@ -129,11 +130,9 @@ def _own(  # noqa: PLR0911  # a line for each reason
         candidates = from_source or candidates
     n = len(candidates)
     best = max(candidates, key=lambda place: (place.is_known, place.weight))
+    if not best.is_known and n > 1:
+        return [], phrase("its text stands in {n} places, and nothing around it tells which", n=n)
     if not best.is_known:
-        if n > 1:
-            return [], phrase(
-                "its text stands in {n} places, and nothing around it tells which", n=n
-            )
         if len(probe.unique) < FEWEST and not is_common and best.weight >= 0:
             return candidates, ""
         return [], phrase("a text like it stood elsewhere as well, and this may be that one")
@@ -187,7 +186,8 @@ def _whole_or_parts(place: Place) -> Outcome:
         return _split(probe, pieces, place.equal)
     (piece,) = pieces
     piece.low, piece.high, piece.share = 0, len(place.equal), 1.0
-    is_larger = piece.chunks[0].size > _LARGER * max(probe.size, 1)
+    chunk = piece.chunks[0]
+    is_larger = chunk.end - chunk.place > _LARGER * max(probe.size, 1)
     return Outcome(probe, "merged" if is_larger else "moved", pieces, place.equal)
 
 
@@ -209,7 +209,7 @@ def _pieces(place: Place) -> list[Piece]:
         # Any of them serves; the one that holds least besides comes first.
         best = sorted(
             (chunk for chunk in holding if chunk.end >= end),
-            key=lambda chunk: (chunk.size, chunk.number),
+            key=lambda chunk: (chunk.end - chunk.place, chunk.number),
         )
         low, high = place.letters(begin, end)
         pieces.append(Piece(place, best, low, high, max(high - low, 1)))

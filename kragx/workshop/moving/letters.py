@@ -28,12 +28,10 @@ Codes = NDArray[np.uint32]
 GRAM = 16
 """Letters in a row by which texts are looked up: four words, or five of Korean."""
 
-MANY = 255
-"""Times that a gram stands in a corpus; more are counted as so many."""
-
 MARGIN = 1 << 15
 """Characters before and behind a block that are known as well: more than most gold texts have."""
 
+_MANY = 255  # times that a gram stands in a corpus; more are counted as so many
 _BLOCK = 1 << 20  # characters that are worked on at once
 _UNKNOWN = 0xFFFFFFFF
 _MOST = 1 << 24  # grams that are all counted: those of 25,000 chunks
@@ -130,13 +128,13 @@ class GramCounts:
         """Count grams."""
         # Slots are distinct here: an addition by index counts one that stands there twice once.
         slots, times = np.unique(_slots(hashes[self.sampled(hashes)]), return_counts=True)
-        self._times[slots] = np.minimum(self._times[slots] + times, MANY)
+        self._times[slots] = np.minimum(self._times[slots] + times, _MANY)
         self._n += len(slots)
         if self._n > _MOST:
             self.step = 8
 
     def of(self, hashes: Grams) -> NDArray[np.uint8]:
-        """How often each of some grams stands there, up to `MANY` (of a few, too often)."""
+        """How often each of some grams stands there, up to 255 (of a few, too often)."""
         return self._times[_slots(hashes)]
 
     def sampled(self, hashes: Grams) -> Bools:

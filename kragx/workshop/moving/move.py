@@ -29,8 +29,9 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.workshop.moving.choosing import Outcome, Verdict, choose
+from kragx.workshop.moving.places import GoldProbe
 from kragx.workshop.moving.rebuild import forbidden_docs, forbidden_moved, rebuilt, set_parts
-from kragx.workshop.moving.search import probes_of, search
+from kragx.workshop.moving.search import MoveSearch, probes_of, search
 
 MEANING: Mapping[Verdict, str] = {
     "same": phrase("the chunk has the same id and the same text"),
@@ -287,10 +288,8 @@ def move(gold: object, old: object, new: object) -> Move:
         n_joined += n
     every_item = [*map(_moved, items, outcomes)]
     golds = every_item[:n_golds]
-    relevant: defaultdict[str, list[bool]] = defaultdict(list)
-    for gold_item in golds:
-        if gold_item.grade > 0:
-            relevant[gold_item.query].append(gold_item.is_open)
+    relevant = dict.fromkeys(item.query for item in golds if item.grade > 0)
+    placed = {item.query for item in golds if item.grade > 0 and not item.is_open}
     return Move(
         counts=Counter(item.verdict for item in golds),
         n_items=n_golds,
@@ -298,7 +297,7 @@ def move(gold: object, old: object, new: object) -> Move:
         n_joined=n_joined,
         n_left_out=sum(outcome.left_out for outcome in outcomes[:n_golds]),
         n_chunks=n_chunks,
-        bare=tuple(query for query, are_open in relevant.items() if all(are_open)),
+        bare=tuple(query for query in relevant if query not in placed),
         items=tuple(golds),
         dataset=replace(dataset, queries=tuple(queries)),
         # What has taken a document's place is no item.
@@ -326,22 +325,22 @@ def _outcomes(
     if lacking.gold:
         remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
         raise DataError(lacking.error("").problem, field="gold", remedy=remedy)
-    found = search(probes, gram_counts, documents(new))
-    outcomes = []
+    result = search(probes, gram_counts, documents(new))
     # Each item has an outcome of its own: what becomes of a query's others may change it.
-    for number in map(number_of.__getitem__, keys):
-        probe = probes[number]
-        if probe.text is None:
-            reason = phrase("the corpus that it is of does not have it")
-            outcome = Outcome(probe, "lost", reason=reason)
-        elif number in found.same:
-            outcome = Outcome(probe, "same")
-        else:
-            places, is_crowded = found.places[number], number in found.crowded
-            outcome = choose(probe, places, is_crowded=is_crowded)
-        set_parts(outcome)
-        outcomes.append(outcome)
-    return outcomes, found.n_chunks
+    outcomes = [_outcome(probes[number_of[key]], number_of[key], result) for key in keys]
+    return outcomes, result.n_chunks
+
+
+def _outcome(probe: GoldProbe, number: int, result: MoveSearch) -> Outcome:
+    if probe.text is None:
+        reason = phrase("the corpus that it is of does not have it")
+        outcome = Outcome(probe, "lost", reason=reason)
+    elif number in result.same:
+        outcome = Outcome(probe, "same")
+    else:
+        outcome = choose(probe, result.places[number], is_crowded=number in result.crowded)
+    set_parts(outcome)
+    return outcome
 
 
 def _golds(dataset: GoldDataset) -> Iterator[_Named]:

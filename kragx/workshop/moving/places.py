@@ -23,12 +23,10 @@ AGAINST = 32
 """So many grams that stood once in the old corpus outweigh one end of a run at which the new one
 goes on as the old one did elsewhere. Where a word of a template is another one, 16 grams are."""
 
-LEAST = 5
-"""Letters in a row that count as the same beside longer ones."""
-
 FEWEST = 3
 """Grams that stand once; fewer may do so by accident."""
 
+_LEAST = 5  # letters in a row that count as the same beside longer ones
 _PUT_IN = 16  # letters of a word; more is a sentence of its own
 _FEW = 3  # letters of one more chunk that a run has by accident
 _SHORT = 64  # letters of an edit in which single words are compared
@@ -113,7 +111,7 @@ def align(probe: GoldProbe, block: Block, stretch: range, shifts: range) -> Ints
     runs = [
         LetterRun(first, last, run.shift + first)
         for run in equal
-        if run.last - run.first >= LEAST
+        if run.last - run.first >= _LEAST
         for first, last in pairwise(
             [run.first, *(n for n in (probe.low, probe.high) if run.first < n < run.last), run.last]
         )
@@ -127,20 +125,7 @@ def align(probe: GoldProbe, block: Block, stretch: range, shifts: range) -> Ints
             for neighbour in [*runs[max(0, place - 1) : place], *runs[place + 1 : place + 2]]
         )
     ] or runs[:1]
-    short: list[LetterRun] = []
-    for before, after in pairwise(beside):
-        shortest, longest = sorted((after.first - before.last, after.place - before.end))
-        between = [
-            run
-            for run in equal
-            if before.last <= run.first and run.last <= after.first and run.last - run.first > 1
-        ]
-        # Single words count in what was edited between two of them, if they are half of it; at the
-        # text's ends they may be those of what is beside it.
-        is_inside = probe.low <= before.last and after.first <= probe.high and longest <= _SHORT
-        n_letters = sum(run.last - run.first for run in between)
-        short += between if is_inside and 2 * n_letters >= shortest else []
-    positions = _positions([*beside, *short], len(probe.codes))
+    positions = _positions([*beside, *_short_runs(beside, equal, probe)], len(probe.codes))
     _hug(positions, beside, probe, block.stream)
     return positions
 
@@ -173,6 +158,26 @@ def _trimmed(run: LetterRun, n: int, block: Block) -> LetterRun:
     return LetterRun(first, max(first, last), run.shift + first)
 
 
+def _short_runs(
+    runs: Sequence[LetterRun], equal: Sequence[LetterRun], probe: GoldProbe
+) -> Iterator[LetterRun]:
+    """Single words in what was edited between two runs of the text, if they are half of it.
+
+    At the text's ends they may be those of what is beside it.
+    """
+    for before, after in pairwise(runs):
+        shortest, longest = sorted((after.first - before.last, after.place - before.end))
+        between = [
+            run
+            for run in equal
+            if before.last <= run.first and run.last <= after.first and run.last - run.first > 1
+        ]
+        is_inside = probe.low <= before.last and after.first <= probe.high
+        n_letters = sum(run.last - run.first for run in between)
+        if is_inside and longest <= _SHORT and 2 * n_letters >= shortest:
+            yield from between
+
+
 def _hug(positions: Ints, runs: list[LetterRun], probe: GoldProbe, stream: Codes) -> None:
     """Lay an end of a text beside the rest: a few letters, or what over a jump is not its own.
 
@@ -182,9 +187,9 @@ def _hug(positions: Ints, runs: list[LetterRun], probe: GoldProbe, stream: Codes
     low, high = probe.low, probe.high
     for before, after in pairwise(run for run in runs if run.last > low and run.first < high):
         is_jump = abs(after.shift - before.shift) > _PUT_IN
-        if before.last - low < LEAST or (is_jump and not probe.is_own(low, before.last)):
+        if before.last - low < _LEAST or (is_jump and not probe.is_own(low, before.last)):
             ends, shift = slice(low, after.first), after.shift
-        elif high - after.first < LEAST or (is_jump and not probe.is_own(after.first, high)):
+        elif high - after.first < _LEAST or (is_jump and not probe.is_own(after.first, high)):
             ends, shift = slice(before.last, high), before.shift
         else:
             continue
@@ -194,7 +199,7 @@ def _hug(positions: Ints, runs: list[LetterRun], probe: GoldProbe, stream: Codes
             positions[ends] = places
         elif is_jump:
             laid = [*runs_of(np.where(is_equal, places, -1))]
-            long = [run for run in laid if run.last - run.first >= LEAST]
+            long = [run for run in laid if run.last - run.first >= _LEAST]
             positions[ends] = _positions(long, len(places))
 
 
@@ -232,11 +237,6 @@ class Chunk(NamedTuple):
     end: int
     source: str | None
     start: int | None
-
-    @property
-    def size(self) -> int:
-        """How many letters it has."""
-        return self.end - self.place
 
     def characters(self, *places: int) -> list[int]:
         """Its characters where some letters stand, by their places in the corpus."""

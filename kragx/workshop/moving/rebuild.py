@@ -79,7 +79,7 @@ def _set_pieces(outcome: Outcome) -> None:
             offset = chunk.text.find(text, max(0, begin - len(text)))
             if offset >= 0 and not probe.apart:
                 begin, end = offset, offset + len(text)
-        elif is_there and len(outcome.equal) == chunk.size:
+        elif is_there and len(outcome.equal) == chunk.end - chunk.place:
             part_text = None  # the chunk's own, as before
         named = {name: doc.metadata[name] for name in _PLACES if name in doc.metadata}
         if named and source is not None:

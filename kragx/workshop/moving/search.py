@@ -140,7 +140,7 @@ def _first_letter(doc: Doc, chunk: Doc, places: Ints) -> int:
 
 
 @dataclass
-class Found:
+class MoveSearch:
     """What a corpus has of gold texts.
 
     Attributes:
@@ -156,7 +156,9 @@ class Found:
     n_chunks: int = 0
 
 
-def search(probes: Sequence[GoldProbe], gram_counts: GramCounts, corpus: Iterable[Doc]) -> Found:
+def search(
+    probes: Sequence[GoldProbe], gram_counts: GramCounts, corpus: Iterable[Doc]
+) -> MoveSearch:
     """Read the corpus to which gold moves, once.
 
     Args:
@@ -164,7 +166,7 @@ def search(probes: Sequence[GoldProbe], gram_counts: GramCounts, corpus: Iterabl
         gram_counts: the grams of the corpus that they are of.
         corpus: the documents of the new one.
     """
-    index, found = _Index(probes, gram_counts), Found([[] for _ in probes])
+    index, result = _Index(probes, gram_counts), MoveSearch([[] for _ in probes])
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
@@ -176,18 +178,19 @@ def search(probes: Sequence[GoldProbe], gram_counts: GramCounts, corpus: Iterabl
         for doc in block.docs[block.interior.start : block.interior.stop]:
             same = by_key.get(_key(doc), ())
             content = _content(doc.text or "") if same else None
-            found.same.update(number for number in same if probes[number].chunk == content)
-        found.n_chunks += len(block.interior)
+            result.same.update(number for number in same if probes[number].chunk == content)
+        result.n_chunks += len(block.interior)
         parts = [*_where(block, index, n_places)]
+        # What costs a look at every letter is done for blocks alone that have some gold.
         is_old = _old(block, gram_counts) if parts else np.empty(0, bool)
         for number, stretch, shifts in parts:
             probe = probes[number]
             positions = align(probe, block, stretch, shifts)
             if (positions[probe.low : probe.high] >= 0).any():
-                found.places[number].append(Place(probe, positions, block, is_old))
+                result.places[number].append(Place(probe, positions, block, is_old))
     crowded = (n_places > _CROWD) | ((index.n_grams == 0) & (index.lengths >= GRAM))
-    found.crowded = set(np.flatnonzero(crowded).tolist())
-    return found
+    result.crowded = set(np.flatnonzero(crowded).tolist())
+    return result
 
 
 class _Index:
