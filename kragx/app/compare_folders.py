@@ -23,8 +23,8 @@ from kragx.comparison import (
     gates_parts,
     parse_gates,
 )
-from kragx.comparison.best_first import best_first
 from kragx.comparison.changes import EARLIER, NOW, changes_parts
+from kragx.comparison.compare_retrievers import best_first
 from kragx.comparison.gate_conditions import conditions_by_metric
 from kragx.data import named_twice
 from kragx.ground.errors import UsageError

@@ -9,9 +9,9 @@ from kragx.comparison import Comparison
 from kragx.comparison.threshold_study import Sweep, sweep_of_grid
 from kragx.comparison.tuning import (
     Setting,
-    Sizes,
     Tuning,
     as_measured,
+    costs_of,
     first_that_chooses,
     tuning_of,
 )
@@ -42,8 +42,8 @@ def tunings(
     metric = metric_of(config)
     if not config.has_grid or metric is None:
         return ()
-    sizes, settings, statistics = Sizes(config.budget_tokenizer), config.settings, config.comparing
-    costs = {name: sizes.costs(run) for name, run in runs.items()}
+    costs = costs_of(runs, config.budget_tokenizer)
+    settings, statistics = config.settings, config.comparing
     return tuple(
         tuning_of(group, settings, costs, comparison.failures, metric, statistics, dataset, slices)
         for comparison, group in zip(comparisons, by_matcher(evaluations))

@@ -1,7 +1,8 @@
-"""`compare`: from evaluations of several retrievers to a `Comparison`."""
+"""`compare`: from evaluations, or several results, of retrievers to a `Comparison`."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -20,7 +21,7 @@ from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
 from kragx.comparison.orders import orders_near
 from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.recommendations import recommend
-from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import ids_at, sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
@@ -238,20 +239,20 @@ def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...
     All else is looked at together, under whichever matcher.
     """
     joint = Families.joined(draft.tests.families for draft in drafts)
-    of_match: dict[str, list[Families]] = {}
+    of_match = defaultdict[str, list[Families]](list)
     for draft in drafts:
-        of_match.setdefault(draft.scores[0].match, []).append(draft.tests.families)
+        of_match[draft.scores[0].match].append(draft.tests.families)
     firsts = {match: Families.joined(families).first for match, families in of_match.items()}
     return tuple(
-        draft.comparison(replace(joint, first=firsts[draft.scores[0].match])) for draft in drafts
+        draft.comparison(joint._replace(first=firsts[draft.scores[0].match])) for draft in drafts
     )
 
 
 def by_match(scores: Iterable[RetrieverScores]) -> Iterable[list[RetrieverScores]]:
     """The scores under each matcher, in the order in which these come up."""
-    of_match: dict[str, list[RetrieverScores]] = {}
+    of_match = defaultdict[str, list[RetrieverScores]](list)
     for score in scores:
-        of_match.setdefault(score.match, []).append(score)
+        of_match[score.match].append(score)
     return of_match.values()
 
 
@@ -274,20 +275,16 @@ def _versions(
     anyway: bool,
 ) -> dict[str, GoldVersions]:
     """By the retriever's name what is not the same in its gold set and the first one's."""
-    first, versions_of = scores[0], dict[str, GoldVersions | None]()
-    versions: dict[str, GoldVersions] = {}
+    first, of_hash = scores[0], dict[str, GoldVersions | None]()
+    match = first.settings["match"]
     for score in scores[1:]:
-        gold, dataset = first.settings["dataset"], score.settings["dataset"]
-        # Retrievers of one run share their gold set: setting two of many questions side by side is
-        # slow.
-        if (key := str(dataset["hash"])) not in versions_of:
-            datasets, match = (first.dataset, score.dataset), first.settings["match"]
-            versions_of[key] = gold_versions(
-                gold, dataset, datasets, match, anyway=anyway, diffs=diffs
-            )
-        if (version := versions_of[key]) is not None:
-            versions[score.name] = version
-    return versions
+        pair = first.settings["dataset"], score.settings["dataset"]
+        # Retrievers of one run share their gold set, and two of many questions are slow to compare.
+        if (key := str(pair[1]["hash"])) not in of_hash:
+            datasets = (first.dataset, score.dataset)
+            of_hash[key] = gold_versions(*pair, datasets, match, anyway=anyway, diffs=diffs)
+    found = {score.name: of_hash[str(score.settings["dataset"]["hash"])] for score in scores[1:]}
+    return {name: version for name, version in found.items() if version is not None}
 
 
 def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
@@ -298,15 +295,16 @@ def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> 
             raise UsageError(f"metric {metric!r} was not computed for {score.name!r}; {hint}")
     if named is not None:
         return list(dict.fromkeys(named))
-    shared = [
-        metric for metric in scores[0].means if all(metric in score.means for score in scores)
-    ]
-    if not shared:
+    if not (shared := _shared_metrics(scores)):
         raise UsageError(
             "the evaluations have no metric in common; compute the same metrics for each, for "
             "example with .with_metrics([...])"
         )
     return shared
+
+
+def _shared_metrics(scores: Sequence[RetrieverScores]) -> list[str]:
+    return [metric for metric in scores[0].means if all(metric in score.means for score in scores)]
 
 
 def _slices(
@@ -334,3 +332,69 @@ def _slices(
             f"the gold set {scores[0].settings['dataset']['name']!r} that they were made with"
         )
     yield from sliced([dataset[query_id] for query_id in aligned.query_ids], fields)
+
+
+def best_first(
+    results: Sequence[Results],
+    settings: Settings,
+    *,
+    retrievers: Sequence[str] = (),
+    **options: Unpack[Options],
+) -> tuple[Comparison, ...]:
+    """Compare the retrievers of several results, matcher by matcher, the best one first.
+
+    By the first metric that all have. The baseline is the best one, so that each other one is set
+    against it; who that is was picked by its values, and so every two retrievers are in the family
+    that p is corrected over. A name that several results have is followed by that of the result.
+
+    Args:
+        results: two at least.
+        settings: of the statistics.
+        retrievers: the names of those to look at alone; none for all.
+        options: as for `compare_scores`.
+
+    Raises:
+        UsageError: no result has a retriever of a name, no matcher is in several results, or they
+            cannot be compared.
+    """
+    scores = _named(results, retrievers)
+    if all(len({score.match for score in result.scores}) == 1 for result in results):
+        # Of one matcher each they correspond, whatever it is called.
+        scores = [replace(score, match=scores[0].match) for score in scores]
+    options["dataset"] = next(
+        (result.dataset for result in results if result.dataset is not None), None
+    )
+    drafts = []
+    for group in map(_ordered, by_match(scores)):
+        if len(group) > 1:
+            options["baseline"] = group[0].name
+            drafts.append(ComparisonDraft.of(group, settings, **options))
+    if not drafts:
+        raise UsageError("no matcher is in several results; run them with the same 'matchers'")
+    return correct_together(drafts)
+
+
+def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[RetrieverScores]:
+    """The scores to compare, each retriever with a name of its own."""
+    times = Counter(name for result in results for name in result.retrievers)
+    for name in retrievers:
+        if name not in times:
+            results[0].of(name)  # which says what there is
+    return [
+        score if times[score.name] == 1 else replace(score, name=f"{score.name} ({result.name})")
+        for result in results
+        for score in result.scores
+        if not retrievers or score.name in retrievers
+    ]
+
+
+def _ordered(scores: list[RetrieverScores]) -> list[RetrieverScores]:
+    """The best first, by the first metric that all have; whoever has no value last."""
+    metric = next(iter(_shared_metrics(scores)), None)
+    if metric is None or scores[0].better[metric] == "neither":
+        return scores
+    sign = -1.0 if scores[0].better[metric] == "higher" else 1.0
+    means = (score.means[metric] for score in scores)
+    # Sorting is stable, so equal ones stay in the order in which they were named.
+    places = [inf if mean is None else sign * mean for mean in means]
+    return [scores[row] for row in sorted(range(len(scores)), key=places.__getitem__)]

@@ -49,14 +49,18 @@ def slower(
     metric = next((name for name in _TIMES if name in comparison.metrics), None)
     if metric is None and slow is not fast:
         return {}
+    ids, means, weights = comparison.query_ids, comparison.overall.means, comparison.weights
     tables = {
-        score.name: score.seconds_of(comparison.query_ids)
-        if metric is None
-        else score.table([metric], comparison.query_ids)[:, 0]
+        score.name: score.seconds_of(ids) if metric is None else score.table([metric], ids)[:, 0]
         for score in scores
         if score.name in (*slow, *fast)
     }
-    seconds = _seconds(comparison, tables, metric)
+    # By a metric, or else the mean, what each takes, where it takes any time at all.
+    of_all = {
+        name: weighted_mean(values, weights) if metric is None else means[name][metric].value
+        for name, values in tables.items()
+    }
+    seconds = {name: value for name, value in of_all.items() if value}
     slow, fast = (list(filter(seconds.__contains__, names)) for names in (slow, fast))
     if not slow or not fast:
         return {}
@@ -76,20 +80,6 @@ def slower(
         "slow_seconds": long,
         "fast_seconds": short,
         "ratio": long / short,
-    }
-
-
-def _seconds(
-    comparison: Comparison, tables: Mapping[str, Floats], metric: str | None
-) -> dict[str, float]:
-    """By a metric, or else the mean, what each takes, where it takes any time at all."""
-    means, weights = comparison.overall.means, comparison.weights
-    return {
-        name: value
-        for name, values in tables.items()
-        if (
-            value := weighted_mean(values, weights) if metric is None else means[name][metric].value
-        )
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from kragx.comparison.statistics import NO_FAMILY, Family
 from kragx.ground.json_values import HIDDEN
@@ -353,8 +353,7 @@ def correction_text(n_tests: Mapping[int, int], first: str, *, slices: bool) -> 
     return joined(", ", [sentences[family] for family in sorted(n_tests)])
 
 
-@dataclass(frozen=True)
-class Families:
+class Families(NamedTuple):
     """All tests of a report; each family errs with a chance of alpha at most.
 
     The first metric is the question that was asked, so what else is shown never changes its p. All
@@ -373,24 +372,13 @@ class Families:
     @classmethod
     def joined(cls, several: Iterable[Families]) -> Families:
         """The tests of several."""
-        parts = [part for part in several if part.n_tests]
-        if not parts:
-            return cls()
-        return cls(
-            Family.of(part.first for part in parts),
-            Family.of(part.others for part in parts),
-            Family.of(part.times for part in parts),
-        )
-
-    @property
-    def n_tests(self) -> int:
-        """How many tests there are in all."""
-        return self.first.n_tests + self.others.n_tests + self.times.n_tests
+        parts = [part for part in several if any(family.n_tests for family in part)]
+        return cls(*map(Family.of, zip(*parts)))
 
     def adjusted(self, family_of: Ints, p: Floats, z: Floats) -> Floats:
         """The p of tests, each corrected over its family: `FIRST`, `OTHERS` or `TIMES`."""
         adjusted = p.copy()
-        for place, family in enumerate((self.first, self.others, self.times)):
+        for place, family in enumerate(self):
             members = family_of == place
             adjusted[members] = family.adjusted(p[members], z[members])
         return adjusted

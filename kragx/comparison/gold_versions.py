@@ -198,9 +198,8 @@ def gold_versions(
         return None
     if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None
-    diff = (diffs or {}).get(hashes) or diff_gold(before, after)
-    if diffs is not None:
-        diffs[hashes] = diff
+    diffs = {} if diffs is None else diffs
+    diff = diffs[hashes] = diffs.get(hashes) or diff_gold(before, after)
     diff = replace(diff, old=dict(earlier), new=dict(later))
     return GoldVersions(diff, left_out=not anyway, compares_ids=_compares_ids(match))
 

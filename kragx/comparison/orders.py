@@ -163,20 +163,15 @@ def leads_of(rows: Floats, *, is_higher: bool) -> Bools:
     return leads
 
 
-def tiers_of(names: Sequence[str], leads: Bools) -> tuple[tuple[str, ...], ...]:
-    """The retrievers, the best first, those that are equal together; `leads` (r, r)."""
-    n_ahead = leads.sum(axis=0)  # how many are ahead of each
-    return tuple(
-        tuple(name for name, n in zip(names, n_ahead) if n == rank) for rank in sorted({*n_ahead})
-    )
-
-
-def measured_tiers(
-    names: Sequence[str], means: Floats, leads: Bools
-) -> tuple[tuple[str, ...], ...]:
-    """`tiers_of` those that have a mean: who has none is behind nobody, and yet not the best."""
+def tiers_of(names: Sequence[str], means: Floats, leads: Bools) -> tuple[tuple[str, ...], ...]:
+    """The retrievers with a mean, the best first, those that are equal together; `leads` (r, r)."""
+    # Who has no mean is behind nobody, and yet not the best.
     measured = np.flatnonzero(~np.isnan(means)).tolist()
-    return tiers_of([names[row] for row in measured], leads[np.ix_(measured, measured)])
+    n_ahead = leads[np.ix_(measured, measured)].sum(axis=0).tolist()  # how many are ahead of each
+    return tuple(
+        tuple(names[row] for row, n in zip(measured, n_ahead) if n == rank)
+        for rank in sorted({*n_ahead})
+    )
 
 
 def _order(
@@ -211,7 +206,7 @@ def _order(
         chosen=threshold,
         low=thresholds[low],
         high=thresholds[high],
-        tiers=measured_tiers(names, rows[:, place], leads[..., place]),
+        tiers=tiers_of(names, rows[:, place], leads[..., place]),
         leader=names[leaders[0]] if is_single else None,
         led_by=led_by,
         swapped=tuple(

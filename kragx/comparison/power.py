@@ -61,13 +61,9 @@ def undecidable(
         questions=questions,
         best=number(best),
         surely=surely,
-        needed=in_questions(n_needed, n, effective),
+        # As many of weights like these as are as sure.
+        needed=ceil(n_needed * n / effective) if effective else n_needed,
     )
-
-
-def in_questions(n_needed: int, n: int, effective: float | None) -> int:
-    """As many questions, of weights like these n, as are as sure as `n_needed` of one weight."""
-    return n_needed if not effective else ceil(n_needed * n / effective)
 
 
 def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:

@@ -1,6 +1,5 @@
 """What a report.json holds at those places that are read: one that was changed is none."""
 
-from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
@@ -72,38 +71,35 @@ _REPORT = {
 with ``!`` has to be there."""
 
 
-def check_report(report: Mapping[str, Any], name: str) -> None:
+def check_report(report: Any, name: str, kind: Any = _REPORT, place: tuple[str, ...] = ()) -> None:
     """See to it that what is there is of the right kind; what is missing others say.
 
     Args:
-        report: what the file holds.
+        report: what the file holds, or a part of it.
         name: what messages call it.
+        kind: that it has to be of.
+        place: where it stands.
 
     Raises:
         DataError: something is of another kind.
     """
-    _check(report, _REPORT, (), name)
-
-
-def _check(value: Any, kind: Any, place: tuple[str, ...], name: str) -> None:
     # None at the end of a tuple stands for a field that may be null.
     if isinstance(kind, tuple) and kind[-1] is None:
-        if value is None:
+        if report is None:
             return
         kind = kind[0]
     if isinstance(kind, tuple):
-        is_right = isinstance(value, kind) and not isinstance(value, bool)
+        is_right = isinstance(report, kind) and not isinstance(report, bool)
     else:
-        is_right = isinstance(value, type(kind))
+        is_right = isinstance(report, type(kind))
     if not is_right:
-        problem = f"not what kragx writes: {shorten(value)}"
+        problem = f"not what kragx writes: {shorten(report)}"
         raise DataError(problem, path=name, field=".".join(place))
     if isinstance(kind, list):
-        for number, entry in enumerate(value):
-            _check(entry, kind[0], (*place, str(number)), name)
+        for number, entry in enumerate(report):
+            check_report(entry, name, kind[0], (*place, str(number)))
     elif isinstance(kind, dict):
         for key, of_key in kind.items():
-            names = value if key == _EVERY else [key.removesuffix("!")]
-            for field in names:
-                if field in value or key.endswith("!"):
-                    _check(value.get(field), of_key, (*place, str(field)), name)
+            for field in report if key == _EVERY else [key.removesuffix("!")]:
+                if field in report or key.endswith("!"):
+                    check_report(report.get(field), name, of_key, (*place, str(field)))

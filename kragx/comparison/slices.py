@@ -92,6 +92,11 @@ def _values(query: Query, field: str) -> list[str | None]:
     value = getattr(query, field) if field in _FIELDS else value_at(query.metadata, field)
     if field == "turn" and field in query.metadata:  # what the user has counted
         value = query.metadata[field]
+    return _texts(value, field)
+
+
+def _texts(value: Any, field: str) -> list[str | None]:
+    """A value, or several, as text, each once; [None] for none."""
     values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
     # Several spellings of one value may come out alike; a query is in a slice once.
     texts = dict.fromkeys(_as_text(value, field) for value in values)
@@ -244,9 +249,11 @@ class Tables:
             if not columns:
                 return ()
             column = columns[0] if rows is None else columns[0].take(rows)
-            return map(_texts, column.to_pylist())
+            return (_texts(value, field) for value in column.to_pylist())
 
-        return by_field(fields, values_of, lambda: [*filter(_is_field, names)])
+        # And neither by metrics nor by what became of a question.
+        present = [name for name in names if name == "query_type" or name.startswith("metadata.")]
+        return by_field(fields, values_of, lambda: present)
 
 
 def _read(path: Path) -> Any:
@@ -256,15 +263,3 @@ def _read(path: Path) -> Any:
         return parquet.read_table(path)
     except (OSError, ArrowException) as error:
         raise DataError(f"cannot be read as Parquet: {error}", path=str(path)) from None
-
-
-def _texts(entry: str | list[str] | None) -> list[str | None]:
-    """The values of a field that a question has, each once; [None] for none."""
-    entries = entry if isinstance(entry, list) else [entry]
-    texts = dict.fromkeys(normalise(text) for text in entries if text is not None)
-    return list(filter(None, texts)) or [None]
-
-
-def _is_field(column: str) -> bool:
-    """Whether a column is one to slice by, and neither a metric nor what became of a question."""
-    return column == "query_type" or column.startswith("metadata.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from kragx.comparison.orders import Order, leads_of, measured_tiers, orders_of, orders_warning
+from kragx.comparison.orders import Order, leads_of, orders_of, orders_warning, tiers_of
 from kragx.comparison.scores import direction
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
@@ -235,8 +235,7 @@ def sweep_of_grid(
             metric,
             tuple(setting.name for setting, _, _ in under),
             tuple(
-                measured_tiers(names, rows[:, place], leads[..., place])
-                for place in range(len(under))
+                tiers_of(names, rows[:, place], leads[..., place]) for place in range(len(under))
             ),
             tuple(is_certain for _, _, is_certain in under),
             tuple((names[one], names[other]) for one, other in swapped),

@@ -45,7 +45,18 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
 
 def metrics_plain() -> list[dict[str, Any]]:
     """The metrics as plain values for JSON."""
-    return [_described(metric) for metric in _all()]
+    return [
+        {
+            "name": metric.name,
+            "question": metric.question,
+            "formula": metric.formula,
+            "options": [f"{name}={option}" for name, option in _options(metric, lists=True)],
+            "range": list(metric.range),
+            "direction": metric.better,
+            "micro": metric.pooled is not None,
+        }
+        for metric in _all()
+    ]
 
 
 def _all() -> list[Metric]:
@@ -70,15 +81,3 @@ def _options(metric: Metric, *, lists: bool = False) -> Iterator[tuple[str, Opti
     for name, option in metric.options.items():
         if option.settable and (lists or name not in LISTS):
             yield name, option
-
-
-def _described(metric: Metric) -> dict[str, Any]:
-    return {
-        "name": metric.name,
-        "question": metric.question,
-        "formula": metric.formula,
-        "options": [f"{name}={option}" for name, option in _options(metric, lists=True)],
-        "range": list(metric.range),
-        "direction": metric.better,
-        "micro": metric.pooled is not None,
-    }

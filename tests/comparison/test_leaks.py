@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, compare, evaluate
 from kragx.comparison import Results, RetrieverScores, check_gates
-from kragx.comparison.best_first import best_first
+from kragx.comparison.compare_retrievers import best_first
 from kragx.comparison.comparison import Settings
 from kragx.comparison.gate_conditions import parse_gates
 from kragx.evaluation.evaluation import mean_cell

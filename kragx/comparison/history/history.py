@@ -184,13 +184,14 @@ class History(Result):
     def _table(self, metric: str, start: int) -> Table:
         runs = self.runs[start:]
         words = _run_columns(runs)
-        places = range(start, len(self.runs))
-        values = [
+        values = (
             (visible(self._label(series)), [series.cell(place, metric) for place in places])
+            for places in [range(start, len(self.runs))]
             for series in self.series
-        ]
-        # Nor does a retriever that has none of this metric, or was no part of these runs.
-        columns = [*words, *(value for value in values if any(map(_says, value[1])))]
+        )
+        # A retriever that has none of this metric, or was no part of these runs, has no column.
+        told = (value for value in values if any({*cell.text} - {*"┊ -"} for cell in value[1]))
+        columns = [*words, *told]
         rows = [*zip(*(cells for _, cells in columns))]
         n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
         step_note = phrase(
@@ -245,7 +246,14 @@ def _history(
 
 def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:
     """What tells runs from each other: their heads and cells."""
-    commits = [Cell(_commit(run), below=visible(run.branch or "")) for run in runs]
+    # The start of a commit, with a mark where the run may rest on something else.
+    commits = [
+        Cell(
+            f"{run.commit[:10]}{'+' if run.dirty else ''}" if run.commit else "-",
+            below=visible(run.branch or ""),
+        )
+        for run in runs
+    ]
     columns: list[tuple[str, list[Cell]]] = [
         (phrase("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
         (phrase("commit"), commits),
@@ -258,13 +266,3 @@ def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:
 
 def _when(run: PastRun) -> str:
     return f"{run.date[:10]} {run.date[11:16]}"
-
-
-def _commit(run: PastRun) -> str:
-    """The start of a commit, with a mark where the run may rest on something else."""
-    return "-" if run.commit is None else f"{run.commit[:10]}{'+' if run.dirty else ''}"
-
-
-def _says(cell: Cell) -> bool:
-    """Whether it says more than that there is no value."""
-    return not {*cell.text} <= {*"┊ -"}

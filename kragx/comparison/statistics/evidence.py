@@ -212,22 +212,13 @@ def _gains_less_losses(
     """
     parts = np.stack([np.maximum(values, 0), np.maximum(-values, 0)])
     widths = np.stack([high, -low])
-    up, down = (
-        np.nanmean(parts, axis=1)
-        if weights is None
-        else np.stack([weighted_means(part, weights) for part in parts])
-    )
+    up, down = (weighted_means(part, weights) for part in parts)
     up_ends, down_ends = (
         score_intervals(part, np.zeros_like(width), width, confidence, weights=weights)
         for part, width in zip(parts, widths)
     )
     up_spread, down_spread = (
-        np.nanstd(parts, axis=1)
-        if weights is None
-        else [
-            weighted_means((part - mean) ** 2, weights) ** 0.5
-            for part, mean in zip(parts, (up, down))
-        ]
+        weighted_means((part - mean) ** 2, weights) ** 0.5 for part, mean in zip(parts, (up, down))
     )
     # A question gains or loses: the mean of the products of both is 0.
     spread = up_spread * down_spread

@@ -1,9 +1,9 @@
 """Tuning: which setting of a grid to take, how sure that is, and what each axis does."""
 
 from kragx.comparison.tuning.choosing import (
-    Sizes as Sizes,
     Tried as Tried,
     as_measured as as_measured,
+    costs_of as costs_of,
     tuned as tuned,
     tuning_of as tuning_of,
 )

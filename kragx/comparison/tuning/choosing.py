@@ -30,30 +30,28 @@ Costs = tuple[float | None, float | None]
 """The tokens of a question's documents, and what it took in seconds; None where not known."""
 
 
-class Sizes:
-    """Counts the tokens of retrieved texts, of each distinct text once.
+def costs_of(runs: Mapping[str, Run], spec: object = None) -> dict[str, Costs]:
+    """By name the tokens of a question's documents, their mean, and the median of what it took.
+
+    None of what is not known: the text of a document, or any time.
 
     Args:
+        runs: what each setting returned.
         spec: says what a token is, as for a match; None for ``unicode``.
     """
-
-    def __init__(self, spec: object = None) -> None:
-        counting = tokenizer(spec or "unicode", field="budget_tokenizer")
-        self._of = cache(lambda text: len(next(counting.tokens([text]))))
-
-    def costs(self, run: Run) -> Costs:
-        """The tokens of a question's documents, their mean; and the median of what it took.
-
-        None of what is not known: the text of a document, or any time.
-        """
-        times = [result.seconds for result in run.results.values() if result.seconds is not None]
-        answers = [result.documents for result in run.results.values() if result.error is None]
-        texts = [[doc.text for doc in documents] for documents in answers]
+    counting = tokenizer(spec or "unicode", field="budget_tokenizer")
+    size = cache(lambda text: len(next(counting.tokens([text]))))  # of each distinct text once
+    costs: dict[str, Costs] = {}
+    for name, run in runs.items():
+        answers = run.results.values()
+        times = [answer.seconds for answer in answers if answer.seconds is not None]
+        texts = [
+            [doc.text for doc in answer.documents] for answer in answers if answer.error is None
+        ]
         is_known = bool(texts) and not any(None in of_question for of_question in texts)
-        return (
-            fmean(sum(map(self._of, of_question)) for of_question in texts) if is_known else None,
-            median(times) if times else None,
-        )
+        sizes = (sum(map(size, of_question)) for of_question in texts if is_known)
+        costs[name] = fmean(sizes) if is_known else None, median(times) if times else None
+    return costs
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def tuning_of(
     Args:
         evaluations: one for each setting.
         settings: by the evaluation's name.
-        costs: likewise (`Sizes.costs`).
+        costs: likewise (`costs_of`).
         failures: of those that failed.
         metric: by which settings are compared.
         statistics: confidence, resamples and seed.

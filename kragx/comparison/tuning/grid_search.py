@@ -8,7 +8,7 @@ from typing import Any
 
 from kragx.comparison import Failures, Settings
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.comparison.tuning.choosing import Sizes, tuning_of
+from kragx.comparison.tuning.choosing import costs_of, tuning_of
 from kragx.comparison.tuning.grid import MAX_SETTINGS, Setting, read_grid, settings, size
 from kragx.comparison.tuning.tuning import Tuning
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset
@@ -87,12 +87,12 @@ def tune(
     runs = {setting.name: _ask_setting(gold, make, setting, progress, asking) for setting in every}
     corpus_texts = as_corpus(corpus)
     criteria = for_all(criteria, gold, runs.values(), corpus_texts)
-    sizes = Sizes(budget_tokenizer)
+    costs = costs_of(runs, budget_tokenizer)
     evaluations = [evaluate_run(gold, run, criteria, corpus=corpus_texts) for run in runs.values()]
     return tuning_of(
         evaluations,
         {setting.name: setting for setting in every},
-        {name: sizes.costs(run) for name, run in runs.items()},
+        costs,
         [Failures.of(evaluation, max_failed) for evaluation in evaluations],
         str(spec),
         statistics,

@@ -306,7 +306,8 @@ def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:
         axes.hlines(row, p5, p95, color, linewidth=2.5, alpha=0.5)
         axes.barh(row, p75 - p25, 0.46, left=p25, color=color, alpha=0.6)
         axes.vlines(p50, row - 0.3, row + 0.3, INK, linewidth=2)
-        write_beside(axes, row, _duration(timed.p50))
+        median = timed.p50
+        write_beside(axes, row, f"{median:.3g} s" if median >= 1 else f"{1000 * median:.3g} ms")
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(lambda value, _: "")
@@ -314,7 +315,3 @@ def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:
     axes.grid(axis="x")
     axes.set_xlabel(in_language(phrase("seconds (line 5 to 95 %, box 25 to 75 %, stroke median)")))
     return figure
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"

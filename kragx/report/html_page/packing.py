@@ -20,7 +20,7 @@ from kragx.data import Mender
 from kragx.data.formats.jsonl import to_json
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.messages import Name, Phrase
-from kragx.ground.printing import Cell, Line, Part, Table
+from kragx.ground.printing import Cell, Part, Table
 from kragx.metrics.threshold import matches
 
 _BLOCK_CHARACTERS = 100_000
@@ -107,7 +107,12 @@ def rounded_score(score: float, threshold: float) -> float | None:
 
 def described(parts: Iterable[Part]) -> list[dict[str, Any]]:
     """Parts as the page renders them."""
-    return [_table(part) if isinstance(part, Table) else _line(part) for part in parts]
+    return [
+        _table(part)
+        if isinstance(part, Table)
+        else {"text": text_of(part.text), "style": part.style, "item": part.item}
+        for part in parts
+    ]
 
 
 def text_of(text: str) -> Any:
@@ -116,10 +121,6 @@ def text_of(text: str) -> Any:
     # Most cells are numbers and names, which need not be sent once for each language.
     first = texts[LANGUAGES[0]]
     return first if all(own == first for own in texts.values()) else texts
-
-
-def _line(line: Line) -> dict[str, Any]:
-    return {"text": text_of(line.text), "style": line.style, "item": line.item}
 
 
 def _table(table: Table) -> dict[str, Any]:

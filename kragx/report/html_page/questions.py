@@ -215,7 +215,11 @@ class OpenedQuestions:
             for position, doc in enumerate(ranked.docs[: self._sources.max_docs]):
                 of_pair = [known.get((ranked.query.id, doc.text or "", text)) for text in texts]
                 # Of a gold item's alternatives the one that the judge found nearest decides.
-                best = max(filter(None, of_pair), key=_grade, default=None)
+                best = max(
+                    filter(None, of_pair),
+                    key=lambda said: -1 if said[0] is None else said[0],
+                    default=None,
+                )
                 if best is not None:
                     reasons.append([position, item, *best])
         return reasons
@@ -258,10 +262,6 @@ def _facts(query: Query) -> list[list[Any]]:
         return [[fact.text, int(fact.vital)] for fact in facts_of(query)]
     except DataError:
         return []
-
-
-def _grade(reason: tuple[float | None, str]) -> float:
-    return -1 if reason[0] is None else reason[0]
 
 
 @dataclass(frozen=True)

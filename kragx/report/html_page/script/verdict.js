@@ -36,7 +36,7 @@ function leadPanel(said) {
   return el("div.panel", {},
     el("h3", {}, textNodes(title)),
     el("p.big", {}, el("b", {}, textNodes(difference)), " ", el("span.muted", {}, plainText(ends))),
-    el("ul.both", {}, [best, positionOf(said.next)].map((retriever, at) => el("li", {}, columnHead(retriever), " ", el("b", {}, means[at])))),
+    el("ul.both", {}, [best, positionOf(said.next)].map((retriever, at) => el("li", {}, swatch(retriever), " ", el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, means[at])))),
     missing(bar[1]) ? null : differenceBar(bar, best),
     el("p.muted", {}, textNodes(how), chance ? help(plainText(chance)) : null), why.map((line) => el("p.muted", {}, textNodes(line))));
 }
