@@ -56,7 +56,7 @@ def read_examples(
     """
     examples = [*_client(client).list_examples(dataset_name=dataset)]
     if not examples:
-        raise DataError(f"dataset {dataset!r} has no examples")
+        raise DataError("dataset {dataset!r} has no examples", dataset=dataset)
     return examples_gold(examples, dataset, question=question, gold=gold, reference=reference)
 
 
@@ -97,8 +97,9 @@ def log(
     strange = [query_id for query_id in evaluation.query_ids if not _is_uuid(query_id)]
     if strange:
         raise UsageError(
-            f"query {strange[0]!r} is no example of LangSmith, whose ids are UUIDs",
+            "query {strange!r} is no example of LangSmith, whose ids are UUIDs",
             remedy="evaluate with the gold set that read_examples gives",
+            strange=strange[0],
         )
     langsmith = _client(client)
     started = datetime.now(UTC)

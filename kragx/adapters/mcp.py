@@ -85,9 +85,9 @@ def read_mcp(
     known = calls.keys() & {query.id for query in gold}
     if not known:
         raise DataError(
-            f"none of its {sum(map(len, calls.values()))} calls of tools is of a question "
-            "of the gold set",
+            "none of its {n} calls of tools is of a question of the gold set",
             remedy="query_id names where a request has the question's id",
+            n=sum(map(len, calls.values())),
         )
     results = {
         query_id: Retrieved(searches=searches_made(calls[query_id]), has_list=False)
@@ -124,8 +124,9 @@ def _calls(
             with inside(path=place):
                 if key in waiting:
                     raise DataError(
-                        f"a call with id {key[1]!r}, while one with this id waits for its answer",
+                        "a call with id {key!r}, while one with this id waits for its answer",
                         remedy="where sessions stand in one log each record needs a session_id",
+                        key=key[1],
                     )
                 waiting[key] = call = _call(message, time, unit)
                 calls.append((message, call))
@@ -142,7 +143,7 @@ def _calls(
 def _call(message: Mapping[str, Any], time: float, unit: float | None) -> Call:
     params = message.get("params")
     if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
-        raise DataError(f"a call of a tool without its name: {shorten(message)}")
+        raise DataError("a call of a tool without its name: {message}", message=shorten(message))
     words = words_of(params.get("arguments"))
     return Call(params["name"], "tool", words, place=None, started=time, error=None, unit=unit)
 
@@ -188,10 +189,13 @@ def _message(record: object) -> tuple[str, Mapping[str, Any], float | None]:
         if isinstance(message, Mapping) and "jsonrpc" in message:
             if isinstance(number := message.get("id"), (Mapping, list)):
                 raise DataError(
-                    f"an id that is {shorten(number)}", remedy="ids are numbers or texts"
+                    "an id that is {number}",
+                    remedy="ids are numbers or texts",
+                    number=shorten(number),
                 )
             return str(first_named(fields, _SESSIONS)), message, moment(first_named(fields, _TIMES))
     raise DataError(
-        f"no message of JSON-RPC: {shorten(record)}",
+        "no message of JSON-RPC: {record}",
         remedy='each has "jsonrpc", itself or under "message"',
+        record=shorten(record),
     )

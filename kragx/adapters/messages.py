@@ -121,9 +121,10 @@ def _chats(chats: str | Path | Iterable[object], reader: LogReader) -> Iterator[
                 ]
         if not isinstance(messages, (list, tuple)):
             raise DataError(
-                f"no chat: {shorten(record)}",
+                "no chat: {record}",
                 path=place,
-                remedy='each is a list of messages, or {"messages": [...]}',
+                remedy='each is a list of messages, or {{"messages": [...]}}',
+                record=shorten(record),
             )
         yield place, (reader.id_in(record if isinstance(record, Mapping) else {}), messages)
 

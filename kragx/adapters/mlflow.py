@@ -140,8 +140,11 @@ def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         # Else the later would be written over the earlier one, and no table would show it.
         if names.setdefault(key, name) != name:
             raise UsageError(
-                f"{names[key]!r} and {name!r} are both {key!r} in MLflow",
+                "{names!r} and {name!r} are both {key!r} in MLflow",
                 remedy="name retrievers apart in letters, digits, '_', '-' and '.'",
+                names=names[key],
+                name=name,
+                key=key,
             )
         named[key] = value
     return named

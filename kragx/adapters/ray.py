@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from kragx.evaluation.parts.workers import AHEAD, Engine, Hands, Waiting, died, work_on
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.options import check_options, fitting, is_text, optional, whole
+from kragx.ground.printing import phrase
 
 __all__: list[str] = []
 
@@ -94,7 +95,7 @@ def _start(ray: Any, address: str) -> None:
         is_local = address == "local"
         how = "no Ray cluster can be started here" if is_local else f"no Ray cluster at {address!r}"
         raise UsageError(
-            f"{how}: {_first_line(error)}",
+            phrase("{how}: {first_line}", how=how, first_line=_first_line(error)),
             field="engine.ray.address",
             remedy=_LOGS
             if is_local
@@ -119,10 +120,12 @@ def _work_there(code: str, function: bytes, item: bytes) -> Any:
 
 def _differs(problem: str, address: str) -> UsageError:
     return UsageError(
-        f"the worker {address} has {problem}",
+        "the worker {address} has {why}",
         field="engine.ray",
         remedy="numbers would differ, or fail: give every machine the same installation, and "
         "files under one path (a shared file system)",
+        address=address,
+        why=problem,
     )
 
 

@@ -218,7 +218,9 @@ def calibrate(
         {'method': 'text'}
     """
     if by not in get_args(By):
-        raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
+        raise UsageError(
+            "by: unknown value {by!r}; {hint}", by=by, hint=nearest(str(by), get_args(By))
+        )
     check_whole("folds", folds, lowest=2)
     check_whole("seed", seed, lowest=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
@@ -233,10 +235,10 @@ def calibrate(
     positive = given_labels.positive if positive is None else positive
     if positive is None:
         raise UsageError(
-            f"which grades of {given_labels.name} are a match is not known, as they are not by "
-            "kragx's rubrics",
+            "which grades of {name} are a match is not known, as they are not by kragx's rubrics",
             field="positive",
             remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
+            name=given_labels.name,
         )
     pairs, truth, unused = resolved(items, tuple(given_labels), positive)
     specs = candidates(tokenizers, more) if only is None else [as_mapping(spec) for spec in only]
@@ -245,7 +247,7 @@ def calibrate(
         raise DataError("labels: all are of one query; at least two are needed, to choose on some")
     if truth.all() or not truth.any():
         kind = "a match" if truth.all() else "no match"
-        raise DataError(f"labels: every pair is labelled {kind}; both kinds are needed")
+        raise DataError("labels: every pair is labelled {kind}; both kinds are needed", kind=kind)
     folds = min(folds, len(queries))
     tried = trials(items, specs, pairs)
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()

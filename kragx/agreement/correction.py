@@ -243,7 +243,9 @@ def correct(
         UsageError: an argument is wrong.
     """
     if isinstance(least, bool) or least < 3:
-        raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
+        raise UsageError(
+            "least: {least!r} is below 3, and two queries have hardly a spread", least=least
+        )
     runs = scoring.systems(runs)
     example_set, _ = examples_shown(judge, choice)
     if example_set is not None:

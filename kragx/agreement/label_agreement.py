@@ -265,7 +265,9 @@ def agree(
     common = sides.common(held_out=is_halved)
     compared = [pair for pair in common if earlier and earlier.grades.get(pair) in scale_of_labels]
     if before is not None and not compared:
-        raise DataError(f"no pair that is compared has a label in {earlier and earlier.name}")
+        raise DataError(
+            "no pair that is compared has a label in {value}", value=earlier and earlier.name
+        )
     # Both are measured on the same pairs: else what was labelled would look like a change.
     n_without, common = len(common) - len(compared), compared or common
     counts = sides.counts(common, machine)

@@ -129,7 +129,7 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[Label]:
         return
     rows = fields["matched"]
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise DataError(f"'matched' must be a list of lists, not {shorten(rows)}")
+        raise DataError("'matched' must be a list of lists, not {rows}", rows=shorten(rows))
     for rank, row in enumerate(rows, start=1):
         for gold, value in enumerate(row, start=1):
             if value is not None:  # null: not known
@@ -138,14 +138,18 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[Label]:
 
 def _required(fields: Mapping[str, Any], name: str) -> Any:
     if name not in fields:
-        raise DataError(f"{name!r} is missing")
+        raise DataError("{name!r} is missing", name=name)
     return fields[name]
 
 
 def _of_pair(query_id: str, record: Mapping[str, Any]) -> Label:
     fields = {name: str(value) for name, value in record.items()}
     if unknown := [name for name in fields if name not in _FIELDS]:
-        raise DataError(f"unknown field {unknown[0]!r}; {nearest(unknown[0], _FIELDS)}")
+        raise DataError(
+            "unknown field {unknown!r}; {hint}",
+            unknown=unknown[0],
+            hint=nearest(unknown[0], _FIELDS),
+        )
     if ("rank" in fields) == ("doc_id" in fields) or {"gold", "gold_id"} <= fields.keys():
         raise DataError("give either 'doc_id' or 'rank', either 'gold_id' or 'gold', from 1 on")
     return Label(
@@ -163,7 +167,9 @@ def _position(fields: Mapping[str, str], name: str) -> int | None:
         return None
     value = fields[name].strip()
     if not (value.isascii() and value.isdecimal()) or int(value) < 1:
-        raise DataError(f"{name!r} must be a whole number from 1 on, not {value!r}")
+        raise DataError(
+            "{name!r} must be a whole number from 1 on, not {value!r}", name=name, value=value
+        )
     return int(value)
 
 
@@ -171,7 +177,9 @@ def _grade(value: Any) -> float:
     word = str(value).strip().lower()
     grade = read_number(str(_WORDS.get(word, word)))
     if grade is None or not isfinite(grade):
-        raise DataError(f"'label' must be 0 or 1, true or false, or a grade, not {value!r}")
+        raise DataError(
+            "'label' must be 0 or 1, true or false, or a grade, not {value!r}", value=value
+        )
     return grade
 
 
@@ -238,8 +246,9 @@ def of_store(
             labels = [*_of_pairs(store.labels())]
         if not labels and side == "human":
             raise DataError(
-                f"{address}: the store holds no human label; bring some in: kragx judge store "
-                "import HUMAN.qrels"
+                "{address}: the store holds no human label; bring some in: kragx judge store "
+                "import HUMAN.qrels",
+                address=address,
             )
         return labels, _match_from(store, side, choice.get("rubric"))
 
@@ -290,8 +299,9 @@ def asked_in(store: Store) -> str:
     kinds = {question["asks"] for question in questions if question}
     if len(kinds) > 1:
         raise UsageError(
-            f"--asks: the judge of {store.address} was asked for {' and '.join(sorted(kinds))}; "
-            "name one of them"
+            "--asks: the judge of {address} was asked for {names}; name one of them",
+            address=store.address,
+            names=" and ".join(sorted(kinds)),
         )
     return str(next(iter(kinds), "relevance"))
 

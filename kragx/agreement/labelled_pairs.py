@@ -14,6 +14,7 @@ from kragx.agreement.label_files import Label
 from kragx.agreement.labels import other_forms
 from kragx.data import Doc, Gold, normalise
 from kragx.ground.errors import DataError
+from kragx.ground.printing import phrase
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
 
@@ -64,15 +65,21 @@ def resolved(
             else:
                 repetition = f" (it repeats rank {first[1] + 1})" if place[1] != first[1] else ""
                 raise DataError(
-                    f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled "
-                    f"twice{repetition}, and the labels differ; keep one"
+                    "labels: query {query_id!r}, rank {value} is labelled "
+                    "twice{repetition}, and the labels differ; keep one",
+                    query_id=label.query_id,
+                    value=place[1] + 1,
+                    repetition=repetition,
                 )
         if not places:
             unused.append(label)
     if not decisions:
         raise DataError(
-            f"labels: none of the {len(labels)} labels is of a retrieved document and a gold item "
-            "of the results",
+            phrase(
+                "labels: none of the {n_labels} labels is of a retrieved document and a gold item "
+                "of the results",
+                n_labels=len(labels),
+            ),
             remedy="; ".join(in_another_form(unused, items))
             or "check query ids, document ids and ranks",
         )

@@ -98,8 +98,12 @@ class Scale:
         if not 2 <= n_labels <= MOST_LABELS:
             low, high, n = map(shorten, (self.low, self.high, n_labels))
             raise UsageError(
-                f"scale: {low} to {high} has {n} labels, not 2 to {MOST_LABELS}; if some label is "
-                "a mistake, name the scale, for example 0-3"
+                "scale: {low} to {high} has {n} labels, not 2 to {most_labels}; if some label is "
+                "a mistake, name the scale, for example 0-3",
+                low=low,
+                high=high,
+                n=n,
+                most_labels=MOST_LABELS,
             )
 
     def __contains__(self, grade: object) -> bool:
@@ -132,7 +136,9 @@ def read_scale(value: object, human: Labels) -> Scale:
             # People's alone: a judge that is off the scale must not widen it.
             whole = {int(grade) for grade in human.grades.values() if grade == int(grade)}
             if not whole:
-                raise UsageError(f"scale: {human.name} has no whole number as a label; name one")
+                raise UsageError(
+                    "scale: {name} has no whole number as a label; name one", name=human.name
+                )
             low, high = min(whole), max(whole)
             if low == high:
                 low, high = min(low, 0), max(high, 1)
@@ -143,7 +149,9 @@ def read_scale(value: object, human: Labels) -> Scale:
             return Scale(int(ends[1]), int(ends[2]))
         case (int() as low, int() as high):
             return Scale(low, high)
-    raise UsageError(f"scale: {shorten(value)} is none; write its ends, for example 0-3 or -2..4")
+    raise UsageError(
+        "scale: {value} is none; write its ends, for example 0-3 or -2..4", value=shorten(value)
+    )
 
 
 def read_labels(
@@ -278,8 +286,12 @@ class Sides:
             for side in (self.human, self.judge)
         ]
         raise DataError(
-            f"no pair has a label of the scale {self.scale} from both sides. {', '.join(firsts)}: "
-            "pairs are joined by query id and document id",
+            phrase(
+                "no pair has a label of the scale {scale} from both sides. {names}: "
+                "pairs are joined by query id and document id",
+                scale=self.scale,
+                names=", ".join(firsts),
+            ),
             remedy="; ".join(other_forms(*self.missing.values())),
         )
 
@@ -339,9 +351,13 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
         if grades.setdefault(label.pair, label.grade) != label.grade:
             query, document = label.pair
             raise DataError(
-                f"query {query!r}, document {document!r} has the labels {grades[label.pair]:g} and "
-                f"{label.grade:g}; keep one",
+                "query {query!r}, document {document!r} has the labels {grades:g} and "
+                "{grade:g}; keep one",
                 path=name,
+                query=query,
+                document=document,
+                grades=grades[label.pair],
+                grade=label.grade,
             )
     if not grades:
         raise DataError("there is no label in it", path=name)

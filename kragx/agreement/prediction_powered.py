@@ -96,11 +96,19 @@ def prediction_powered(
     p = np.full(n, n / max(n_all, 1)) if chances is None else chances
     if len(w) != n_all or len(p) != n or not ((p > 0) & (p <= 1)).all() or w[:n].sum() <= 0:
         raise UsageError(
-            f"{len(w)} weights of {n_all} units and {len(p)} chances of {n}: one for each is "
-            "needed, chances above 0 and at most 1, and weights that are not all 0"
+            "{n_w} weights of {n_all} units and {n_p} chances of {n}: one for each is "
+            "needed, chances above 0 and at most 1, and weights that are not all 0",
+            n_w=len(w),
+            n_all=n_all,
+            n_p=len(p),
+            n=n,
         )
     if len(judge) != n or np.count_nonzero(w[:n]) < 3:
-        raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
+        raise UsageError(
+            "{n} labelled and {n_judge} judged units: at least 3 of each needed",
+            n=n,
+            n_judge=len(judge),
+        )
     v = w[:n] / p
     v = v / v.sum()
     judge_mean = float((w / w.sum()) @ everything)

@@ -83,7 +83,12 @@ def probe(
         raise UsageError("none is named", field="variants")
     for name in names:
         if name not in VARIANTS:
-            raise UsageError(f"{name!r} is none; {nearest(name, VARIANTS)}", field="variants")
+            raise UsageError(
+                "{name!r} is none; {hint}",
+                field="variants",
+                name=name,
+                hint=nearest(name, VARIANTS),
+            )
     names = [name for name in VARIANTS if name in names]
     drawn = irrelevant(dataset, passages, seed, support=mode == "support")
     n_irrelevant = len(drawn)
@@ -154,8 +159,9 @@ def irrelevant(
     passages = [passage for turn in zip_longest(*by_query) for passage in turn if passage]
     if not passages:
         raise DataError(
-            f"{dataset.name}: no query has a text and a passage known to be irrelevant; give gold "
-            "texts, of grade 0 or of other queries"
+            "{name}: no query has a text and a passage known to be irrelevant; give gold "
+            "texts, of grade 0 or of other queries",
+            name=dataset.name,
         )
     return passages[:count]
 

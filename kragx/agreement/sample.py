@@ -121,8 +121,9 @@ def draw(
         for name in pair.ids:
             if not name or name.split() != [name] or pair.query_id.startswith("#"):
                 raise DataError(
-                    f"the id {name!r} cannot stand in qrels: it is empty, holds white space, or "
-                    "is a query id that begins with #"
+                    "the id {name!r} cannot stand in qrels: it is empty, holds white space, or "
+                    "is a query id that begins with #",
+                    name=name,
                 )
     # Files list pairs in any order; the same pairs and seed are to give the same sample.
     ordered = sorted(candidates, key=lambda pair: pair.ids)
@@ -273,14 +274,17 @@ def from_run(
             if asks == "support":
                 continue
             raise DataError(
-                f"query {query.id!r} has no text, and nobody can judge relevance to it; add "
-                "'query' to the results file"
+                "query {id!r} has no text, and nobody can judge relevance to it; add "
+                "'query' to the results file",
+                id=query.id,
             )
         for rank, doc in enumerate(docs, start=1):
             if doc.text is None:
                 raise DataError(
-                    f"query {query.id!r}, document {doc.id!r} has no text to read; a results file "
-                    "with texts is needed, a TREC run has none"
+                    "query {id!r}, document {id_2!r} has no text to read; a results file "
+                    "with texts is needed, a TREC run has none",
+                    id=query.id,
+                    id_2=doc.id,
                 )
             pair = PairToLabel(query.id, document_name(doc), against, doc.text, rank)
             pairs.setdefault(pair.ids, pair)

@@ -129,7 +129,8 @@ def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluat
     for spec in evaluation.specs:
         if spec.needs_evidence:
             raise UsageError(
-                f"metric {str(spec)!r} is not made of labels; name one that is, such as ndcg@10"
+                "metric {spec!r} is not made of labels; name one that is, such as ndcg@10",
+                spec=str(spec),
             )
     return evaluation
 
@@ -280,5 +281,9 @@ def kendall_tau_b(first: Floats, second: Floats) -> float | None:
 def _mean(evaluation: Evaluation) -> float:
     metric, mean = next(iter(evaluation.mean.items()))
     if mean is None:
-        raise UsageError(f"metric {metric!r} has no value for {evaluation.name!r} on any query")
+        raise UsageError(
+            "metric {metric!r} has no value for {name!r} on any query",
+            metric=metric,
+            name=evaluation.name,
+        )
     return mean

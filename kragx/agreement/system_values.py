@@ -57,9 +57,10 @@ class Drawing:
         sample = drawing_of(human)
         if sample.get("design") == "stratified":
             raise DataError(
-                f"{human}: a stratified sample, with as many pairs of rare grades as of frequent "
+                "{human}: a stratified sample, with as many pairs of rare grades as of frequent "
                 "ones, says nothing of a retriever's lists as they are",
                 remedy="label whole queries (kragx judge label --queries 30)",
+                human=human,
             )
         chances = sample.get("chances")
         if chances is None and of_people is not None:
@@ -98,10 +99,11 @@ def _unequal(chances: Mapping[str, float]) -> Mapping[str, float] | None:
     if max(chances.values(), default=0) > 1 + 1e-9:
         name = max(chances, key=chances.__getitem__)
         raise DataError(
-            f"question {name!r}: people's labels have a greater chance of having been drawn "
+            "question {name!r}: people's labels have a greater chance of having been drawn "
             "than the question itself",
             field="inclusion",
             remedy="give both files the questions of one drawing",
+            name=name,
         )
     return chances if len({*chances.values()}) > 1 else None
 
@@ -109,10 +111,12 @@ def _unequal(chances: Mapping[str, float]) -> Mapping[str, float] | None:
 def _values_of(values: Mapping[str, float], queries: Sequence[str], clause: str) -> Floats:
     if missing := next((query for query in queries if query not in values), None):
         raise DataError(
-            f"question {missing!r} {clause} nothing says how many asks it stands for or what its "
+            "question {missing!r} {clause} nothing says how many asks it stands for or what its "
             "chance of having been drawn was",
             remedy="name the questions (--questions FILE) that were judged, and the labels of one "
             "drawing",
+            missing=missing,
+            clause=clause,
         )
     return np.array([values[query] for query in queries], np.float64)
 
@@ -206,13 +210,16 @@ def depth_of(evaluation: Evaluation) -> int:
     for score in evaluation.scores:
         if not isinstance(score.spec.k, int):
             raise UsageError(
-                f"metric {str(score.spec)!r} looks at whole lists, which people would have to "
-                f"label to the end; cut it, for example {score.spec.name}@10"
+                "metric {spec!r} looks at whole lists, which people would have to "
+                "label to the end; cut it, for example {name}@10",
+                spec=str(score.spec),
+                name=score.spec.name,
             )
         if np.isnan(score.values).any():
             raise UsageError(
-                f"metric {str(score.spec)!r} has no value for some queries, and a corrected "
-                "mean needs one for each; name another, such as ndcg@10"
+                "metric {spec!r} has no value for some queries, and a corrected "
+                "mean needs one for each; name another, such as ndcg@10",
+                spec=str(score.spec),
             )
     return scoring.deepest(evaluation) or 0
 
@@ -237,8 +244,15 @@ def _labelled_whole(
     n_partly = len(touched) - len(whole)
     if len(whole) < least:
         raise DataError(
-            f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-            f"({n_partly} in part), and a correction needs at least {least}",
+            phrase(
+                "{name}: people have labelled {n_whole} queries down to rank {depth} "
+                "({n_partly} in part), and a correction needs at least {least}",
+                name=run.name,
+                n_whole=len(whole),
+                depth=depth,
+                n_partly=n_partly,
+                least=least,
+            ),
             remedy="; ".join(other_forms(human.grades, sides.judge.grades))
             or "label more (kragx judge label --queries), or take a smaller cut",
         )

@@ -47,7 +47,7 @@ def as_mapping(spec: object) -> dict[str, Any]:
         return {"method": spec}
     if isinstance(spec, Mapping):
         return {name: value for name, value in spec.items() if name != "threshold"}
-    raise UsageError(f"candidates: {spec!r} is neither a name nor a mapping")
+    raise UsageError("candidates: {spec!r} is neither a name nor a mapping", spec=spec)
 
 
 @dataclass(frozen=True)

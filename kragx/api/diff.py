@@ -127,7 +127,9 @@ def _side(value: object, dataset: GoldDataset | None, name: str) -> Side:
     if is_retriever(value):
         if dataset is None:
             raise UsageError(
-                f"{name}: a retriever is asked, and nobody says what", remedy="pass questions=..."
+                "{name}: a retriever is asked, and nobody says what",
+                remedy="pass questions=...",
+                name=name,
             )
         return None, retrieve(value, dataset)
     rows, run = read_run_rows(value, dataset)
@@ -169,8 +171,13 @@ def _check_weights(old: Side, new: Side, reworded: Collection[str]) -> None:
             before = getattr(known.get(query.id, query), name)
             if before != now:
                 raise DataError(
-                    f"query {query.id!r} has {name} {before:g} in {old[1].name} and {now:g} in "
-                    f"{new[1].name}",
+                    "query {id!r} has {name} {before:g} in {name_2} and {now:g} in {name_3}",
                     remedy="questions stand for the same asks in both: pass questions=..., or "
                     "--questions FILE",
+                    id=query.id,
+                    name=name,
+                    before=before,
+                    name_2=old[1].name,
+                    now=now,
+                    name_3=new[1].name,
                 )

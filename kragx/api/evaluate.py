@@ -252,9 +252,10 @@ def _evaluate(
         _refuse(asking)
     if several is not None and name is not None:
         raise UsageError(
-            f"{name!r} names one retriever, and several are given, each under its own name",
+            "{name!r} names one retriever, and several are given, each under its own name",
             field="name",
             remedy="leave it out",
+            name=name,
         )
     criteria, retrieve = Criteria.of(**measures), partial(retrieve, **asking)
     if several is not None:
@@ -272,10 +273,11 @@ def _refuse(asking: Mapping[str, object]) -> None:
     for option, value in asking.items():
         if value != _ASKING[option]:
             raise UsageError(
-                f"{value!r} says how a retriever is asked, and none is given: what was retrieved "
+                "{value!r} says how a retriever is asked, and none is given: what was retrieved "
                 "is there already",
                 field=option,
                 remedy="leave it out, or pass the retriever itself",
+                value=value,
             )
 
 
@@ -309,7 +311,9 @@ def _compared(
             evaluations.append(evaluate_run(gold, run, criteria, corpus=corpus, workers=workers))
     if all(evaluation.unanswered for evaluation in evaluations):
         firsts = (f"{result.name}: {first_failure(result.failures)}" for result in evaluations)
-        raise RetrieverError(f"every retriever failed on every question; {'; '.join(firsts)}")
+        raise RetrieverError(
+            "every retriever failed on every question; {names}", names="; ".join(firsts)
+        )
     record = clock.record()
     return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria, record=record)
 
@@ -354,16 +358,23 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
             next(name for name in whole if whole[name] is flag) for flag in (True, False)
         )
         raise UsageError(
-            f"{first!r} is {_kind(run[first])}, and {part!r} is {_kind(run[part])}",
+            "{first!r} is {kind}, and {part!r} is {kind_2}",
             field="run",
             remedy="a comparison needs a retriever, a Run, a DataFrame, a path, a mapping by query "
             "id, or lists of documents (one list a query, in the order of the gold set) under "
             "every name, and a mapping by query id one list of documents under each",
+            first=first,
+            kind=_kind(run[first]),
+            part=part,
+            kind_2=_kind(run[part]),
         )
     names = [*map(str, run)]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise UsageError(
-            f"two retrievers are called {repeated[0]!r}", field="run", remedy="name each apart"
+            "two retrievers are called {repeated!r}",
+            field="run",
+            remedy="name each apart",
+            repeated=repeated[0],
         )
     return dict(zip(names, run.values()))
 

@@ -110,7 +110,7 @@ class Evaluations(Result):
         """A retriever's own numbers."""
         if name not in self.evaluations:
             hint = nearest(str(name), self.evaluations)
-            raise UsageError(f"no retriever is called {name!r}; {hint}")
+            raise UsageError("no retriever is called {name!r}; {hint}", name=name, hint=hint)
         return self.evaluations[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -154,7 +154,7 @@ class Evaluations(Result):
         name = name_among(metric, self.comparison.metrics, profile)
         if name not in self.comparison.metrics:
             hint = nearest(name, self.comparison.metrics)
-            raise UsageError(f"metric {name!r} is not compared; {hint}")
+            raise UsageError("metric {name!r} is not compared; {hint}", name=name, hint=hint)
         results = self.evaluations
         ids = dict.fromkeys(chain.from_iterable(result.query_ids for result in results.values()))
         values = {

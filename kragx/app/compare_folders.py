@@ -152,7 +152,7 @@ def compare_folders(
     """
     if repeated := named_twice(folders):
         if len(folders) > 2:
-            raise UsageError(f"{repeated} is named twice; name each folder once")
+            raise UsageError("{repeated} is named twice; name each folder once", repeated=repeated)
         if len(retrievers) < 2:  # two retrievers of one folder may well differ
             say(phrase("{folder} is named twice, so nothing has changed", folder=visible(repeated)))
     with data_alone(gates, trust=trust):

@@ -15,6 +15,7 @@ from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.comparison.lists import ListDiff
 from kragx.data import Run, read_dataset
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 
 
 def diff_files(
@@ -47,7 +48,9 @@ def diff_files(
     sides = []
     for place, path in enumerate((old, new)):
         if not path.is_dir():
-            raise UsageError(f"{path} is a file and the other a folder; name two of one kind")
+            raise UsageError(
+                "{place} is a file and the other a folder; name two of one kind", place=path
+            )
         content = read_folder(path, trust=trust)
         run = _run_in(content, path, retrievers[place : place + 1] or retrievers[:1])
         sides.append((content.dataset, replace(run, name=f"{path.name}/{run.name}")))
@@ -73,7 +76,9 @@ def ask_both(
     asked = config.asked
     for name in (old, new):
         if name not in asked:
-            raise UsageError(f"the config has no retriever {name!r}; {nearest(name, asked)}")
+            raise UsageError(
+                "the config has no retriever {name!r}; {hint}", name=name, hint=nearest(name, asked)
+            )
     with config.secrets.guarding():
         dataset = config.dataset.read() if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
@@ -95,11 +100,17 @@ def _run_in(content: Content, folder: Path, named: Sequence[str]) -> Run:
     names = [*content.runs]
     if not named and len(names) > 1:
         raise UsageError(
-            f"{folder} has {len(names)} retrievers", remedy=f"name one: --retriever {names[0]}"
+            "{folder} has {n_names} retrievers",
+            remedy="name one: --retriever {names}",
+            folder=folder,
+            n_names=len(names),
+            names=names[0],
         )
     name = named[0] if named else names[0]
     if name not in content.runs:
         raise UsageError(
-            f"{folder} has no {name!r}", field="--retriever", remedy=nearest(name, names)
+            phrase("{folder} has no {name!r}", folder=folder, name=name),
+            field="--retriever",
+            remedy=nearest(name, names),
         )
     return content.runs[name]

@@ -110,7 +110,7 @@ def bound(
         and not any(matcher.judges for matcher in matchers.values())
     ):
         raise UsageError(
-            f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
+            "{names}: the config has no 'judge' that this could belong to", names=", ".join(judging)
         )
     # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
     # there is no other judge, all of it is theirs.

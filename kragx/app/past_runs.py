@@ -101,6 +101,8 @@ def _time(text: str) -> datetime:
         time = datetime.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(
-            f"--since: {text!r} is no day", remedy="write it as 2026-01-31, or 2026-01-31T09:00"
+            "--since: {text!r} is no day",
+            remedy="write it as 2026-01-31, or 2026-01-31T09:00",
+            text=text,
         ) from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)

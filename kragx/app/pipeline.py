@@ -374,4 +374,6 @@ def _failures_first(
         ]
         if not failed:
             raise
-        raise RetrieverError(f"{'; '.join(failed)}; and judging: {error}") from error
+        raise RetrieverError(
+            "{names}; and judging: {error}", names="; ".join(failed), error=error
+        ) from error

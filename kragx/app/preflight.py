@@ -177,12 +177,15 @@ def earlier_results(
     if config.earlier is None:
         needs = next((gate for gate in config.parsed_gates if gate.than == "earlier"), None)
         if needs is not None:
-            raise UsageError(f"{needs.path}: {NEEDS_EARLIER}")
+            raise UsageError(
+                "{place}: {needs_earlier}", place=needs.path, needs_earlier=NEEDS_EARLIER
+            )
         return None
     if folder is not None and folder.resolve() == config.earlier.resolve():
         raise UsageError(
-            f"earlier: {config.earlier} is the folder that this run writes; copy what it holds to "
-            "another one first, or give another output"
+            "earlier: {earlier} is the folder that this run writes; copy what it holds to "
+            "another one first, or give another output",
+            earlier=config.earlier,
         )
     source = known or read_earlier(config.earlier)
     _check_comparable(source.results, config, dataset, anyway=anyway)
@@ -195,12 +198,10 @@ def _check_comparable(
     """Refuse earlier results of other retrievers, or of a gold set that has become another one."""
     if not set(earlier.retrievers) & set(config.asked):
         raise UsageError(
-            phrase(
-                "{earlier} has no retriever of this config; it has {names}",
-                earlier=earlier.name,
-                names=", ".join(earlier.retrievers),
-            ),
+            "{earlier} has no retriever of this config; it has {names}",
             field="earlier",
+            earlier=earlier.name,
+            names=", ".join(earlier.retrievers),
         )
     if anyway:
         return

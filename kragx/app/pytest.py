@@ -77,8 +77,9 @@ def _results(
             report = _run(Path(results), gates, earlier)
         case _:
             raise UsageError(
-                f"results: {type(results).__name__} is none; pass a config file, a result folder, "
-                "a RunReport, a Comparison or an Evaluation"
+                "results: {kind} is none; pass a config file, a result folder, "
+                "a RunReport, a Comparison or an Evaluation",
+                kind=type(results).__name__,
             )
     report = report if gates is None else report.with_gates(gates)
     return report.gates, list(report.failures.values())

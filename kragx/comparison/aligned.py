@@ -359,10 +359,15 @@ def shared_weights(
         if differing.size:
             row = int(differing[0])
             raise UsageError(
-                f"{scores[0].name!r} and {score.name!r} cannot be compared: question "
-                f"{query_ids[row]!r} stands for {one[row]:g} asks in the one and for "
-                f"{other[row]:g} in the other; evaluate both with one gold set, whose weight "
-                "and inclusion each question then has"
+                "{name!r} and {name_2!r} cannot be compared: question "
+                "{query_ids!r} stands for {one:g} asks in the one and for "
+                "{other:g} in the other; evaluate both with one gold set, whose weight "
+                "and inclusion each question then has",
+                name=scores[0].name,
+                name_2=score.name,
+                query_ids=query_ids[row],
+                one=one[row],
+                other=other[row],
             )
     return first
 

@@ -294,11 +294,14 @@ def _pairs(
 def _names(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[str, str]]:
     """What the retrievers that correspond are called, before and after."""
     if len(retrievers) > 2:
-        raise UsageError(f"--retriever: {len(retrievers)} are named; one or two can be compared")
+        raise UsageError(
+            "--retriever: {n_retrievers} are named; one or two can be compared",
+            n_retrievers=len(retrievers),
+        )
     if old is new and len(retrievers) < 2:
         raise UsageError(
-            "one folder is named: name another, or two of its retrievers: --retriever "
-            + " --retriever ".join(old.retrievers[:2])
+            "one folder is named: name another, or two of its retrievers: --retriever {names}",
+            names=" --retriever ".join(old.retrievers[:2]),
         )
     shared = [(name, name) for name in new.retrievers if name in old.retrievers]
     if not shared and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
@@ -307,8 +310,12 @@ def _names(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[
     names = [(retrievers[0], retrievers[-1])] if retrievers else shared
     if not names:
         raise UsageError(
-            f"no retriever is in both: {old.name} has {', '.join(old.retrievers)}; {new.name} has "
-            f"{', '.join(new.retrievers)}; name one of each: --retriever OLD --retriever NEW"
+            "no retriever is in both: {name} has {names}; {name_2} has "
+            "{names_2}; name one of each: --retriever OLD --retriever NEW",
+            name=old.name,
+            names=", ".join(old.retrievers),
+            name_2=new.name,
+            names_2=", ".join(new.retrievers),
         )
     return names
 

@@ -148,11 +148,16 @@ class ComparisonDraft:
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise UsageError(
-                f"evaluations: two are called {repeated!r}; pass a mapping that names each: "
-                "compare({'a': first, 'b': second})"
+                "evaluations: two are called {repeated!r}; pass a mapping that names each: "
+                "compare({{'a': first, 'b': second}})",
+                repeated=repeated,
             )
         if baseline is not None and baseline not in names:
-            raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
+            raise UsageError(
+                "baseline: {baseline!r} is not compared; {hint}",
+                baseline=baseline,
+                hint=nearest(baseline, names),
+            )
         gold = _versions(scores, options.get("diffs"), anyway=anyway)
         # Whoever stands alone is held against nobody.
         cautions = check_comparable(scores, anyway=anyway, versions=gold) if names[1:] else ()
@@ -292,7 +297,12 @@ def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> 
     for metric, score in product(named or (), scores):
         if metric not in score.means:
             hint = nearest(metric, score.means)
-            raise UsageError(f"metric {metric!r} was not computed for {score.name!r}; {hint}")
+            raise UsageError(
+                "metric {metric!r} was not computed for {name!r}; {hint}",
+                metric=metric,
+                name=score.name,
+                hint=hint,
+            )
     if named is not None:
         return list(dict.fromkeys(named))
     if not (shared := _shared_metrics(scores)):
@@ -328,8 +338,11 @@ def _slices(
     unknown = next((query_id for query_id in aligned.query_ids if query_id not in dataset), None)
     if unknown is not None:
         raise UsageError(
-            f"dataset: query {unknown!r} of the evaluations is not in {dataset.name!r}; pass "
-            f"the gold set {scores[0].settings['dataset']['name']!r} that they were made with"
+            "dataset: query {unknown!r} of the evaluations is not in {name!r}; pass "
+            "the gold set {value!r} that they were made with",
+            unknown=unknown,
+            name=dataset.name,
+            value=scores[0].settings["dataset"]["name"],
         )
     yield from sliced([dataset[query_id] for query_id in aligned.query_ids], fields)
 

@@ -82,9 +82,15 @@ class Settings:
         check_whole("seed", self.seed, lowest=0)
         if self.correction not in CORRECTIONS:
             hint = nearest(str(self.correction), CORRECTIONS)
-            raise UsageError(f"correction: unknown value {self.correction!r}; {hint}")
+            raise UsageError(
+                "correction: unknown value {correction!r}; {hint}",
+                correction=self.correction,
+                hint=hint,
+            )
         if isinstance(self.max_failed, bool) or not 0 <= self.max_failed <= 1:
-            raise UsageError(f"max_failed: {self.max_failed!r} is no share from 0 to 1")
+            raise UsageError(
+                "max_failed: {max_failed!r} is no share from 0 to 1", max_failed=self.max_failed
+            )
 
     @property
     def alpha(self) -> float:

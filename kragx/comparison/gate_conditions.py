@@ -246,7 +246,7 @@ def conditions_by_metric(options: Sequence[str]) -> dict[str, list[str]]:
         match = _OPTION.fullmatch(text)
         if match is None:
             raise UsageError(
-                f"--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75"
+                "--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75", text=text
             )
         conditions.setdefault(match[1], []).append(match[2].strip())
     return conditions

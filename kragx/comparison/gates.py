@@ -214,7 +214,7 @@ def _results(
     gate: Gate, comparison: Comparison, matchers: Collection[str], earlier: Sequence[Change]
 ) -> Iterator[GateResult]:
     if gate.than == "earlier" and not earlier:
-        raise UsageError(f"{gate.path}: {NEEDS_EARLIER}")
+        raise UsageError("{place}: {needs_earlier}", place=gate.path, needs_earlier=NEEDS_EARLIER)
     # Who wrote the gate could not know from which grade on the pool calls a document relevant.
     pooled = [metric for metric in comparison.metrics if _without_rel(metric) == gate.metric]
     if gate.metric not in comparison.metrics and len(pooled) == 1:

@@ -364,5 +364,10 @@ class Results:
         scores = tuple(score for score in self.scores if score.name == retriever)
         if not scores:
             hint = nearest(retriever, self.retrievers)
-            raise UsageError(f"{self.name} has no retriever {retriever!r}; {hint}")
+            raise UsageError(
+                "{name} has no retriever {retriever!r}; {hint}",
+                name=self.name,
+                retriever=retriever,
+                hint=hint,
+            )
         return scores

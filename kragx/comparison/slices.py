@@ -77,11 +77,16 @@ def by_field(
         if set(groups) <= {None}:
             names = present()
             hint = nearest(field, names) if names else "they have no field to slice by"
-            raise UsageError(f"slices: no query has a value of {field!r}; {hint}")
+            raise UsageError(
+                "slices: no query has a value of {name!r}; {hint}", name=field, hint=hint
+            )
         if len(groups) > MOST:
             raise UsageError(
-                f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
-                "slices; name a field that groups queries"
+                "slices: {name!r} has {n_groups} different values, and at most {most} make "
+                "slices; name a field that groups queries",
+                name=field,
+                n_groups=len(groups),
+                most=MOST,
             )
         for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
             yield field, value, groups[value]
@@ -108,7 +113,9 @@ def _as_text(value: Any, field: str) -> str | None:
     if isinstance(value, Mapping):
         inner = next(iter(value), "name")
         raise UsageError(
-            f"slices: {field!r} holds a mapping; name one of its values: {field}.{inner}"
+            "slices: {name!r} holds a mapping; name one of its values: {name}.{inner}",
+            name=field,
+            inner=inner,
         )
     if value is None:
         return None
@@ -223,7 +230,7 @@ class Tables:
         """
         for path, table in zip(self.paths, self._parts):
             if name not in table.column_names:
-                raise DataError(f"has no column {name!r}; score it anew", path=str(path))
+                raise DataError("has no column {name!r}; score it anew", path=str(path), name=name)
         return self._whole[name].to_numpy()  # type: ignore[no-any-return]  # null becomes NaN
 
     @property
@@ -262,4 +269,4 @@ def _read(path: Path) -> Any:
     try:
         return parquet.read_table(path)
     except (OSError, ArrowException) as error:
-        raise DataError(f"cannot be read as Parquet: {error}", path=str(path)) from None
+        raise DataError("cannot be read as Parquet: {error}", path=str(path), error=error) from None

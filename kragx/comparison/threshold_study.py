@@ -336,7 +336,10 @@ def _thresholds(several: Sequence[Evaluation], thresholds: object, threshold: fl
         if thresholds == "near" and several[0].nearby is not None:
             return list(several[0].nearby.thresholds)
         if thresholds != "scores":
-            raise UsageError(f"thresholds: {thresholds!r} is neither numbers, 'scores' nor 'near'")
+            raise UsageError(
+                "thresholds: {thresholds!r} is neither numbers, 'scores' nor 'near'",
+                thresholds=thresholds,
+            )
         # A score equal to the threshold is a match, so a metric changes just above a score.
         scores = np.concatenate([evaluation.table.pair_score for evaluation in several])
         return [float(score) for score in np.unique([*scores[scores > 0], threshold])]

@@ -37,8 +37,10 @@ def windows(text: str, size: int, overlap: int = 0) -> Iterator[Span]:
     """
     if size < 1 or not 0 <= overlap <= size // 2:
         raise UsageError(
-            f"chunks: size {size} with overlap {overlap}; size must be at least 1 and overlap "
-            "between 0 and half of it"
+            "chunks: size {size} with overlap {overlap}; size must be at least 1 and overlap "
+            "between 0 and half of it",
+            size=size,
+            overlap=overlap,
         )
     start = last = 0
     while start < len(text):

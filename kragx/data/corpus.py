@@ -314,13 +314,14 @@ def as_corpus(value: object) -> Corpus:
         case str() | Path():
             # Read late, but refused at once.
             if str(value) != "-" and not Path(value).exists():
-                raise DataError(phrase("cannot be read: no such file or folder"), path=str(value))
+                raise DataError("cannot be read: no such file or folder", path=str(value))
             return Corpus(value, str(value))
         case Mapping() | Iterable() if not isinstance(value, bytes):
             return Corpus(value, "corpus")
     raise UsageError(
-        f"{type(value).__name__} is none; pass a path, texts by id, or documents with id and text",
+        "{kind} is none; pass a path, texts by id, or documents with id and text",
         field="corpus",
+        kind=type(value).__name__,
     )
 
 
@@ -365,19 +366,27 @@ def _checked(source: object, name: str) -> Iterator[Doc]:
     for place, doc in _entries(source, name):
         if doc.id is None or doc.text is None:
             lacking = "no id" if doc.id is None else "no text"
-            raise DataError(f"{place}: has {lacking}; a document of a corpus needs 'id' and 'text'")
+            raise DataError(
+                "{place}: has {lacking}; a document of a corpus needs 'id' and 'text'",
+                place=place,
+                lacking=lacking,
+            )
         if doc.id in places:
             file, _, line = places[doc.id].rpartition(":")
             is_same_file = file and file == place.rpartition(":")[0]
             first = f"line {line}" if is_same_file else places[doc.id]
             raise DataError(
-                f"{place}: id {doc.id!r} stands twice (first in {first}); give each document its "
-                "own"
+                "{place}: id {id!r} stands twice (first in {first}); give each document its own",
+                place=place,
+                id=doc.id,
+                first=first,
             )
         places[doc.id] = place
         yield doc
     if not places:
-        raise DataError(f"{name}: the corpus is empty; one JSON object a line is expected")
+        raise DataError(
+            "{name}: the corpus is empty; one JSON object a line is expected", name=name
+        )
 
 
 def _entries(source: object, name: str) -> _Entries:
@@ -410,7 +419,9 @@ def _files(texts: TextFiles) -> list[Path]:
     if not (files := files or texts.files()):
         kinds = ", ".join((*_FILES, *ENDINGS))
         raise DataError(
-            f"the folder holds no corpus; files ending in {kinds} are read", path=str(folder)
+            "the folder holds no corpus; files ending in {kinds} are read",
+            path=str(folder),
+            kinds=kinds,
         )
     return files
 

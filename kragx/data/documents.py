@@ -88,8 +88,9 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
         if strings:
             return _of_text(value, mender)
         raise DataError(
-            f"an object is expected, not the string {shorten(value)}",
-            remedy='write {"id": ...} or {"text": ...}',
+            "an object is expected, not the string {value}",
+            remedy='write {{"id": ...}} or {{"text": ...}}',
+            value=shorten(value),
         )
     if isinstance(value, Doc):
         fields = {name: getattr(value, name) for name in ("id", "text", "score", "metadata")}
@@ -100,8 +101,9 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
         fields = foreign_fields(value) or (value if isinstance(value, Mapping) else None)
     if fields is None:
         raise DataError(
-            f"{named(value)} is not a document; pass a document of LangChain, LlamaIndex "
-            "or Haystack, a mapping with 'text' or 'id', or a string"
+            "{value} is not a document; pass a document of LangChain, LlamaIndex "
+            "or Haystack, a mapping with 'text' or 'id', or a string",
+            value=named(value),
         )
     cleaned = clean_fields(fields, _FIELDS, mender, strings)
     doc = Doc(*cleaned, clean_score(fields.get("score")))
@@ -211,8 +213,10 @@ def clean_text(value: object, mender: Mender) -> str:
     """`value` if it is a string, mended; else a `DataError`."""
     if not isinstance(value, str):
         raise DataError(
-            f"a text must be a string, not {type(value).__name__} ({shorten(value)}); "
-            "convert it, or take the text out of it, first"
+            "a text must be a string, not {kind} ({value}); "
+            "convert it, or take the text out of it, first",
+            kind=type(value).__name__,
+            value=shorten(value),
         )
     return mender.mend(value)
 
@@ -233,7 +237,9 @@ def clean_id(value: object, mender: Mender) -> str | None:
     if not isinstance(value, bool) and isinstance(value, (Integral, UUID)):  # numpy's too
         return str(value)
     raise DataError(
-        f"an id must be a string or a whole number, not {type(value).__name__} ({shorten(value)})"
+        "an id must be a string or a whole number, not {kind} ({value})",
+        kind=type(value).__name__,
+        value=shorten(value),
     )
 
 
@@ -249,7 +255,7 @@ def clean_number(value: object, field: str) -> float | None:
     """A finite float, None if there is none; else a `DataError` that names the field."""
     number = _as_number(value)
     if number is not None and number - number != 0.0:  # only NaN and the infinities
-        raise DataError(f"must be a finite number, not {shorten(value)}", field=field)
+        raise DataError("must be a finite number, not {value}", field=field, value=shorten(value))
     return number
 
 
@@ -262,8 +268,10 @@ def clean_seconds(value: object) -> float | None:
     seconds = clean_number(value, "seconds")
     if seconds is not None and not 0 <= seconds <= LONGEST:
         raise DataError(
-            f"must be how long the answer took, 0 to {LONGEST:,.0f} seconds, not {shorten(value)}",
+            "must be how long the answer took, 0 to {longest:,.0f} seconds, not {value}",
             field="seconds",
+            longest=LONGEST,
+            value=shorten(value),
         )
     return seconds
 
@@ -276,7 +284,7 @@ def clean_score(value: object, field: str = "score") -> float | None:
     """The same for a score, which may be infinite as well, as a number or by name (`INFINITE`)."""
     number = INFINITE[value] if isinstance(value, str) and value in INFINITE else _as_number(value)
     if number is not None and isnan(number):
-        raise DataError(f"must be a number, not {shorten(value)}", field=field)
+        raise DataError("must be a number, not {value}", field=field, value=shorten(value))
     return number
 
 
@@ -442,4 +450,4 @@ def is_doc(value: object) -> bool:
 
 
 def _no_list(answer: object, problem: str) -> DataError:
-    return DataError(f"the retriever returned {named(answer)}; {problem}")
+    return DataError("the retriever returned {answer}; {why}", answer=named(answer), why=problem)

@@ -65,6 +65,8 @@ def _fact(query: Query, fact: Any) -> Fact:
 
 def _wrong(query: Query, value: Any) -> DataError:
     return DataError(
-        f"query {query.id!r}: metadata.facts must be a list of texts, or of "
-        f"{{text, importance: vital or okay}}, not {shorten(value)}"
+        "query {id!r}: metadata.facts must be a list of texts, or of "
+        "{{text, importance: vital or okay}}, not {value}",
+        id=query.id,
+        value=shorten(value),
     )

@@ -110,8 +110,9 @@ def as_forbidden(value: object, mender: Mender) -> Forbidden:
         return value
     if not isinstance(value, Mapping):
         raise DataError(
-            f"an object is expected, not {shorten(value)}",
-            remedy='write {"id": ...}, {"text": ...} or {"source": ...}',
+            "an object is expected, not {value}",
+            remedy='write {{"id": ...}}, {{"text": ...}} or {{"source": ...}}',
+            value=shorten(value),
         )
     if not value.keys() <= _FIELDS:
         name = next(str(name) for name in value if name not in _FIELDS)
@@ -130,7 +131,7 @@ def _place(value: object, _: Mender) -> int:
     # Tables have whole numbers as 3.0.
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    raise DataError(f"must be a whole number, not {shorten(value)}")
+    raise DataError("must be a whole number, not {value}", value=shorten(value))
 
 
 _CLEANERS: Mapping[str, Callable[[Any, Mender], Any]] = {
@@ -150,9 +151,10 @@ def all_forbidden(values: object, mender: Mender) -> tuple[Forbidden, ...] | Non
         return None
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise DataError(
-            f"must be a list of forbidden items, not {shorten(values)}",
+            "must be a list of forbidden items, not {values}",
             field=FORBIDDEN,
             remedy="write [] where somebody has looked and nothing is",
+            values=shorten(values),
         )
     items = clean_each(values, lambda value: as_forbidden(value, mender), field=FORBIDDEN)
     check_versions(items)
@@ -182,9 +184,10 @@ def check_cycle(newer: Mapping[str, str]) -> None:
         if name in chain:
             circle = [*chain][[*chain].index(name) :]
             raise DataError(
-                f"a circle of versions: {' -> '.join(map(repr, [*circle, name]))}",
+                "a circle of versions: {names}",
                 field="superseded_by",
                 remedy="name the newer document of each, and none for the newest",
+                names=" -> ".join(map(repr, [*circle, name])),
             )
         clean.update(chain)
 

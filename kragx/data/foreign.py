@@ -134,7 +134,9 @@ def answer_list(answer: object) -> Sequence[Any] | None:
         return None
     if (lists := chroma_lists(answer)) is not None:
         if len(lists) != 1:
-            raise DataError(f"an answer to {len(lists)} questions; one is expected for each")
+            raise DataError(
+                "an answer to {n_lists} questions; one is expected for each", n_lists=len(lists)
+            )
         return lists[0]
     lists_at = (at(answer, path) for path in _LISTS)
     return next((entries for entries in lists_at if isinstance(entries, (list, tuple))), None)

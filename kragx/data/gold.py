@@ -62,7 +62,7 @@ class Gold:
 
     def __post_init__(self) -> None:
         if not isfinite(self.grade):
-            raise DataError(f"'grade' must be a finite number, not {self.grade!r}")
+            raise DataError("'grade' must be a finite number, not {grade!r}", grade=self.grade)
 
 
 def gold_place(query_id: str, number: int) -> Phrase:
@@ -197,9 +197,7 @@ class GoldDataset(Shown):
                 RuleSet.of(self.forbidden)
         if not self.queries:
             raise DataError(
-                phrase(
-                    "{name}: the gold set holds no query; at least one is needed", name=self.name
-                )
+                "{name}: the gold set holds no query; at least one is needed", name=self.name
             )
         check_unique((query.id for query in self.queries), self.name)
         # A circle may lead through several questions, each of which is right by itself.
@@ -311,13 +309,16 @@ class GoldDataset(Shown):
         for query_id, items in by_id:
             if foreign_fields(items) is not None:
                 raise UsageError(
-                    f"gold: a list of gold is expected for query {query_id!r}, not {named(items)}",
+                    "gold: a list of gold is expected for query {query_id!r}, not {items}",
                     remedy="put it in brackets: [[document], [document]] has one for each query",
+                    query_id=query_id,
+                    items=named(items),
                 )
         if queries is not None and len(queries) != len(by_id):
             raise UsageError(
-                f"queries: {len(queries)} questions for {len(by_id)} lists of gold; "
-                "pass one for each"
+                "queries: {n_queries} questions for {n_by_id} lists of gold; pass one for each",
+                n_queries=len(queries),
+                n_by_id=len(by_id),
             )
         texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
         rows = tuple(
@@ -336,10 +337,12 @@ class GoldDataset(Shown):
 
 def _check_unanswerable(queries: Sequence[Query], ids: Collection[str]) -> None:
     if unknown := set(ids) - {query.id for query in queries}:
-        raise UsageError(f"unanswerable: no query has the id {min(unknown)!r}")
+        raise UsageError("unanswerable: no query has the id {value!r}", value=min(unknown))
     for query in queries:
         if query.id in ids and any(gold.grade > 0 for gold in query.gold):
-            raise UsageError(f"unanswerable: query {query.id!r} has gold; keep one of the two")
+            raise UsageError(
+                "unanswerable: query {id!r} has gold; keep one of the two", id=query.id
+            )
 
 
 def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -412,16 +415,20 @@ def check_unique(query_ids: Iterable[str], place: str) -> None:
     ids: set[str] = set()
     for position, query_id in enumerate(query_ids, start=1):
         if not query_id or query_id.isspace():
-            raise DataError(f"{place}: the id of query {position} is empty; give each its own")
+            raise DataError(
+                "{place}: the id of query {position} is empty; give each its own",
+                place=place,
+                position=position,
+            )
         if query_id in ids:
             raise DataError(
-                phrase(
+                (
                     "{where}: query id {id!r} stands twice (again at query {position}); queries "
-                    "are joined by id, so each needs its own",
-                    where=place,
-                    id=query_id,
-                    position=position,
-                )
+                    "are joined by id, so each needs its own"
+                ),
+                where=place,
+                id=query_id,
+                position=position,
             )
         ids.add(query_id)
 
@@ -432,8 +439,9 @@ def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
         items = [{"id": key, "grade": grade} for key, grade in items.items()]
     if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         raise DataError(
-            f"{place}: gold must be a list of documents, not {type(items).__name__}; "
-            "put a single one into a list"
+            "{place}: gold must be a list of documents, not {kind}; put a single one into a list",
+            place=place,
+            kind=type(items).__name__,
         )
     groups = clean_each(items, partial(gold_items, mender=mender), f"{place}, gold")
     return tuple(chain.from_iterable(groups))

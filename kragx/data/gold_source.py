@@ -25,7 +25,7 @@ def _names(value: Any) -> Any:
         raise UsageError("a mapping is expected")
     for name, column in value.items():
         if not isinstance(column, str):
-            raise UsageError(f"a text is expected ({column!r})", field=str(name))
+            raise UsageError("a text is expected ({column!r})", field=str(name), column=column)
     return value
 
 
@@ -41,7 +41,7 @@ def _targets(value: Any) -> Any:
     for name, shares in value.items():
         for of, share in shares.items():
             if isinstance(share, bool) or not isinstance(share, (int, float)):
-                raise UsageError(f"{share!r} is no number", field=f"{name}.{of}")
+                raise UsageError("{share!r} is no number", field=f"{name}.{of}", share=share)
     if problems := "; ".join(target_problems(value)):
         raise UsageError(problems)
     return value

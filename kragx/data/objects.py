@@ -76,7 +76,12 @@ def _plain(value: object, side: str) -> object:
         (other,) = shape.holds
         place = {"gold": "first, as the gold set", "results": "second, as what was retrieved"}
         raise UsageError(
-            f"{shape.name} hold {other}", field=side, remedy=f"pass them {place[other]}"
+            "{name} hold {other}",
+            field=side,
+            remedy="pass them {place}",
+            name=shape.name,
+            other=other,
+            place=place[other],
         )
     return shape.read(value)
 
@@ -132,14 +137,21 @@ def _numbers(value: Any, names: Sequence[str]) -> object:
     for query, document, number in ([row.get(name) for name in columns] for row in rows):
         if not isinstance(number, Real) or isnan(number):
             raise DataError(
-                f"query {query!r}: {shorten(number)} of document {document!r} is no number"
+                "query {query!r}: {number} of document {document!r} is no number",
+                query=query,
+                number=shorten(number),
+                document=document,
             )
         of_query = numbers.setdefault(str(query), {})
         # A row that says the same once more is no mistake.
         if of_query.setdefault(str(document), number) != number:
             raise DataError(
-                f"query {query!r}: document {document!r} stands twice, with {number!r} and "
-                f"{of_query[str(document)]!r}; keep one"
+                "query {query!r}: document {document!r} stands twice, with {number!r} and "
+                "{of_query!r}; keep one",
+                query=query,
+                document=document,
+                number=number,
+                of_query=of_query[str(document)],
             )
     if names is not _SCORES or not rows or "text" not in rows[0]:
         return numbers
@@ -198,16 +210,18 @@ def examples_gold(
         text = first_named(inputs, [question] if question else [*_QUESTIONS, *only])
         if not isinstance(text, str):
             raise DataError(
-                f"no question among its inputs ({', '.join(inputs) or 'none'})",
+                "no question among its inputs ({value})",
                 path=location,
                 remedy="name its key: question='...'",
+                value=", ".join(inputs) or "none",
             )
         items = first_named(outputs, [gold] if gold else _PASSAGES)
         if items is None:
             raise DataError(
-                f"no gold among its outputs ({', '.join(outputs) or 'none'})",
+                "no gold among its outputs ({value})",
                 path=location,
                 remedy="name its key: gold='...'; an answer is no gold unless it is named",
+                value=", ".join(outputs) or "none",
             )
         queries.append(
             Query(

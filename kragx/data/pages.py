@@ -76,15 +76,19 @@ def _page(value: object, lowest: int) -> tuple[int, int] | str:
     if is_number and float(value).is_integer():  # type: ignore[arg-type]  # tables have 3.0
         first = last = int(float(value))  # type: ignore[arg-type]
     elif not isinstance(value, str) or not value.strip():
-        raise DataError(f"must be a page or a range such as '7-9', not {shorten(value)}")
+        raise DataError(
+            "must be a page or a range such as '7-9', not {value}", value=shorten(value)
+        )
     elif ends := _RANGE.fullmatch(value):
         first, last = int(ends[1]), int(ends[2] or ends[1])
     else:
         return unicodedata.normalize("NFC", value.strip()).casefold()
     if first < lowest:
-        raise DataError(f"{first} is no page: they are counted from {lowest} on")
+        raise DataError(
+            "{first} is no page: they are counted from {lowest} on", first=first, lowest=lowest
+        )
     if last < first or last > MOST:
-        raise DataError(f"{shorten(value)} is no range of pages")
+        raise DataError("{value} is no range of pages", value=shorten(value))
     return first, last
 
 
@@ -94,7 +98,7 @@ def document_name(value: object) -> tuple[str, ...]:
     macOS gives Korean names of files decomposed (NFD), and Windows has its own slashes.
     """
     if not isinstance(value, str) or not value.strip():
-        raise DataError(f"must be the name or path of a document, not {shorten(value)}")
+        raise DataError("must be the name or path of a document, not {value}", value=shorten(value))
     text = unicodedata.normalize("NFC", value.strip()).replace("\\", "/")
     return tuple(part for part in text.split("/") if part not in ("", "."))
 
@@ -111,7 +115,9 @@ def page_gold(value: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     rest = {name: entry for name, entry in value.items() if name not in ("doc", "pages", "each")}
     about, is_split = clean_metadata(rest.get("metadata")), value.get("each", False)
     if not isinstance(is_split, bool):
-        raise DataError(f"must be true or false, not {shorten(is_split)}", field="each")
+        raise DataError(
+            "must be true or false, not {is_split}", field="each", is_split=shorten(is_split)
+        )
     with inside("doc"):
         doc = "/".join(document_name(value.get("doc")))
     if value.get("pages") is not None:

@@ -238,13 +238,16 @@ def _run_of(
     if isinstance(source, Sequence) and _by_query(source):
         if source and all(map(_is_whole, source)):
             raise UsageError(
-                f"run: a list of {len(source)} retrievers, or of what they returned",
-                remedy="give each a name: {'bm25': ..., 'dense': ...}",
+                "run: a list of {n_source} retrievers, or of what they returned",
+                remedy="give each a name: {{'bm25': ..., 'dense': ...}}",
+                n_source=len(source),
             )
         if dataset is not None and len(source) != len(dataset):
             raise UsageError(
-                f"run: {len(source)} lists of retrieved documents for {len(dataset)} queries; "
-                "pass one for each (an empty list where nothing was found)"
+                "run: {n_source} lists of retrieved documents for {n_dataset} queries; "
+                "pass one for each (an empty list where nothing was found)",
+                n_source=len(source),
+                n_dataset=len(dataset),
             )
         ids = [query.id for query in dataset or ()]
         # By position once, here, where both have one length; from here on ids join them.
@@ -261,8 +264,9 @@ def _rows_and_run(
     """The same of a file, a table or a list of rows."""
     if not is_source(source):
         raise UsageError(
-            f"run: {type(source).__name__} is no run; pass a Run, the path of a results file, "
-            "lists of documents, a mapping by query id, a retriever, or a function"
+            "run: {kind} is no run; pass a Run, the path of a results file, "
+            "lists of documents, a mapping by query id, a retriever, or a function",
+            kind=type(source).__name__,
         )
     reading = Reading(source, columns=columns, expected="results", role=role)
     rows, run = contents(reading)
@@ -296,10 +300,15 @@ def _check_asks(dataset: GoldDataset, rows: GoldDataset) -> None:
             wanted, here = getattr(dataset[query.id], name), getattr(query, name)
             if wanted != here:
                 raise DataError(
-                    f"query {query.id!r} has {name} {wanted:g} in {dataset.name} and {here:g} in "
-                    f"{rows.name}",
+                    "query {id!r} has {name} {wanted:g} in {name_2} and {here:g} in {name_3}",
                     remedy="questions stand for the same asks in both: correct one of them, or "
                     "leave weight and inclusion out of the results",
+                    id=query.id,
+                    name=name,
+                    wanted=wanted,
+                    name_2=dataset.name,
+                    here=here,
+                    name_3=rows.name,
                 )
 
 
@@ -325,9 +334,11 @@ def _by_question(rows: GoldDataset, run: Run, dataset: GoldDataset) -> Run:
     for text, n in Counter(texts).items():
         if n > 1:
             raise DataError(
-                phrase("rows without ids ask {question} {n} times", question=shorten(text), n=n),
+                "rows without ids ask {question} {n} times",
                 path=rows.name,
-                remedy=phrase("give each row the query_id of its question"),
+                remedy="give each row the query_id of its question",
+                question=shorten(text),
+                n=n,
             )
     answers = run.results
     results = {text: answers[query.id] for query, text in zip(rows, texts) if query.id in answers}
@@ -407,7 +418,7 @@ def names_apart(paths: Sequence[str | Path]) -> list[str]:
         UsageError: two are the same file.
     """
     if name := named_twice(paths):
-        raise UsageError(f"the file {name} stands twice; name each once")
+        raise UsageError("the file {name} stands twice; name each once", name=name)
     files = [Path(path) for path in paths]
     # As few folders as tell them apart, as names stand in tables.
     for depth in range(max((len(file.parts) for file in files), default=0)):
@@ -432,7 +443,7 @@ def named_twice(paths: Sequence[str | Path]) -> str:
 def nothing_retrieved(path: str) -> DataError:
     """The error of a file that should say what was retrieved, and does not."""
     return DataError(
-        phrase(
+        (
             "no query has 'retrieved'; this is a gold file: name results or a retriever beside it "
             "(of kragx score: --gold FILE RESULTS)"
         ),
@@ -448,7 +459,7 @@ def nothing_to_find(n: int, path: str) -> DataError:
         else phrase("the question has no gold, so no metric has a value"),
         path=path,
         field="gold",
-        remedy=phrase(
+        remedy=(
             "say in each question's 'gold' what should be found, or let a judge grade what "
             "comes (match: llm)"
         ),

@@ -76,8 +76,11 @@ class ReleaseInfo:
             raise DataError(problem, path=str(self.path.with_name(self.file)))
         if version is not None and version != self.version:
             raise UsageError(
-                f"{version!r}, but {self.file} is release {self.version}; leave the version out",
+                "{version!r}, but {file} is release {version_2}; leave the version out",
                 field="version",
+                version=version,
+                file=self.file,
+                version_2=self.version,
             )
         return replace(dataset, name=self.name, version=self.version)
 

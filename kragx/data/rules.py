@@ -25,6 +25,7 @@ from zoneinfo import ZoneInfo
 
 from kragx.data.documents import is_lacking, value_at
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
+from kragx.ground.printing import phrase
 
 RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
 UNKNOWN = -1
@@ -158,9 +159,10 @@ def _zone(value: object) -> ZoneInfo:
         return ZoneInfo(str(value))
     except (ValueError, OSError, KeyError):  # of ZoneInfo, which looks into files
         raise UsageError(
-            f"unknown time zone {value!r}",
+            "unknown time zone {value!r}",
             field=TIMEZONE,
             remedy="name one as Asia/Seoul, Europe/Berlin or UTC",
+            value=value,
         ) from None
 
 
@@ -184,7 +186,9 @@ def _rule(name: str, value: object, zone: tzinfo | None) -> Rule:
 def _mapping(value: object, place: str, example: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(value, Mapping) or not value:
         problem = f"conditions are expected, not {shorten(value)}"
-        raise UsageError(problem, field=place, remedy=f"write for example {example}")
+        raise UsageError(
+            problem, field=place, remedy=phrase("write for example {example}", example=example)
+        )
     return ((str(name), part) for name, part in value.items())
 
 
@@ -241,7 +245,7 @@ def _stated(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _stated(part) for name, part in value.items()}
     if isinstance(value, bytes):
-        raise UsageError(f"a text is expected, not the bytes {shorten(value)}")
+        raise UsageError("a text is expected, not the bytes {value}", value=shorten(value))
     return [*map(_stated, value)] if isinstance(value, (list, tuple, set)) else value
 
 
@@ -311,5 +315,7 @@ def _moment(value: date, beside: date, zone: tzinfo | None, of_day: time) -> dat
         of_beside = beside.tzinfo if isinstance(beside, datetime) else None
         value = datetime.combine(value, of_day, tzinfo=zone or of_beside)
     if value.tzinfo is None and zone is None:
-        raise DataError(f"{value.isoformat()!r} has no time zone", remedy=_SAY_ZONE)
+        raise DataError(
+            phrase("{time!r} has no time zone", time=value.isoformat()), remedy=_SAY_ZONE
+        )
     return value if value.tzinfo is not None else value.replace(tzinfo=zone)

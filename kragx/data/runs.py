@@ -317,8 +317,10 @@ def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
                 return Retrieved(ranked(answer, mender, ""))
         if not is_answer(answer):
             raise DataError(
-                f"{place}: retrieved must be a list of documents, not {type(answer).__name__}; "
-                "put a single one into a list"
+                "{place}: retrieved must be a list of documents, not {kind}; "
+                "put a single one into a list",
+                place=place,
+                kind=type(answer).__name__,
             )
     return Retrieved(ranked(answer, mender, place))
 

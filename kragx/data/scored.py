@@ -143,5 +143,10 @@ def _number(query_id: str, document: str, value: Any, field: Literal["grade", "s
             return number
     kind = "finite number" if is_grade else "number"
     raise DataError(
-        f"query {query_id!r}: the {field} of {document!r} must be a {kind}, not {shorten(value)}"
+        "query {query_id!r}: the {name} of {document!r} must be a {kind}, not {value}",
+        query_id=query_id,
+        name=field,
+        document=document,
+        kind=kind,
+        value=shorten(value),
     )

@@ -89,7 +89,7 @@ def as_searches(
         DataError: it is no such list; the error's field says where.
     """
     if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
-        raise DataError(f"must be a list of searches, not {shorten(values)}")
+        raise DataError("must be a list of searches, not {values}", values=shorten(values))
     read = partial(_search, docs=docs, mender=mender, strings=strings)
     searches = [*clean_each(values, read)]
     # Numbers in stages come behind those of all searches.
@@ -116,7 +116,9 @@ def _search(value: object, docs: NumberedDocs, mender: Mender, *, strings: bool)
     if is_made:
         value = {name: getattr(value, name) for name in (*_SHARED, of_docs)}
     elif not isinstance(value, Mapping):
-        raise DataError(f"must be an object with 'query' and 'retrieved', not {shorten(value)}")
+        raise DataError(
+            "must be an object with 'query' and 'retrieved', not {value}", value=shorten(value)
+        )
     elif unknown := [name for name in value if name not in _FIELDS]:
         raise unknown_field(str(unknown[0]), _FIELDS)
     fields: Mapping[str, Any] = value
@@ -180,7 +182,9 @@ def _read(values: object, mender: Mender, *, strings: bool) -> tuple[int | str |
             return value
         if isinstance(value, (Doc, Mapping)) or (strings and value is not None):
             return as_doc(value, mender, strings=False)
-        raise DataError(f"must be an id, or the number of a document, not {named(value)}")
+        raise DataError(
+            "must be an id, or the number of a document, not {value}", value=named(value)
+        )
 
     if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
         problem = f"must be a list of ids, or of documents' numbers, not {shorten(values)}"
@@ -211,7 +215,7 @@ def _whole(value: object, field: str, least: int) -> int | None:
     if is_number and least <= number <= LARGEST and int(number) == number:  # which NaN is not
         return int(number)
     kind = f"a whole number, {least:,} to {LARGEST:,}"
-    raise DataError(f"must be {kind}, not {shorten(value)}", field=field)
+    raise DataError("must be {kind}, not {value}", field=field, kind=kind, value=shorten(value))
 
 
 def searches_of(answer: object, mender: Mender) -> Searches | None:

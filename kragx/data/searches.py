@@ -148,7 +148,11 @@ def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Searc
             return entry if isinstance(entry, str) else Doc(*key_of(entry))
         if 0 <= entry < len(by_number):
             return by_number[entry]
-        raise DataError(f"there is no document {entry}; there are {len(by_number)}, from 0 on")
+        raise DataError(
+            "there is no document {entry}; there are {n_by_number}, from 0 on",
+            entry=entry,
+            n_by_number=len(by_number),
+        )
 
     for position, search in enumerate(searches):
         if search.read:

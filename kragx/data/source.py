@@ -258,9 +258,10 @@ class Reading:
             problem = phrase("the table has a header and no rows")
             return DataError(problem, path=self.problems.file)
         return DataError(
-            phrase("the file holds no query"),
+            "the file holds no query",
             path=self.problems.file,
-            remedy=phrase("a line for each: {example}", example=_EXAMPLE),
+            remedy="a line for each: {example}",
+            example=_EXAMPLE,
         )
 
     def _with_format(self, rows: _Rows) -> _Rows:
@@ -281,14 +282,14 @@ class Reading:
                     if (problem.field or "").startswith("columns."):
                         raise problem.error()  # a mapped column is not there, and that is why
                 raise DataError(
-                    phrase(
+                    (
                         "not recognised as a gold set or as results; its fields are {fields}; "
-                        "{hint}; or name its format ({formats})",
-                        fields=", ".join(map(repr, record)),
-                        hint=hint(record, self._columns) or _columns_hint(record),
-                        formats=", ".join(format_names()),
+                        "{hint}; or name its format ({formats})"
                     ),
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
+                    fields=", ".join(map(repr, record)),
+                    hint=hint(record, self._columns) or _columns_hint(record),
+                    formats=", ".join(format_names()),
                 )
             self.format = FORMATS["gold"]
         return chain(passed, rows)
@@ -306,8 +307,9 @@ class Reading:
         if isinstance(self.source, Sequence):
             return self._named(self._objects(enumerate(self.source, start=1)))
         raise UsageError(
-            f"dataset: {type(self.source).__name__} is not a gold set; pass a GoldDataset, the "
-            "path of a gold file, a DataFrame, lists of gold documents, or a mapping by query id"
+            "dataset: {kind} is not a gold set; pass a GoldDataset, the "
+            "path of a gold file, a DataFrame, lists of gold documents, or a mapping by query id",
+            kind=type(self.source).__name__,
         )
 
     def _rows_of_file(self, path: str | Path) -> _Rows:

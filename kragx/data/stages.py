@@ -136,7 +136,11 @@ class NumberedDocs:
     def at(self, number: int) -> Doc:
         """The document with a number."""
         if not 0 <= number < len(self.docs):
-            raise DataError(f"there is no document {number} before it; there are {len(self.docs)}")
+            raise DataError(
+                "there is no document {number} before it; there are {n_docs}",
+                number=number,
+                n_docs=len(self.docs),
+            )
         return self.docs[number]
 
     def _changed(self, value: Mapping[str, Any]) -> Doc:
@@ -144,7 +148,9 @@ class NumberedDocs:
         refuse_unknown(value, _CHANGED)
         number = value["same"]
         if not isinstance(number, int) or isinstance(number, bool):
-            raise DataError(f"must be a document's number, not {shorten(number)}", field="same")
+            raise DataError(
+                "must be a document's number, not {number}", field="same", number=shorten(number)
+            )
         return replace(
             self.at(number),
             score=clean_score(value.get("score")),
@@ -164,23 +170,29 @@ def as_stages(values: object, documents: NumberedDocs, mender: Mender) -> tuple[
         DataError: it is no such list; the error's field says where.
     """
     if not isinstance(values, list):
-        raise DataError(f"must be a list of stages, not {shorten(values)}")
+        raise DataError("must be a list of stages, not {values}", values=shorten(values))
     names = set[str]()
 
     def stage(value: object) -> Stage:
         if not isinstance(value, Mapping):
-            raise DataError(f"must be an object with 'name' and 'retrieved', not {shorten(value)}")
+            raise DataError(
+                "must be an object with 'name' and 'retrieved', not {value}", value=shorten(value)
+            )
         refuse_unknown(value, _FIELDS)
         name = value.get("name")
         if not isinstance(name, str) or not name.strip():
-            raise DataError(f"must be the name of the stage, not {shorten(name)}", field="name")
+            raise DataError(
+                "must be the name of the stage, not {name}", field="name", name=shorten(name)
+            )
         if name in names:
-            raise DataError(f"{name!r} stands twice; number the second one", field="name")
+            raise DataError("{name!r} stands twice; number the second one", field="name", name=name)
         inputs = _list(value, "inputs", "names of earlier stages")
         for source in inputs:
             # Of earlier ones alone, so that no stage leads back to itself.
             if not isinstance(source, str) or source not in names:
-                raise DataError(f"no earlier stage is called {shorten(source)}", field="inputs")
+                raise DataError(
+                    "no earlier stage is called {source}", field="inputs", source=shorten(source)
+                )
         names.add(name)
         error = value.get("error")
         docs = _list(value, "retrieved", "documents, or of their numbers")
@@ -200,7 +212,12 @@ def _list(value: Mapping[str, Any], name: str, kind: str) -> list[Any]:
     if entries is None:
         return []
     if not isinstance(entries, list):
-        raise DataError(f"must be a list of {kind}, not {shorten(entries)}", field=name)
+        raise DataError(
+            "must be a list of {kind}, not {entries}",
+            field=name,
+            kind=kind,
+            entries=shorten(entries),
+        )
     return entries
 
 

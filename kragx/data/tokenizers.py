@@ -24,6 +24,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkabl
 from kragx.data.words import RULES, words
 from kragx.ground import options, plugins
 from kragx.ground.errors import UsageError, inside, nearest, needing, shorten
+from kragx.ground.printing import phrase
 
 _SHORT = 3
 """rouge-score, and so K-RAG, leaves words of so many characters as they are."""
@@ -341,7 +342,9 @@ class FunctionTokenizer:
         for text in texts:
             tokens = list(self.function(text))
             if strays := [token for token in tokens if not isinstance(token, str)]:
-                raise UsageError(f"{self.name}: the token {shorten(strays[0])} is no text")
+                raise UsageError(
+                    "{name}: the token {value} is no text", name=self.name, value=shorten(strays[0])
+                )
             yield tokens
 
 
@@ -387,20 +390,26 @@ def _tokenizer(spec: object) -> Tokenizer:
             name = options.pop("name", None)
             if not isinstance(name, str):
                 raise UsageError(
-                    f"{dict(spec)!r} has no 'name'", remedy="write for example {name: char, n: 3}"
+                    "{spec!r} has no 'name'",
+                    remedy="write for example {{name: char, n: 3}}",
+                    spec=dict(spec),
                 )
         case Tokenizer() if not isinstance(spec, type):
             return spec
         case _ if callable(spec) and not isinstance(spec, type):
             return FunctionTokenizer(spec)
         case _:
-            raise UsageError(f"{spec!r} is not a tokenizer", remedy=nearest("", TOKENIZERS))
+            raise UsageError(
+                phrase("{spec!r} is not a tokenizer", spec=spec), remedy=nearest("", TOKENIZERS)
+            )
     if ":" in name:
         # What an import path leads to may be a function, or whatever else stands for one.
         return _tokenizer(plugins.build(name, options, input_name="text"))
     factory = TOKENIZERS.get(name)
     if factory is None:
-        raise UsageError(f"unknown name {name!r}", remedy=nearest(name, TOKENIZERS))
+        raise UsageError(
+            phrase("unknown name {name!r}", name=name), remedy=nearest(name, TOKENIZERS)
+        )
     plugins.check_arguments(factory, options, repr(name))
     return factory(**options)
 

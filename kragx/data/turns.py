@@ -39,8 +39,9 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
     """
     if not isinstance(values, (list, tuple)):
         raise DataError(
-            f"must be a list of earlier turns, not {shorten(values)}",
-            remedy='write [{"role": "user", "content": ...}, {"role": "assistant", ...}]',
+            "must be a list of earlier turns, not {values}",
+            remedy='write [{{"role": "user", "content": ...}}, {{"role": "assistant", ...}}]',
+            values=shorten(values),
         )
 
     def turn(value: object) -> Turn:
@@ -49,12 +50,14 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
         if isinstance(value, str):
             return Turn("user", _turn_text(value, mender))
         if not isinstance(value, Mapping):
-            raise DataError(f"must be a text, or have role and content, not {shorten(value)}")
+            raise DataError(
+                "must be a text, or have role and content, not {value}", value=shorten(value)
+            )
         refuse_unknown(value, _FIELDS)
         role, content = value.get("role"), value.get("content")
         if not isinstance(role, str) or not role.strip():
             raise DataError(
-                f"must say who spoke (user, assistant), not {shorten(role)}", field="role"
+                "must say who spoke (user, assistant), not {role}", field="role", role=shorten(role)
             )
         if content is None:
             raise DataError("missing; it is what was said", field="content")

@@ -173,7 +173,7 @@ def validate(
         [('warning', 'no gold')]
     """
     for problem in target_problems(targets or {}):
-        raise UsageError(f"targets.{problem}")
+        raise UsageError("targets.{why}", why=problem)
     reading = Reading(path, format, columns, encoding=encoding, expected="gold", role=role)
     lines = [(line, query) for line, query, _ in reading]
     queries = tuple(query for _, query in lines)

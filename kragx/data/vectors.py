@@ -93,33 +93,43 @@ class Vectors:
         except Exception as error:  # whatever foreign code raises, the user must learn where
             place = "" if self._cache is None else f"; what it gave before is in {self._cache}"
             raise DataError(
-                f"match.embeddings: embedding {len(batch)} texts failed: "
-                f"{type(error).__name__}: {error}{place}"
+                "match.embeddings: embedding {n_batch} texts failed: {kind}: {error}{place}",
+                n_batch=len(batch),
+                kind=type(error).__name__,
+                error=error,
+                place=place,
             ) from error
         try:
             vectors = np.array(answer, np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"match.embeddings: not a list of vectors of one length: {error}"
+                "match.embeddings: not a list of vectors of one length: {error}", error=error
             ) from None
         if vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:
             raise DataError(
-                f"match.embeddings: {len(batch)} texts gave an array of shape {vectors.shape}; "
-                f"one vector for each is expected, shape ({len(batch)}, dimensions)"
+                "match.embeddings: {n_batch} texts gave an array of shape {shape}; "
+                "one vector for each is expected, shape ({n_batch}, dimensions)",
+                n_batch=len(batch),
+                shape=vectors.shape,
             )
         bad = ~np.isfinite(vectors).all(axis=1)
         if bad.any():
             text = shorten(batch[int(bad.argmax())])
-            raise DataError(f"match.embeddings: the vector of {text} holds a NaN or infinity")
+            raise DataError(
+                "match.embeddings: the vector of {text} holds a NaN or infinity", text=text
+            )
         return vectors
 
     def _remember(self, texts: Sequence[str], vectors: Vector) -> None:
         dimensions = vectors.shape[1]
         if self._dimensions not in (None, dimensions):
             raise DataError(
-                f"match.embeddings: the vector of {shorten(texts[0])} has {dimensions} dimensions, "
-                f"and those before have {self._dimensions}; two models cannot be compared "
-                "(if the model behind a name has changed, use another 'cache' or 'model')"
+                "match.embeddings: the vector of {value} has {dimensions} dimensions, "
+                "and those before have {dimensions_2}; two models cannot be compared "
+                "(if the model behind a name has changed, use another 'cache' or 'model')",
+                value=shorten(texts[0]),
+                dimensions=dimensions,
+                dimensions_2=self._dimensions,
             )
         self._dimensions = dimensions
         # Scaled first, lest squares of very large or small numbers leave the range of floats.
@@ -135,10 +145,14 @@ class Vectors:
             with closing(sqlite3.connect(path, timeout=_WAIT)) as db:
                 tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master")]
                 if tables and "vectors" not in tables:
-                    raise DataError(f"{path}: an SQLite file of something else; name another")
+                    raise DataError(
+                        "{place}: an SQLite file of something else; name another", place=path
+                    )
                 db.execute(_SCHEMA)
                 yield db
         except DataError as error:
             raise error.within("match.cache") from None
         except (OSError, sqlite3.Error) as error:
-            raise DataError(f"match.cache: {path}: cannot be used: {error}") from None
+            raise DataError(
+                "match.cache: {place}: cannot be used: {error}", place=path, error=error
+            ) from None

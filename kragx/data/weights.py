@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from kragx.data.documents import clean_number
 from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, shorten
+from kragx.ground.printing import phrase
 
 WEIGHT, INCLUSION = "weight", "inclusion"
 """The fields of a question."""
@@ -65,7 +66,11 @@ def _number(value: object, field: str) -> float:
 
 
 def _refused(field: str, problem: str, value: object) -> DataError:
-    return DataError(f"{problem} {shorten(value)}", field=field, remedy=REMEDIES[field])
+    return DataError(
+        phrase("{why} {value}", why=problem, value=shorten(value)),
+        field=field,
+        remedy=REMEDIES[field],
+    )
 
 
 def weights_said(asks: ArrayLike, inclusion: ArrayLike) -> Floats | None:
@@ -95,12 +100,15 @@ def unequal(weights: Floats | None, place: str) -> Floats | None:
     if weights is None or not weights.size:
         return None
     if not np.isfinite(weights.sum()):
-        raise DataError(f"{place}: the weights are too large to be added up", field=WEIGHT)
+        raise DataError(
+            "{place}: the weights are too large to be added up", field=WEIGHT, place=place
+        )
     if not weights.any():
         raise DataError(
-            f"{place}: every question has weight 0, so nothing counts",
+            "{place}: every question has weight 0, so nothing counts",
             field=WEIGHT,
             remedy="say how often each is asked, or leave the field out",
+            place=place,
         )
     # Asks over a chance in proportion to them are one number but for its last digits.
     return weights if np.ptp(weights) > _ROUNDING * weights.max() else None

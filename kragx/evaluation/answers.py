@@ -54,7 +54,7 @@ def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:
     if inspect.iscoroutine(answer):
         answer.close()
         problem = "it was not awaited: make the function async def"
-        raise DataError(f"the retriever returned {named(answer)}; {problem}")
+        raise DataError("the retriever returned {answer}; {why}", answer=named(answer), why=problem)
     if isinstance(answer, Mended):
         mender.surrogates += answer.n_replaced
     return ranked(answer, mender, "retrieved")

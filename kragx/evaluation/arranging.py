@@ -34,9 +34,12 @@ def arranged_batch(batch: Batch, profile: Profile) -> Batch:
             place = int(is_repeated.argmax())
             doc_id = None if docs.ids is None else docs.ids[place]
             raise DataError(
-                f"query {batch.query_ids[docs.texts.of_text[place]]!r}: document {doc_id!r} stands "
-                f"twice, which the profile {profile.name!r} refuses; remove it, or use the profile "
-                "'kragx'"
+                "query {query_ids!r}: document {doc_id!r} stands "
+                "twice, which the profile {name!r} refuses; remove it, or use the profile "
+                "'kragx'",
+                query_ids=batch.query_ids[docs.texts.of_text[place]],
+                doc_id=doc_id,
+                name=profile.name,
             )
     if batch.searches is not None:
         return _with_arranged_searches(batch, docs, profile)
@@ -131,6 +134,10 @@ def _check_scores(batch: Batch) -> None:
         n, start = int(docs.texts.n_texts[row]), int(docs.texts.starts[row])
         rank = int(is_scored[start : start + n].argmin()) + 1
         raise DataError(
-            f"query {batch.query_ids[row]!r}, rank {rank}: no score, though {n_scored[row]} of the "
-            f"list's {n} documents have one; this profile ranks by score: give all or none"
+            "query {query_ids!r}, rank {rank}: no score, though {n_scored} of the "
+            "list's {n} documents have one; this profile ranks by score: give all or none",
+            query_ids=batch.query_ids[row],
+            rank=rank,
+            n_scored=n_scored[row],
+            n=n,
         )

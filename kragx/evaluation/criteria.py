@@ -41,7 +41,6 @@ from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen, Told
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, inside, nearest
-from kragx.ground.printing import phrase
 from kragx.matchers.gold_siblings import (
     GoldSample,
     GoldSiblings,
@@ -171,7 +170,9 @@ class Criteria:
         named = matcher.profile_for(named)
         if no_gold is not None and no_gold not in NO_GOLD:
             raise UsageError(
-                f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}"
+                "no_gold: unknown value {no_gold!r}; {hint}",
+                no_gold=no_gold,
+                hint=nearest(str(no_gold), NO_GOLD),
             )
         specs = tuple(parse_all(metrics, named))
         reads = _reads_of(specs)
@@ -185,13 +186,15 @@ class Criteria:
         of_grades = [spec for spec in specs if spec["gain_from"] == "judge"]
         if of_grades and matcher.top is None:
             raise UsageError(
-                f"metric {of_grades[0]}: gain_from=judge needs a matcher that gives grades; use "
-                "match llm"
+                "metric {of_grades}: gain_from=judge needs a matcher that gives grades; use "
+                "match llm",
+                of_grades=of_grades[0],
             )
         if matcher.of_context:
             raise UsageError(
-                f"match: {matcher.name!r} says which facts a whole context holds",
+                "match: {name!r} says which facts a whole context holds",
                 remedy="name it as facts_match, and match gold by another, for example overlap",
+                name=matcher.name,
             )
         return cls(
             label=matchers.label(match_spec),
@@ -465,7 +468,7 @@ class Criteria:
         all_are_lost = 0 < n_with_gold == notes.pop(ALL_LOST, 0)
         if all_are_lost and self.named.name == KRAGX.name and not self.matcher.members:
             why = notes.of_kind(GOLD_LOST)[0].problem()
-            raise DataError(phrase("no question can match: {why}", why=why))
+            raise DataError("no question can match: {why}", why=why)
 
     def settings(
         self,

@@ -101,8 +101,11 @@ class DocumentSizes:
 def _text(ranked: RankedList, rank: int, doc: Doc) -> str:
     if doc.text is None:
         raise DataError(
-            f"query {ranked.query.id!r}, rank {rank}: document {doc.id!r} has no text, and a "
-            "budget counts its length; add it, or cut at a rank (ndcg@10)"
+            "query {id!r}, rank {rank}: document {id_2!r} has no text, and a "
+            "budget counts its length; add it, or cut at a rank (ndcg@10)",
+            id=ranked.query.id,
+            rank=rank,
+            id_2=doc.id,
         )
     return doc.text
 

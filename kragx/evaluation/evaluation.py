@@ -214,14 +214,14 @@ class Evaluation(Result):
             return self
         n_failed = self.counts["n_failed"]
         raise RetrieverError(
-            phrase(
+            (
                 "{retriever} failed on its only question; the first: {first}"
                 if n_failed == 1
-                else "{retriever} failed on every question, {n} of them; the first: {first}",
-                retriever=self.name,
-                n=n_failed,
-                first=first_failure(self.failures),
-            )
+                else "{retriever} failed on every question, {n} of them; the first: {first}"
+            ),
+            retriever=self.name,
+            n=n_failed,
+            first=first_failure(self.failures),
         )
 
     @property
@@ -286,7 +286,11 @@ class Evaluation(Result):
         is_named = isinstance(metric, str) and metric in self.mean
         name = str(metric) if is_named else name_among(metric, self.mean, self.profile)
         if name not in self.mean:
-            raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
+            raise UsageError(
+                "metric {metric!r} was not computed; {hint}",
+                metric=metric,
+                hint=nearest(name, self.mean),
+            )
         return self.mean[name]
 
     @cached_property
@@ -344,8 +348,9 @@ class Evaluation(Result):
             needs = spec.looks or (spec.needs_evidence and not is_known)
             if needs and self.evidence is None:
                 raise UsageError(
-                    f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
-                    "that does is asked for; name it when you call evaluate"
+                    "metric {spec!r} looks at documents, which are kept only where a metric "
+                    "that does is asked for; name it when you call evaluate",
+                    spec=str(spec),
                 )
         return self.measured(specs)
 
@@ -419,15 +424,13 @@ class Evaluation(Result):
         match = self.settings["match"]
         if "threshold" not in match:
             raise UsageError(
-                phrase(
-                    "{method!r} decides yes or no and has no threshold",
-                    method=str(match["method"]),
-                ),
+                "{method!r} decides yes or no and has no threshold",
                 field="match",
-                remedy=phrase(
+                remedy=(
                     "its metrics hold as they are (kragx score shows them); to vary a threshold, "
                     "match by one that has it, such as 'overlap'"
                 ),
+                method=str(match["method"]),
             )
         if "pool" in self.settings:
             raise UsageError(
@@ -439,7 +442,11 @@ class Evaluation(Result):
         value: object = threshold
         is_number = isinstance(value, Real) and not isinstance(value, bool)  # numpy's too
         if not (is_number and 0 < threshold <= match["top"]):
-            raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
+            raise UsageError(
+                "threshold: {threshold!r} is no grade from 1 to {match}",
+                threshold=threshold,
+                match=match["top"],
+            )
         return threshold
 
     def at_threshold(self, threshold: float) -> Evaluation:
@@ -705,8 +712,10 @@ def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
         within = depth is None or (isinstance(spec.k, int) and spec.k <= depth)
         if spec.metric.from_matches is not None and not within:
             raise UsageError(
-                f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}; "
-                "pool deeper (match.depth), or cut at the depth"
+                "metric {spec!r} reaches beyond the pool's depth of {depth}; "
+                "pool deeper (match.depth), or cut at the depth",
+                spec=str(spec),
+                depth=depth,
             )
 
 

@@ -48,7 +48,7 @@ def facts_matcher(
     """What matches facts, where a metric reads them."""
     of_facts = matcher if spec is None else matchers.matcher(spec, named.match_options)
     if of_facts.reads == "ids":
-        raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
+        raise UsageError("facts_match: {facts_have_no_ids}", facts_have_no_ids=FACTS_HAVE_NO_IDS)
     return of_facts.against_gold()
 
 
@@ -144,8 +144,9 @@ class Facts:
             depth = int(depths[row])
             if depth and depth not in ends:
                 raise UsageError(
-                    f"context_completeness: the first {depth} documents were not judged as a "
-                    "context; name the metric with its cut-off when you call evaluate"
+                    "context_completeness: the first {depth} documents were not judged as a "
+                    "context; name the metric with its cut-off when you call evaluate",
+                    depth=depth,
                 )
             if depth:
                 facts = slice(table.gold_start[number], table.gold_start[number + 1])

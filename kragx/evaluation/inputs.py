@@ -564,28 +564,32 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
     """Say what is wrong where a run has queries that the gold set lacks."""
     if profile.missing == "left_out":
         raise DataError(
-            f"run {run.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
-            f"profile {profile.name!r} scores the run's rows, so each needs gold"
+            "run {name!r}: query {extra!r} is not in the gold set {name_2!r}; the "
+            "profile {name_3!r} scores the run's rows, so each needs gold",
+            name=run.name,
+            extra=extra[0],
+            name_2=gold.name,
+            name_3=profile.name,
         )
     # Ids that differ only in their Unicode form or spaces look the same on a screen.
     alike = look_alikes(extra, (query.id for query in gold if query.id not in run))
     example = next((told_apart(*pair) for pair in alike.items()), "")
     if len(extra) == len(run):
         raise DataError(
-            phrase(
+            (
                 "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
                 "queries join by id (of a retriever by name pass a list of documents for each "
-                "question)",
-                run=run.name,
-                n=len(run),
-                gold=gold.name,
-                example=example
-                or phrase(
-                    "it has {id!r}, the gold set {other!r}",
-                    id=extra[0],
-                    other=next(iter(gold)).id,
-                ),
-            )
+                "question)"
+            ),
+            run=run.name,
+            n=len(run),
+            gold=gold.name,
+            example=example
+            or phrase(
+                "it has {id!r}, the gold set {other!r}",
+                id=extra[0],
+                other=next(iter(gold)).id,
+            ),
         )
     if example:
         problem = phrase(

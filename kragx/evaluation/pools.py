@@ -70,9 +70,10 @@ def check_whole_lists(matcher: matchers.BaseMatcher) -> None:
     depth = getattr(matcher, "depth", None) if pool is None else pool.depth
     if depth is not None:
         raise UsageError(
-            f"the first {depth} documents of a list are judged, and questions have several",
+            "the first {depth} documents of a list are judged, and questions have several",
             field="match.depth",
             remedy="leave it out, so that all that searches gave is judged",
+            depth=depth,
         )
 
 

@@ -42,15 +42,23 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
     for query_id, n in zip(evaluation.query_ids, evaluation.table.n_docs.tolist(), strict=True):
         if query_id not in dataset:
             raise UsageError(
-                f"dataset: {dataset.name!r} has no query {query_id!r}, which {evaluation.name!r} "
-                "was evaluated on; pass the gold set of the evaluation"
+                "dataset: {name!r} has no query {query_id!r}, which {name_2!r} "
+                "was evaluated on; pass the gold set of the evaluation",
+                name=dataset.name,
+                query_id=query_id,
+                name_2=evaluation.name,
             )
         answer = run.results.get(query_id)
         ranked = match_item(dataset[query_id], answer, evaluation.profile, evaluation.basis)
         if len(ranked.docs) < n:
             raise UsageError(
-                f"run {run.name!r}: query {query_id!r} has {len(ranked.docs)} documents, and "
-                f"{evaluation.name!r} was evaluated on {n}; pass the run of the evaluation"
+                "run {name!r}: query {query_id!r} has {n_docs} documents, and "
+                "{name_2!r} was evaluated on {n}; pass the run of the evaluation",
+                name=run.name,
+                query_id=query_id,
+                n_docs=len(ranked.docs),
+                name_2=evaluation.name,
+                n=n,
             )
         # A pool is cut at its depth, so a table may hold less than was retrieved.
         lists.append(replace(ranked, docs=ranked.docs[:n]))

@@ -102,14 +102,18 @@ class Asking(AnswerPaths):
         for name in ("score", "metadata") if self.are_plain else ():
             if (path := getattr(self, name)) is not None:
                 raise UsageError(
-                    f"{path!r} is read only where text or id say what a document is",
+                    "{place!r} is read only where text or id say what a document is",
                     field=name,
                     remedy="name one of these, too",
+                    place=path,
                 )
         for name, kind in (self.input or {}).items():
             if kind not in INPUTS:
                 raise UsageError(
-                    f"unknown value {kind!r}; {nearest(kind, INPUTS)}", field=f"input.{name}"
+                    "unknown value {kind!r}; {hint}",
+                    field=f"input.{name}",
+                    kind=kind,
+                    hint=nearest(kind, INPUTS),
                 )
 
 
@@ -322,8 +326,11 @@ class _Interview:
         retrieved = answered[0]
         if retrieved.error is not None and self.asking.on_error == "stop":
             raise RetrieverError(
-                f"query {query.id!r}: {self.name} failed: {retrieved.error}",
+                "query {id!r}: {name} failed: {error}",
                 remedy="on_error: record would count the failure and go on",
+                id=query.id,
+                name=self.name,
+                error=retrieved.error,
             )
         seconds = median(attempt.seconds or 0.0 for attempt in answered)
         return replace(retrieved, seconds=seconds), mender.surrogates
@@ -518,18 +525,20 @@ def _interview(
     for query in dataset:
         if not query.text:
             raise DataError(
-                f"query {query.id!r} has no text to ask a retriever; "
+                "query {id!r} has no text to ask a retriever; "
                 "add 'query' to the gold file, or pass GoldDataset.from_documents(gold, "
-                "queries=[...]) of kragx"
+                "queries=[...]) of kragx",
+                id=query.id,
             )
     asking, adapter = Asking(**options), adapted(retriever)
     adapter.options(asking.callbacks)  # refused before anything is asked
     if asking.input is not None and not adapter.is_runnable:
         raise UsageError(
-            f"{adapter.name} is a function, which takes the question, and with a "
+            "{name} is a function, which takes the question, and with a "
             "parameter 'history' what was said before",
             field="input",
             remedy="leave it out, or wrap the function into a RunnableLambda",
+            name=adapter.name,
         )
     n = sum(bool(query.history) for query in dataset)
     if n and not (adapter.takes_history or "history" in (asking.input or {}).values()):

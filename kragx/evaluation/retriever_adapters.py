@@ -56,8 +56,9 @@ class Adapter:
         takes = any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in parameters)
         if not (self.is_runnable and takes):
             raise UsageError(
-                f"callbacks: {self.name} is no LangChain retriever or runnable, which "
-                "alone know callbacks; wrap a function into a RunnableLambda"
+                "callbacks: {name} is no LangChain retriever or runnable, which "
+                "alone know callbacks; wrap a function into a RunnableLambda",
+                name=self.name,
             )
         return {"config": {"callbacks": list(callbacks)}}
 
@@ -193,9 +194,11 @@ def _component(component: Any) -> Call:
     parameters = _parameters(component.run)
     if "query" not in parameters:
         raise UsageError(
-            f"{type(component).__name__}.run takes {', '.join(parameters)}, and no query",
+            "{kind}.run takes {names}, and no query",
             field="retriever",
             remedy="put it into a Pipeline behind an embedder of texts, and pass that",
+            kind=type(component).__name__,
+            names=", ".join(parameters),
         )
     return lambda question: component.run(query=question)
 
@@ -215,9 +218,10 @@ def _pipeline(pipeline: Any) -> Call:
     if required or not places:
         needs = f"needs {', '.join(required)}" if required else "has no input that must be a text"
         raise UsageError(
-            f"the pipeline {needs}, so where the question goes cannot be told",
+            "the pipeline {needs}, so where the question goes cannot be told",
             field="retriever",
-            remedy="pass a function: lambda question: pipeline.run({...: {...: question}})",
+            remedy="pass a function: lambda question: pipeline.run({{...: {{...: question}}}})",
+            needs=needs,
         )
 
     def ask(question: str) -> Any:
@@ -240,8 +244,9 @@ def _documents(answer: Any) -> Any:
         none = f"none does (there are {', '.join(map(str, answer))})"
         there = f"{', '.join(lists)} all do" if lists else none
         raise DataError(
-            f"one component of the pipeline must give documents, and {there}",
+            "one component of the pipeline must give documents, and {there}",
             remedy="pass a function that picks them: lambda question: pipeline.run(...)[...]",
+            there=there,
         )
     return next(iter(lists.values()))
 

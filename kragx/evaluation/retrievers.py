@@ -156,13 +156,15 @@ class ReciprocalRankFusion(BaseRetriever):
         for position, retriever in enumerate(self.retrievers):
             if not is_retriever(retriever) or adapted(retriever).invoke is None:
                 raise UsageError(
-                    f"retrievers[{position}]: {type(retriever).__name__} cannot be asked; pass a "
+                    "retrievers[{position}]: {kind} cannot be asked; pass a "
                     "LangChain retriever or runnable, or a synchronous function from a question "
-                    "to a list of documents"
+                    "to a list of documents",
+                    position=position,
+                    kind=type(retriever).__name__,
                 )
         fusion_weights(self.weights, len(self.retrievers))
         if not (isfinite(self.c) and self.c >= 0):
-            raise UsageError(f"c: {self.c!r} is not a finite number of at least 0; 60 is usual")
+            raise UsageError("c: {c!r} is not a finite number of at least 0; 60 is usual", c=self.c)
         return self
 
     def _get_relevant_documents(
@@ -228,9 +230,11 @@ def fusion_weights(
         return [1.0] * count
     if len(weights) != count:
         raise UsageError(
-            f"{len(weights)} weights for {count} retrievers",
+            "{n_weights} weights for {count} retrievers",
             field=field,
             remedy="pass one for each",
+            n_weights=len(weights),
+            count=count,
         )
     try:
         numbers = [clean_number(weight, "a weight") or 0.0 for weight in weights]

@@ -160,8 +160,12 @@ class Reader:
             first = places.index(None)
             holder = "a gold text" if first < n else f"rank {first - n + 1}"
             raise DataError(
-                f"query {ranked.query.id!r}: offsets=only, and the metadata of {holder} do not say "
-                f"where it stands ({options.source!r} and {options.start!r} that fit its length)"
+                "query {id!r}: offsets=only, and the metadata of {holder} do not say "
+                "where it stands ({source!r} and {start!r} that fit its length)",
+                id=ranked.query.id,
+                holder=holder,
+                source=options.source,
+                start=options.start,
             )
         return None
 
@@ -254,8 +258,10 @@ def _gold_texts(ranked: RankedList) -> GoldTexts:
     textless += [f"rank {rank}: document {doc.id!r}" for rank, doc in docs if doc.text is None]
     if textless:
         raise DataError(
-            f"query {ranked.query.id!r}, {textless[0]} has no text, and coverage, density and iou "
-            "compare texts; add it, or leave them out"
+            "query {id!r}, {textless} has no text, and coverage, density and iou "
+            "compare texts; add it, or leave them out",
+            id=ranked.query.id,
+            textless=textless[0],
         )
     return golds
 

@@ -329,11 +329,12 @@ def stage_losses(
     """
     if not has_stages(run):
         raise UsageError(
-            f"run: no question of {run.name!r} has stages, or searches; "
-            "retrieve(..., stages=True) keeps the stages of LangChain's chains"
+            "run: no question of {name!r} has stages, or searches; "
+            "retrieve(..., stages=True) keeps the stages of LangChain's chains",
+            name=run.name,
         )
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise UsageError(f"k: must be a whole number from 1 on, not {k!r}")
+        raise UsageError("k: must be a whole number from 1 on, not {k!r}", k=k)
     gold = read_dataset(dataset)
     criteria = Criteria.of(match=match, metrics=_metrics(k), profile=profile)
     if criteria.matcher.judges:

@@ -190,7 +190,7 @@ class UntrustedError(UsageError):
     def __init__(self, problem: str, **values: object) -> None:
         super().__init__(
             sentence(problem, values),
-            remedy="if you trust its author, --trust runs it (docs/security.md)",
+            remedy=phrase("if you trust its author, --trust runs it (docs/security.md)"),
         )
 
 
@@ -343,7 +343,9 @@ def check_whole(field: str, value: object, lowest: int = 1, *, highest: int | No
         )
         raise UsageError(problem, field=field)
     if highest is not None and value > highest:
-        raise UsageError(f"{value} is more than {highest}", field=field)
+        raise UsageError(
+            "{value} is more than {highest}", field=field, value=value, highest=highest
+        )
 
 
 def shorten(value: object, width: int = 60) -> str:

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from kragx.ground.errors import KragxError, UsageError, nearest
-from kragx.ground.messages import phrase
 
 Made = TypeVar("Made")
 Read = Callable[[Any], Any]
@@ -41,7 +40,7 @@ def from_options(kind: type[Made], options: Mapping[Any, Any]) -> Made:
         UsageError: an option is unknown, missing or wrong; the error's field is its name.
     """
     if not isinstance(options, Mapping):
-        raise UsageError(phrase("a mapping is expected"))
+        raise UsageError("a mapping is expected")
     for error in mistakes_in(kind, options):
         raise error
     return kind(**options)
@@ -64,13 +63,13 @@ def mistakes_in(
     field_of = {f.name: f for f in fields(kind) if f.init and f.name not in without}
     valid = [*also, *field_of]
     problems: list[KragxError] = [
-        UsageError(phrase("unknown key"), field=str(name), remedy=nearest(str(name), valid))
+        UsageError("unknown key", field=str(name), remedy=nearest(str(name), valid))
         for name in options
         if name not in valid
     ]
     for name, field in field_of.items():
         if field.default is MISSING and field.default_factory is MISSING and name not in options:
-            problems.append(UsageError(phrase("missing; it is required"), field=name))
+            problems.append(UsageError("missing; it is required", field=name))
     for name in [name for name in _readers(kind) if name in field_of and name in options]:
         try:
             _readers(kind)[name](options[name])
@@ -122,7 +121,9 @@ class OneOf:
     def __call__(self, value: Any) -> Any:
         """The text, if it is one of them."""
         if value not in (valid := self.names()):
-            raise UsageError(f"unknown value {value!r}; {nearest(str(value), valid)}")
+            raise UsageError(
+                "unknown value {value!r}; {hint}", value=value, hint=nearest(str(value), valid)
+            )
         return value
 
 

@@ -219,10 +219,10 @@ def load(path: str) -> Any:
     """
     module_name, _, name = path.partition(":")
     if not module_name or not name:
-        raise UsageError(f"{path!r} is not an import path; write 'package.module:name'")
+        raise UsageError("{place!r} is not an import path; write 'package.module:name'", place=path)
     allowed = _importing.get()
     if allowed.paths is not None and path not in allowed.paths:
-        raise UntrustedError(f"{path} is code, and a folder's data alone is read")
+        raise UntrustedError("{place} is code, and a folder's data alone is read", place=path)
     if allowed.folder is not None and str(allowed.folder) not in sys.path:
         sys.path.insert(0, str(allowed.folder))
     try:
@@ -242,7 +242,11 @@ def load(path: str) -> Any:
     # Whatever a user's module raises, an attempt to exit too, the message must say where.
     except (Exception, SystemExit) as error:
         raise UsageError(
-            f"{path}: importing {module_name!r} failed: {type(error).__name__}: {error}"
+            "{place}: importing {module_name!r} failed: {kind}: {error}",
+            place=path,
+            module_name=module_name,
+            kind=type(error).__name__,
+            error=error,
         ) from error
     for part in name.split("."):
         if not hasattr(value, part):
@@ -288,7 +292,7 @@ def maker(
     if not is_class and not arguments and not is_function:
         return lambda: value
     if not callable(value):
-        raise UsageError(f"{path}: takes no arguments; it is not a class or function")
+        raise UsageError("{place}: takes no arguments; it is not a class or function", place=path)
     if (
         is_function
         and not (is_class or arguments)
@@ -304,7 +308,9 @@ def maker(
             raise
         # Whatever foreign code raises, the user must learn where.
         except (Exception, SystemExit) as error:
-            raise UsageError(f"{path}: {type(error).__name__}: {error}") from error
+            raise UsageError(
+                "{place}: {kind}: {error}", place=path, kind=type(error).__name__, error=error
+            ) from error
 
     return make
 
@@ -332,10 +338,15 @@ def _is_meant_itself(
         return True
     example = ", ".join(map(_written, required or named[:1])) or "..."
     raise UsageError(
-        f"{path}: cannot tell whether {path.rpartition(':')[2]}{signature} makes something or "
-        f"takes the {input_name} itself; if it makes something, give it arguments: "
-        f"{{class: {path!r}, args: {{{example}}}}}; if it takes the {input_name}, name a function "
-        f"with that parameter alone: def ask({input_name}): ..."
+        "{place}: cannot tell whether {value}{signature} makes something or "
+        "takes the {input_name} itself; if it makes something, give it arguments: "
+        "{{class: {place!r}, args: {{{example}}}}}; if it takes the {input_name}, name a function "
+        "with that parameter alone: def ask({input_name}): ...",
+        place=path,
+        value=path.rpartition(":")[2],
+        signature=signature,
+        input_name=input_name,
+        example=example,
     )
 
 
@@ -372,11 +383,13 @@ def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
     for name in args:
         if aliases.get(name, name) not in parameters and not anything:
             hint = nearest(name, [*parameters, *aliases])
-            raise UsageError(f"{path}: unknown argument {name!r}; {hint}")
+            raise UsageError(
+                "{place}: unknown argument {name!r}; {hint}", place=path, name=name, hint=hint
+            )
     try:
         signature.bind(**{aliases.get(name, name): value for name, value in args.items()})
     except TypeError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError("{place}: {error}", place=path, error=error) from None
 
 
 def _aliases(factory: Any) -> dict[str, str]:

@@ -193,7 +193,9 @@ def read_budget(budget: Any) -> Budgets:
         with inside("budget"), inside(str(number_)) if several else nullcontext():
             limits.append(_budget(entry))
             if limits[-1].per in [limit.per for limit in limits[:-1]]:
-                raise UsageError(f"a second one per {limits[-1].per}", remedy="make them one")
+                raise UsageError(
+                    "a second one per {per}", remedy="make them one", per=limits[-1].per
+                )
     return Budgets(tuple(limits))
 
 

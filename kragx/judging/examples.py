@@ -24,6 +24,7 @@ from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import iter_qrels
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, from_options, one_of, optional, whole
+from kragx.ground.printing import phrase
 from kragx.judging.question import Example, Question, digest_of_example, gold_texts
 from kragx.judging.rubric import OF_DOCUMENTS, Rubric, canonical_json, key_of
 
@@ -94,11 +95,16 @@ class Examples:
         }
         if len(usable) < self.n:
             raise UsageError(
-                f"{self.n} are wanted, and {len(usable)} of {len(labelled)} labels may be "
-                f"shown: {counts['n_held_out']} held out, {counts['n_without_text']} lack texts",
+                "{n} are wanted, and {n_usable} of {n_labelled} labels may be "
+                "shown: {counts} held out, {counts_2} lack texts",
                 field="n",
                 remedy="label more pairs (kragx judge label), take a smaller n, or name the texts: "
                 "dataset and corpus",
+                n=self.n,
+                n_usable=len(usable),
+                n_labelled=len(labelled),
+                counts=counts["n_held_out"],
+                counts_2=counts["n_without_text"],
             )
         # Others stand in for those that share a text with what is judged.
         pairs = tuple(diverse(usable, 2 * self.n + 4))
@@ -142,16 +148,20 @@ class Examples:
         with inside("judge.examples"):
             if rubric.asks != self.asks:
                 raise UsageError(
-                    f"people graded {self.asks}, and here {rubric.asks} is judged",
-                    remedy=f"judge {self.asks} (mode: {self.asks}), or let people grade "
-                    f"{rubric.asks} (kragx judge label --asks {rubric.asks}; of labels from "
-                    f"elsewhere say asks: {rubric.asks})",
+                    "people graded {asks}, and here {asks_2} is judged",
+                    remedy="judge {asks} (mode: {asks}), or let people grade "
+                    "{asks_2} (kragx judge label --asks {asks_2}; of labels from "
+                    "elsewhere say asks: {asks_2})",
+                    asks=self.asks,
+                    asks_2=rubric.asks,
                 )
             if self._top > rubric.top:
                 raise DataError(
-                    f"people's labels go up to {self._top}, and the rubric {rubric.id!r} to "
-                    f"{rubric.top}",
+                    "people's labels go up to {top}, and the rubric {id!r} to {top_2}",
                     remedy="name a rubric with people's scale (judge.rubric), or other labels",
+                    top=self._top,
+                    id=rubric.id,
+                    top_2=rubric.top,
                 )
 
 
@@ -169,7 +179,9 @@ def read_examples(source: object) -> Examples:
                 return from_options(Examples, source)
             case str() | Path() | Sequence():
                 return Examples(source)
-        raise UsageError(f"{shorten(source)} is none; pass the path of labelled pairs (qrels)")
+        raise UsageError(
+            "{source} is none; pass the path of labelled pairs (qrels)", source=shorten(source)
+        )
 
 
 # -- which of them -------------------------------------------------------------------------------
@@ -283,11 +295,18 @@ def _labels(path: Path) -> dict[_Pair, int]:
     for line, query, document, grade in rows:
         place = {"path": f"{path}:{line}"}
         if grade != int(grade):
-            raise DataError(f"{grade:g} is no whole number, and no grade of a rubric", **place)
+            raise DataError(
+                phrase("{grade:g} is no whole number, and no grade of a rubric", grade=grade),
+                **place,
+            )
         # Below 0 stand TREC's marks for what is not even to be read.
         if grades.setdefault((query, document), max(0, int(grade))) != max(0, grade):
             raise DataError(
-                f"query {query!r}, document {document!r} has another label above; keep one",
+                phrase(
+                    "query {query!r}, document {document!r} has another label above; keep one",
+                    query=query,
+                    document=document,
+                ),
                 **place,
             )
     return grades

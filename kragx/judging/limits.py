@@ -179,8 +179,9 @@ class Limits:
             if is_priceless and spent.prompt_tokens + spent.completion_tokens:
                 raise UsageError(
                     "judge.budget: of a cost per total all counts that the store has, and "
-                    f"the price of {model!r} is not known",
-                    remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
+                    "the price of {model!r} is not known",
+                    remedy="add judge.prices.{model}: {{input: ..., output: ...}}",
+                    model=model,
                 )
             of_batch = price.of_batches if is_batch and price is not None else None
             self._stored += Used.of(spent, of_batch or price)

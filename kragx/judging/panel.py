@@ -95,14 +95,18 @@ class Panel(Grader):
         judges: Sequence[Judge] = self.judges
         for name in (field.name for field in fields(Judge) if field.name not in OF_ONE):
             if any(getattr(judge, name) != getattr(judges[0], name) for judge in judges):
-                raise UsageError(f"judge.{name}: the judges of a panel share it; give it once")
+                raise UsageError(
+                    "judge.{name}: the judges of a panel share it; give it once", name=name
+                )
         keys = [canonical_json([essential(j.client.settings), j.repeat]) for j in judges]
         for place, key in enumerate(keys):
             if key in keys[:place]:
                 raise UsageError(
-                    f"judge.panel[{place}]: {judges[place].model!r} stands there twice, and would "
+                    "judge.panel[{place}]: {model!r} stands there twice, and would "
                     "be given its first answer once more",
-                    remedy="give it another 'repeat' ({model: ..., repeat: 1}), or 'repeats'",
+                    remedy="give it another 'repeat' ({{model: ..., repeat: 1}}), or 'repeats'",
+                    place=place,
+                    model=judges[place].model,
                 )
         for judge in judges:
             judge.limits.fellows = tuple(fellow.limits for fellow in judges if fellow is not judge)

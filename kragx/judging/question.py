@@ -192,7 +192,7 @@ class Judgement:
                 return tuple((grade, text) for grade, text in entries)
         except (ValueError, TypeError):
             pass
-        raise DataError(f"not a judgement: 'answer' is {shorten(self.answer)}")
+        raise DataError("not a judgement: 'answer' is {answer}", answer=shorten(self.answer))
 
     @property
     def score(self) -> float:

@@ -79,8 +79,13 @@ class PendingQuestions:
             grade, top = labels[pair], self.questions[position].rubric.top
             if grade > top:
                 raise DataError(
-                    f"{store.address}: the imported label {grade} of query {pair[0]!r}, "
-                    f"document {pair[1]!r} is not on the rubric's scale of 0 to {top}"
+                    "{address}: the imported label {grade} of query {pair!r}, "
+                    "document {pair_2!r} is not on the rubric's scale of 0 to {top}",
+                    address=store.address,
+                    grade=grade,
+                    pair=pair[0],
+                    pair_2=pair[1],
+                    top=top,
                 )
             key = self.keys[position]
             judgements[position] = Judgement(key, grade=max(0, grade), source="human")

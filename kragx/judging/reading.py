@@ -9,6 +9,7 @@ from kragx.ground import plugins
 from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError, inside, nearest
 from kragx.ground.options import whole
+from kragx.ground.printing import phrase
 from kragx.judging.client import Client
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
@@ -63,15 +64,18 @@ def read_judge(value: object = None) -> Grader:
         case _ if hasattr(value, "with_structured_output"):
             return Judge(LangChainClient(value))
     raise UsageError(
-        f"judge: {type(value).__name__} is no judge; pass a Judge, a client, a LangChain chat "
-        "model, or a model's name"
+        "judge: {kind} is no judge; pass a Judge, a client, a LangChain chat "
+        "model, or a model's name",
+        kind=type(value).__name__,
     )
 
 
 def _of_mapping(options: Mapping[str, Any]) -> Grader:
     for name in options:
         if name not in JUDGE_FIELDS:
-            raise UsageError(f"judge.{name}: unknown option; {nearest(name, JUDGE_FIELDS)}")
+            raise UsageError(
+                "judge.{name}: unknown option; {hint}", name=name, hint=nearest(name, JUDGE_FIELDS)
+            )
     common = {name: options[name] for name in _JUDGE if name in options}
     voting = {name: options[name] for name in _VOTING if name in options}
     if "panel" in options:
@@ -101,7 +105,9 @@ def _refuse(options: Mapping[str, Any], names: Iterable[str], why: str, remedy: 
     """Refuse the options of these names, which belong elsewhere."""
     for name in names:
         if name in options:
-            raise UsageError(f"judge.{name}: {why}", remedy=remedy.format(name=name))
+            raise UsageError(
+                phrase("judge.{name}: {why}", name=name, why=why), remedy=remedy.format(name=name)
+            )
 
 
 def _member(place: int, entry: object, common: Mapping[str, Any]) -> Judge:

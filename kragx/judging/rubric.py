@@ -22,6 +22,7 @@ from kragx.data.korean import HANGUL
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, fitting, from_options, is_text, optional
+from kragx.ground.printing import phrase
 from kragx.judging.template import check_prompt, prompt_name, read_prompt
 
 Asks = Literal["relevance", "support", "nuggets", "holds", "questions", "need"]
@@ -47,8 +48,10 @@ def _scale(grades: Any) -> dict[int, str]:
     whole = range(min(scale, default=0), max(scale, default=0) + 1)
     if not 2 <= len(scale) <= _MOST or whole.start != 0 or sorted(scale) != list(whole):
         raise UsageError(
-            f"{shorten(sorted(scale))} is no scale",
-            remedy=f"explain every whole number from 0 to the top grade, 2 to {_MOST} of them",
+            "{value} is no scale",
+            remedy="explain every whole number from 0 to the top grade, 2 to {most} of them",
+            value=shorten(sorted(scale)),
+            most=_MOST,
         )
     return scale
 
@@ -92,12 +95,15 @@ class Rubric:
         top = self.top
         if self.cut is None and self.asks not in LISTED and top not in (1, 3):
             raise UsageError(
-                f"missing; a scale of 0 to {top} has no usual one",
+                "missing; a scale of 0 to {top} has no usual one",
                 field="cut",
                 remedy="name the least grade that is a match",
+                top=top,
             )
         if self.cut is not None and self.cut not in range(1, top + 1):
-            raise UsageError(f"{self.cut!r} must be a grade from 1 to {top}", field="cut")
+            raise UsageError(
+                "{cut!r} must be a grade from 1 to {top}", field="cut", cut=self.cut, top=top
+            )
         if self.prompt is not None:
             with inside("prompt"):
                 check_prompt(self.prompt, self.asks, self.words)
@@ -160,7 +166,7 @@ def read_rubric(source: object) -> Rubric:
             said_by_prompt = {"instruction": ""} if source.get("prompt") else {}
             return from_options(Rubric, {**said_by_prompt, **source})
         remedy = "pass a Rubric, a mapping, or the path of a YAML file"
-        raise UsageError(f"{type(source).__name__} is no rubric", remedy=remedy)
+        raise UsageError(phrase("{kind} is no rubric", kind=type(source).__name__), remedy=remedy)
 
 
 def as_asked(rubric: Mapping[str, Any]) -> Rubric:

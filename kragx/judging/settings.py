@@ -93,8 +93,9 @@ class JudgeSettings:
     def __post_init__(self) -> None:
         if not isinstance(self.client, Client):
             raise UsageError(
-                f"judge.client: {type(self.client).__name__} has no 'settings' and 'ask'; "
-                "pass an OpenAIClient, a LangChainClient, or one of your own"
+                "judge.client: {kind} has no 'settings' and 'ask'; "
+                "pass an OpenAIClient, a LangChainClient, or one of your own",
+                kind=type(self.client).__name__,
             )
         with inside("judge"):
             check_options(self)
@@ -103,9 +104,10 @@ class JudgeSettings:
             self.outbox.check(self.client)
         if self.budget.cost is not None and self.price is None:
             raise UsageError(
-                f"judge.budget: no price of {self.model!r} is known, so no cost can be kept to; "
-                f"add judge.prices.{self.model}: {{input: ..., output: ...}} (per million tokens), "
-                "or give the budget in calls or tokens"
+                "judge.budget: no price of {model!r} is known, so no cost can be kept to; "
+                "add judge.prices.{model}: {{input: ..., output: ...}} (per million tokens), "
+                "or give the budget in calls or tokens",
+                model=self.model,
             )
 
     def all_secrets(self) -> Secrets:
@@ -134,10 +136,11 @@ class JudgeSettings:
         price = self.price and self.price.of_batches
         if self.budget.cost is not None and price is None:
             raise UsageError(
-                f"judge.budget: no price of batches of {self.model!r} is known, so no cost can be "
+                "judge.budget: no price of batches of {model!r} is known, so no cost can be "
                 "kept to",
-                remedy=f"add judge.prices.{self.model}.batch, the share of the price that a batch "
+                remedy="add judge.prices.{model}.batch, the share of the price that a batch "
                 "costs (0.5 for half), or give the budget in calls or tokens",
+                model=self.model,
             )
         return price
 
@@ -153,8 +156,12 @@ class JudgeSettings:
         if self.asks not in (None, asks):
             name, subject = ("prompt", "it") if rubric is None else ("rubric", repr(rubric.id))
             raise UsageError(
-                f"judge.{name}: {subject} asks for {self.asks}, and here {asks} is judged; use "
-                f"another {name}, or mode {self.asks!r}"
+                "judge.{name}: {subject} asks for {asks}, and here {asks_2} is judged; use "
+                "another {name}, or mode {asks!r}",
+                name=name,
+                subject=subject,
+                asks=self.asks,
+                asks_2=asks,
             )
         rubric = built_in(asks, text, self.language) if rubric is None else rubric
         return self._under_prompt.get(rubric.id, rubric)

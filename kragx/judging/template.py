@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from kragx.data.formats.jsonl import read_text
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 
 Put = Literal["relevance", "support"]
 """The questions that a prompt of the user's own can put."""
@@ -36,7 +37,9 @@ def read_prompt(source: object) -> str:
         UsageError: there is no template.
     """
     if not isinstance(source, (str, Path)) or not str(source).strip():
-        raise UsageError(f"{source!r} is no prompt", remedy="name a file with a Jinja2 template")
+        raise UsageError(
+            "{source!r} is no prompt", remedy="name a file with a Jinja2 template", source=source
+        )
     if isinstance(source, str) and "{{" in source:
         return source
     text = read_text(source)
@@ -57,8 +60,10 @@ def asks_of(prompt: str) -> Put:
     if len(kinds) != 1:
         advice = "'query' belongs to relevance and 'gold' to support; " if kinds else ""
         raise UsageError(
-            f"{advice}shows {', '.join(map(repr, sorted(names))) or 'nothing'}",
+            "{advice}shows {value}",
             remedy="show 'query' and 'document', or 'gold' and 'document'",
+            advice=advice,
+            value=", ".join(map(repr, sorted(names))) or "nothing",
         )
     return kinds[0]
 
@@ -85,24 +90,31 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
     texts = {str(kind): names for kind, names in TEXTS.items()}.get(asks)
     if texts is None:
         problem = f"{asks} are asked for in kragx's own words alone"
-        raise UsageError(problem, remedy=f"leave it out, or ask for {' or '.join(TEXTS)}")
+        raise UsageError(
+            problem, remedy=phrase("leave it out, or ask for {names}", names=" or ".join(TEXTS))
+        )
     names = _names(prompt)
     for name in sorted(names.difference(texts, _WORDS)):
         owners = [kind for kind, theirs in TEXTS.items() if name in theirs]
         hint = f"it belongs to {owners[0]}" if owners else nearest(name, [*texts, *_WORDS])
-        raise UsageError(f"{name!r} is nothing that {asks} has; {hint}")
+        raise UsageError(
+            "{name!r} is nothing that {asks} has; {hint}", name=name, asks=asks, hint=hint
+        )
     for name in texts:
         if name not in names | MAY:
-            raise UsageError(f"{name!r} is not shown", remedy=f"write {{{{ {name} }}}} in it")
+            raise UsageError(
+                "{name!r} is not shown", remedy="write {{{{ {name} }}}} in it", name=name
+            )
     for name in _WORDS:
         if words[name] and name not in names:
             raise UsageError(
-                f"{name!r} of the rubric is not shown",
-                remedy=f"write {{{{ {name} }}}} in it; or, if it says so in its own words, name a "
+                "{name!r} of the rubric is not shown",
+                remedy="write {{{{ {name} }}}} in it; or, if it says so in its own words, name a "
                 "rubric of your own without an instruction and with grades: 0-3",
+                name=name,
             )
         if not words[name] and name in names:
-            raise UsageError(f"shows {name!r}, and the rubric has none")
+            raise UsageError("shows {name!r}, and the rubric has none", name=name)
     # What depends on `MAY` is all that a template can decide by.
     for absent in (frozenset[str](), MAY):
         parts(prompt, tuple(sorted(words.items())), tuple(n for n in texts if n not in absent))
@@ -127,13 +139,15 @@ def parts(
     try:
         rendered = environment().from_string(prompt).render({**dict(words), **absent, **marks})
     except Exception as error:  # whatever the expressions of a template may raise
-        raise UsageError(f"cannot be rendered: {error}") from None
+        raise UsageError("cannot be rendered: {error}", error=error) from None
     pieces = rendered.split(_MARK)
     names = pieces[1::2]
     for name in texts:
         if name in _names(prompt) and (name not in names or not marks.keys() >= set(names)):
             problem = f"{name!r} is used, but is not shown as it is"
-            raise UsageError(problem, remedy=f"write {{{{ {name} }}}}, without a filter")
+            raise UsageError(
+                problem, remedy=phrase("write {{{{ {name} }}}}, without a filter", name=name)
+            )
     return tuple(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
 
 
@@ -157,7 +171,9 @@ def _names(prompt: str) -> frozenset[str]:
     try:
         return frozenset(meta.find_undeclared_variables(environment().parse(prompt)))
     except TemplateSyntaxError as error:
-        raise UsageError(f"line {error.lineno}: {error.message}") from None
+        raise UsageError(
+            "line {lineno}: {message}", lineno=error.lineno, message=error.message
+        ) from None
 
 
 def environment() -> Any:

@@ -138,7 +138,9 @@ def extract(
             )
     if not questions and not n_kept:
         what = "reference answer or gold text" if origin == "auto" else f"{origin} text"
-        raise DataError(f"{dataset.name}: no question has both a text and a {what}")
+        raise DataError(
+            "{name}: no question has both a text and a {what}", name=dataset.name, what=what
+        )
     judged = judge.judge([*questions.values()])
     judgements, tally = dict(zip(questions, judged.judgements, strict=True)), judged.tally
     check_missing(
@@ -266,11 +268,15 @@ def asked_for(
         # A passage that quotes a word of Korean is not Korean.
         rubric = judge.members[0].rubric_for("questions", text if is_korean(text) else "")
     if rubric.asks != "questions":
-        raise UsageError(f"rubric {rubric.id!r} asks for {rubric.asks}", field="asks")
+        raise UsageError(
+            "rubric {id!r} asks for {asks}", field="asks", id=rubric.id, asks=rubric.asks
+        )
     if rubric.top + 1 != len(DIFFICULTIES):
         problem = f"rubric {rubric.id!r} has grades up to {rubric.top}"
         names = ", ".join(f"{grade}: {name}" for grade, name in enumerate(DIFFICULTIES))
-        raise UsageError(problem, field="grades", remedy=f"explain the difficulties {names}")
+        raise UsageError(
+            problem, field="grades", remedy=phrase("explain the difficulties {names}", names=names)
+        )
     return Question(rubric, text, kind=_in_words(kind, rubric), document_id=source)
 
 

@@ -40,9 +40,10 @@ def check_threshold(value: object) -> float:
     if is_number and 0 < float(value) <= 1:  # type: ignore[arg-type]
         return float(value)  # type: ignore[arg-type]
     raise UsageError(
-        f"{value!r} is out of range",
+        "{value!r} is out of range",
         field="threshold",
         remedy="give a number above 0 and at most 1",
+        value=value,
     )
 
 
@@ -229,10 +230,10 @@ class JudgingDefaults:
             UsageError: it is no judge of that.
         """
         raise UsageError(
-            f"{self.name or type(self).__name__!r} is no LLM judge, and relevance is what one "
-            "judges",
+            "{value!r} is no LLM judge, and relevance is what one judges",
             field="relevance_match",
             remedy="name llm",
+            value=self.name or type(self).__name__,
         )
 
     def needs_pool(self, items: Iterable[MatchItem]) -> bool:
@@ -245,7 +246,7 @@ class JudgingDefaults:
         Raises:
             UsageError: this is no judge of relevance.
         """
-        raise UsageError(f"{self.name!r} is no LLM judge, and a pool is what one judged")
+        raise UsageError("{name!r} is no LLM judge, and a pool is what one judged", name=self.name)
 
 
 class BaseMatcher(JudgingDefaults):
@@ -328,12 +329,17 @@ class BaseMatcher(JudgingDefaults):
         stream = (item for item in items if not waiting.append(item))  # type: ignore[func-returns-value]
         for matrix in self.scores(stream, notes):
             if not waiting:
-                raise DataError(f"{self.class_name}.scores gave more answers than queries")
+                raise DataError(
+                    "{matcher}.scores gave more answers than queries", matcher=self.class_name
+                )
             scores.append(self._shaped(matrix, waiting.popleft()).ravel())
         if n_left := len(items) - len(scores) + 1:
             raise DataError(
-                f"{self.class_name}.scores left {n_left} of {len(items)} queries unanswered; "
-                "it must yield one array for each"
+                "{matcher}.scores left {n_left} of {n_items} queries unanswered; "
+                "it must yield one array for each",
+                matcher=self.class_name,
+                n_left=n_left,
+                n_items=len(items),
             )
         return Trace(self, np.concatenate(scores), wanted)
 
@@ -345,11 +351,17 @@ class BaseMatcher(JudgingDefaults):
         try:
             scores = np.array(matrix, np.float64)
         except (TypeError, ValueError) as error:
-            raise DataError(f"{place}: not an array of numbers: {error}") from None
+            raise DataError(
+                "{place}: not an array of numbers: {error}", place=place, error=error
+            ) from None
         if scores.shape != item.shape:
             raise DataError(
-                f"{place}: an array of shape {scores.shape}; "
-                f"{item.shape[0]} documents x {item.shape[1]} targets are expected"
+                "{place}: an array of shape {shape}; "
+                "{shape_2} documents x {shape_3} targets are expected",
+                place=place,
+                shape=scores.shape,
+                shape_2=item.shape[0],
+                shape_3=item.shape[1],
             )
         return scores
 

@@ -122,9 +122,10 @@ class EmbeddingMatcher(TextsMatcher):
             raise UsageError("belong to an import path; this is an object already", field="args")
         elif not _embeds(embeddings):
             raise UsageError(
-                f"{shorten(embeddings)} has no 'embed_documents'",
+                "{embeddings} has no 'embed_documents'",
                 field="embeddings",
                 remedy="pass an import path 'package.module:name' or a langchain-core Embeddings",
+                embeddings=shorten(embeddings),
             )
 
     @property
@@ -185,8 +186,9 @@ class EmbeddingMatcher(TextsMatcher):
             embeddings = plugins.build(embeddings, self.args)
             if not _embeds(embeddings):
                 raise UsageError(
-                    f"match.embeddings: {self.embeddings} made a {type(embeddings).__name__}, "
-                    "which has no 'embed_documents'"
+                    "match.embeddings: {embeddings} made a {kind}, which has no 'embed_documents'",
+                    embeddings=self.embeddings,
+                    kind=type(embeddings).__name__,
                 )
         from kragx.data.vectors import Vectors
 

@@ -208,19 +208,19 @@ class IdMatcher(IdsMatcher):
         for row in (row for row, is_needed in enumerate(needs) if is_needed and ids[row] is None):
             names = first_keys((batch.docs.metadata and batch.docs.metadata[row]) or {})
             raise DataError(
-                phrase(
+                (
                     "query {query!r}, rank {rank}: the document has no {key}; name the metadata "
                     "key that holds it with 'id_key' (it has: {names}), or compare texts: match "
                     "'overlap' or 'text'"
                     if names
                     else "query {query!r}, rank {rank}: the document has no {key}; name the "
                     "metadata key that holds it with 'id_key', or compare texts: match 'overlap' "
-                    "or 'text'",
-                    query=batch.query_ids[texts.of_text[row]],
-                    rank=row - texts.starts[texts.of_text[row]] + 1,
-                    key=self.id_key or "id",
-                    names=names,
-                )
+                    "or 'text'"
+                ),
+                query=batch.query_ids[texts.of_text[row]],
+                rank=row - texts.starts[texts.of_text[row]] + 1,
+                key=self.id_key or "id",
+                names=names,
             )
         return ids
 
@@ -242,14 +242,14 @@ class IdMatcher(IdsMatcher):
         n_ids = np.bincount(targets.gold[has_id], minlength=len(golds.numbers))
         for item in np.flatnonzero((n_ids == 0) & is_compared[golds.of_text]).tolist():
             raise DataError(
-                phrase(
+                (
                     "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
                     "metadata key that holds it with 'gold_id_key', or compare texts: match "
-                    "'overlap' or 'text'",
-                    query=batch.query_ids[golds.of_text[item]],
-                    n=item - golds.starts[golds.of_text[item]] + 1,
-                    key=key or "id",
-                )
+                    "'overlap' or 'text'"
+                ),
+                query=batch.query_ids[golds.of_text[item]],
+                n=item - golds.starts[golds.of_text[item]] + 1,
+                key=key or "id",
             )
         return ids
 
@@ -309,9 +309,13 @@ def _as_id(path: str, value: object) -> str | None:
         DataError: it is none.
     """
     if isinstance(value, str) and not value.strip():  # all such would be one document
-        raise DataError(f"id_key {path!r}: the id is empty; remove it or fill it in")
+        raise DataError("id_key {place!r}: the id is empty; remove it or fill it in", place=path)
     if not isinstance(value, bool) and isinstance(value, (str, Integral)):
         return str(value)
     if value is None:
         return None
-    raise DataError(f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number")
+    raise DataError(
+        "id_key {place!r}: {value!r} is not an id; it must be a string or whole number",
+        place=path,
+        value=value,
+    )

@@ -75,9 +75,11 @@ class JudgeMatcher(BaseMatcher):
         cut = default if self.threshold is None else self.threshold
         if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= top:
             raise UsageError(
-                f"{cut!r} is no grade of the rubric",
+                "{cut!r} is no grade of the rubric",
                 field="threshold",
-                remedy=f"give one from 1 to {top}",
+                remedy="give one from 1 to {top}",
+                cut=cut,
+                top=top,
             )
         self._set(judge=judge, mode=mode, top=top, threshold=float(cut))
         self._set(uses_gold=mode != "relevance", votes=len(judge.members) > 1)
@@ -224,8 +226,9 @@ class JudgeMatcher(BaseMatcher):
         query = item.query
         if not query.text:
             raise DataError(
-                f"query {query.id!r} has no text, and relevance to it cannot be judged; "
-                "add 'query' to the gold file, or pass queries=[...]"
+                "query {id!r} has no text, and relevance to it cannot be judged; "
+                "add 'query' to the gold file, or pass queries=[...]",
+                id=query.id,
             )
         rubric = self.judge.rubric_for("relevance", query.text)
         about: Any = {"query": query.text, "reference": query.reference, "query_id": query.id}
@@ -242,9 +245,11 @@ class JudgeMatcher(BaseMatcher):
         rubric = self.judge.rubric
         if rubric is not None and rubric.asks != "relevance":
             raise UsageError(
-                f"the judge's rubric {rubric.id!r} asks for {rubric.asks}",
+                "the judge's rubric {id!r} asks for {asks}",
                 field="relevance_match",
-                remedy="give it a judge of its own: {method: llm, judge: {...}}",
+                remedy="give it a judge of its own: {{method: llm, judge: {{...}}}}",
+                id=rubric.id,
+                asks=rubric.asks,
             )
         return replace(self, mode="relevance", depth=depth)
 

@@ -70,7 +70,9 @@ def match_batches(
     matcher = adapted(matcher)
     if not 0 < matcher.threshold < np.inf:
         raise UsageError(
-            f"{matcher.class_name}.threshold: {matcher.threshold!r} must be a number above 0"
+            "{matcher}.threshold: {threshold!r} must be a number above 0",
+            matcher=matcher.class_name,
+            threshold=matcher.threshold,
         )
     tables = list[MatchTable]()
     stream = iter(batches)
@@ -137,8 +139,10 @@ def _check(trace: Trace, batch: Batch) -> None:
         doc, _ = of_pairs(*shapes(batch))
         query_id = batch.query_ids[batch.docs.texts.of_text[doc[pair]]]
         raise DataError(
-            f"{matcher.class_name}.scores, query {query_id!r}: "
-            f"{'a score is NaN; ' if is_unknown[pair] else ''}scores must be finite and not below 0"
+            "{matcher}.scores, query {query_id!r}: {value}scores must be finite and not below 0",
+            matcher=matcher.class_name,
+            query_id=query_id,
+            value="a score is NaN; " if is_unknown[pair] else "",
         )
 
 
@@ -203,8 +207,10 @@ def _with_gold(item: MatchItem, pool: Pool) -> MatchItem:
         judgements = {}
     elif outside := {normalise(doc.text or "") for doc in docs} - judgements.keys():
         raise UsageError(
-            f"query {item.query.id!r}: {len(outside)} retrieved documents are not in the pool; "
-            "a run is scored in a pool that it is a part of (kragx.pooled)"
+            "query {id!r}: {n_outside} retrieved documents are not in the pool; "
+            "a run is scored in a pool that it is a part of (kragx.pooled)",
+            id=item.query.id,
+            n_outside=len(outside),
         )
     gold = tuple(Gold(text=text) for text in judgements)
     return replace(item, query=replace(item.query, gold=gold), docs=docs)

@@ -128,8 +128,9 @@ class PageMatcher(IdsMatcher):
         if "doc" not in about:
             if target.id is None:
                 raise DataError(
-                    f"{place}: the gold item has no 'doc' and no id",
-                    remedy='write {"doc": "manual.pdf", "pages": [3, "7-9"]}',
+                    "{place}: the gold item has no 'doc' and no id",
+                    remedy='write {{"doc": "manual.pdf", "pages": [3, "7-9"]}}',
+                    place=place,
                 )
             return None
         try:
@@ -152,9 +153,12 @@ class PageMatcher(IdsMatcher):
             if doc.id is None:
                 names = first_keys(doc.metadata) or "no metadata"
                 raise DataError(
-                    f"{place}: the document has no {self.source_key!r} and no id (it has: {names});"
+                    "{place}: the document has no {source_key!r} and no id (it has: {names});"
                     " name the metadata key of its file with 'source_key', or compare texts: match "
-                    "'overlap'"
+                    "'overlap'",
+                    place=place,
+                    source_key=self.source_key,
+                    names=names,
                 )
             return None
         with inside(self.source_key, path=place):

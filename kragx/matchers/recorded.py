@@ -167,8 +167,9 @@ class RecordedMatcher(BaseMatcher):
         # Of contexts there is one for each cut-off that a metric had.
         if answer is None or n_known < n_docs or (self.of_context and n_known > n_docs):
             raise UntrustedError(
-                f"no scores by {self.settings.get('method')!r} are recorded for query "
-                f"{item.query.id!r}"
+                "no scores by {value!r} are recorded for query {id!r}",
+                value=self.settings.get("method"),
+                id=item.query.id,
             )
         return answer
 

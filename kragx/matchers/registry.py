@@ -158,15 +158,18 @@ def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
         if isinstance(method, Matcher) and not (options or isinstance(method, type)):
             return adapted(method)
         raise UsageError(
-            f"{dict(spec)!r} has no 'method'",
-            remedy="write for example {method: rouge2, threshold: 0.6}",
+            "{spec!r} has no 'method'",
+            remedy="write for example {{method: rouge2, threshold: 0.6}}",
+            spec=dict(spec),
         )
     if isinstance(spec, Matcher) and not isinstance(spec, type):
         return adapted(spec)
     raise UsageError(
-        f"{spec!r} is not a matcher",
-        remedy=f"pass one of {', '.join(method_names())}, a mapping with 'method', an import path "
+        "{spec!r} is not a matcher",
+        remedy="pass one of {names}, a mapping with 'method', an import path "
         "'package.module:name', or an object with threshold and scores",
+        spec=spec,
+        names=", ".join(method_names()),
     )
 
 
@@ -184,9 +187,11 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
     if "threshold" in wrong:
         methods = [known for known in METHODS if "threshold" in option_names(known)]
         raise UsageError(
-            phrase("{method!r} decides yes or no and has no threshold", method=method),
+            "{method!r} decides yes or no and has no threshold",
             field="threshold",
-            remedy=phrase("remove it, or use one of {methods}", methods=", ".join(methods)),
+            remedy="remove it, or use one of {methods}",
+            method=method,
+            methods=", ".join(methods),
         )
     if wrong:
         problem = phrase("{method!r} has no such option", method=method)
@@ -198,14 +203,20 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
 def _plugged_in(path: str, options: Mapping[str, Any]) -> BaseMatcher:
     """Somebody's matcher, by its import path."""
     for name in options.keys() - {"args"}:
-        raise UsageError(f"unknown option; what {path!r} takes belongs under 'args'", field=name)
+        raise UsageError(
+            "unknown option; what {place!r} takes belongs under 'args'", field=name, place=path
+        )
     args = options.get("args")
     if args is not None and not isinstance(args, Mapping):
-        raise UsageError(f"a mapping of arguments is expected, not {args!r}", field="args")
+        raise UsageError(
+            "a mapping of arguments is expected, not {args!r}", field="args", args=args
+        )
     value = plugins.build(path, args)
     if isinstance(value, Matcher) and not isinstance(value, type):
         return adapted(value)
-    raise UsageError(f"{path} is not a matcher", remedy="it needs 'threshold' and 'scores'")
+    raise UsageError(
+        "{place} is not a matcher", remedy="it needs 'threshold' and 'scores'", place=path
+    )
 
 
 def _kind(spec: Mapping[Any, Any]) -> Kind | None:
@@ -218,7 +229,9 @@ def _combined(
     """The matcher of ``{any: [...]}``, ``{all: [...]}`` or ``{cascade: [...]}``."""
     members = spec[kind]
     for name in spec.keys() - {kind}:
-        raise UsageError(f"{kind!r} stands alone; options belong to its members", field=name)
+        raise UsageError(
+            "{kind!r} stands alone; options belong to its members", field=name, kind=kind
+        )
     if isinstance(members, (str, Mapping)) or not isinstance(members, Sequence) or len(members) < 2:
         raise UsageError("a list of at least two matchers is expected", field=kind)
     steps = []
@@ -229,8 +242,9 @@ def _combined(
             single = build(rest)
             if single.of_context:
                 raise UsageError(
-                    f"{single.name!r} judges whole contexts, and the other matchers single "
-                    "documents; it stands alone, as facts_match"
+                    "{name!r} judges whole contexts, and the other matchers single "
+                    "documents; it stands alone, as facts_match",
+                    name=single.name,
                 )
             if not single.uses_gold:
                 raise UsageError(

@@ -58,8 +58,10 @@ class YesOrNo(TextsMatcher):
                 query = int(golds.of_text[place])
                 position = targets.gold[place] - int(batch.golds.texts.starts[query]) + 1
                 raise DataError(
-                    f"query {batch.query_ids[query]!r}, gold {position}: the gold text is empty, "
-                    "so it would match anything; give it a text or remove it"
+                    "query {query_ids!r}, gold {position}: the gold text is empty, "
+                    "so it would match anything; give it a text or remove it",
+                    query_ids=batch.query_ids[query],
+                    position=position,
                 )
 
 

@@ -47,8 +47,9 @@ def _is_abstention(evidence: Evidence, spec: MetricSpec) -> Bools:
     changes = np.concatenate([np.zeros(0), *steps])
     if (changes >= 0).all() and (changes > 0).any():
         raise DataError(
-            f"{spec}: scores rise down every list, as distances do; give scores of which a higher "
-            "one is better"
+            "{spec}: scores rise down every list, as distances do; give scores of which a higher "
+            "one is better",
+            spec=spec,
         )
     return np.array([not (of_list >= floor).any() for of_list in scores], bool)
 
@@ -57,8 +58,11 @@ def _scores(ranked: RankedList) -> Floats:
     for rank, doc in enumerate(ranked.docs, start=1):
         if doc.score is None:
             raise DataError(
-                f"query {ranked.query.id!r}, rank {rank}: document {doc.id!r} has no score, and "
-                "abstention below a score needs one; retrievers give it in (document, score) pairs"
+                "query {id!r}, rank {rank}: document {id_2!r} has no score, and "
+                "abstention below a score needs one; retrievers give it in (document, score) pairs",
+                id=ranked.query.id,
+                rank=rank,
+                id_2=doc.id,
             )
     return np.array([doc.score for doc in ranked.docs], np.float64)
 

@@ -54,8 +54,9 @@ def compute(
         budget, way = spec.budget, spec.metric.way
         if evidence is None and (budget is not None or way != "from_matches"):
             raise UsageError(
-                f"metric {str(spec)!r} looks at documents, which a match table does not hold; "
-                "use evaluate"
+                "metric {spec!r} looks at documents, which a match table does not hold; "
+                "use evaluate",
+                spec=str(spec),
             )
         groups.setdefault((way, _list_of(spec, evidence), budget), []).append(place)
     scores: dict[int, MetricScores] = {}
@@ -109,8 +110,9 @@ def _list_of(spec: MetricSpec, evidence: Evidence | None) -> _List:
         return None
     if searches is None:
         raise UsageError(
-            f"metric {str(spec)!r} is about a list of searches, and none were looked at",
+            "metric {spec!r} is about a list of searches, and none were looked at",
             remedy="name it when you call evaluate",
+            spec=str(spec),
         )
     return None if named == searches.basis else (named, spec["order"] or "turns")
 
@@ -230,7 +232,11 @@ def _from_relevance(
         deep = judged is not None and judged.depth
         if judged is None or (deep and (spec.rank is None or spec.rank > deep)):
             reach = f"was judged for the first {deep} documents" if deep else "was not judged"
-            raise UsageError(f"metric {str(spec)!r}: relevance {reach}; name it for evaluate")
+            raise UsageError(
+                "metric {spec!r}: relevance {reach}; name it for evaluate",
+                spec=str(spec),
+                reach=reach,
+            )
     assert judged is not None
     # A query in which nothing is relevant has no gold there, and 0 of it is what was asked.
     rules = replace(questions.profile, no_gold="zero", no_gold_hits=False, rel=judged.cut)

@@ -33,7 +33,9 @@ def check_kinds(spec: MetricSpec, kinds: Collection[str]) -> None:
         )
     if kind is not None and kind not in kinds:
         remedy = nearest(kind, kinds)
-        raise UsageError(f"nothing is forbidden as {kind!r}", field=label, remedy=remedy)
+        raise UsageError(
+            phrase("nothing is forbidden as {kind!r}", kind=kind), field=label, remedy=remedy
+        )
 
 
 def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, Bools]:

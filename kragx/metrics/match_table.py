@@ -183,7 +183,10 @@ class MatchTable:
             UsageError: the threshold is not above 0.
         """
         if not threshold > 0:
-            raise UsageError(f"threshold: {threshold!r} would match everything; it must be above 0")
+            raise UsageError(
+                "threshold: {threshold!r} would match everything; it must be above 0",
+                threshold=threshold,
+            )
         return replace(self, threshold=threshold)
 
     def of_pairs(self, pairs: Bools | Ints) -> MatchTable:

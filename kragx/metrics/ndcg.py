@@ -81,8 +81,11 @@ def _gains(view: TableView, gain: str) -> Floats:
         query = int(np.flatnonzero(~np.isfinite(sums))[0])
         grade = grades[view.gold_query == query].max()
         raise DataError(
-            f"query number {query + 1}: a grade of {grade:g} gives a gain ({gain}) that is "
-            "not finite; use smaller grades or gain=linear"
+            "query number {value}: a grade of {grade:g} gives a gain ({gain}) that is "
+            "not finite; use smaller grades or gain=linear",
+            value=query + 1,
+            grade=grade,
+            gain=gain,
         )
     return gains
 
@@ -178,8 +181,9 @@ def _best_score_dcg(view: TableView) -> Floats:
     without = np.flatnonzero(view.empty & (view.table.n_docs > 0))
     if without.size:
         raise DataError(
-            f"query number {int(without[0]) + 1} has no gold, and K-RAG's nDCG of ROUGE scores "
-            "does not exist for it; leave ndcg out, or use the profile 'kragx'"
+            "query number {value} has no gold, and K-RAG's nDCG of ROUGE scores "
+            "does not exist for it; leave ndcg out, or use the profile 'kragx'",
+            value=int(without[0]) + 1,
         )
     queries, ranks, gains = _score_gains(view)
     ideal = view.zeros()

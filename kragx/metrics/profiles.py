@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 
 NoGold = Literal["skip", "zero", "error", "abstain"]
 """What becomes of a query without gold: left out, 0, an error, or 1 where nothing is retrieved."""
@@ -131,6 +132,8 @@ def profile(spec: str | Profile) -> Profile:
         return spec
     if not isinstance(spec, str) or spec not in PROFILES:
         raise UsageError(
-            f"unknown name {spec!r}", field="profile", remedy=nearest(str(spec), PROFILES)
+            phrase("unknown name {spec!r}", spec=spec),
+            field="profile",
+            remedy=nearest(str(spec), PROFILES),
         )
     return PROFILES[spec]

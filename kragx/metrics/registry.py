@@ -103,7 +103,7 @@ def _imported(path: str, name: str) -> Metric:
     """What stands at an import path, as a metric that is called so."""
     metric = _by_path(plugins.build(path, None), name)
     if metric is None:
-        raise UsageError(f"{path!r} is no kragx.metrics.Metric, and no function of two")
+        raise UsageError("{place!r} is no kragx.metrics.Metric, and no function of two", place=path)
     return metric
 
 
@@ -130,7 +130,9 @@ def _given(metric: Metric) -> Metric:
     name = metric.name.lower()
     is_taken = name in {*METRICS, *_ALIASES} or in_kragx_words(metric.name) != metric.name
     if metric.function and is_taken:
-        raise UsageError(f"metric {metric.name!r}: a metric has that name; call the function other")
+        raise UsageError(
+            "metric {name!r}: a metric has that name; call the function other", name=metric.name
+        )
     if name not in METRICS and ":" not in name:
         _KNOWN[name] = metric
     return metric
@@ -260,9 +262,12 @@ def profile_for(
     resolved = profile(named if named is not None else "trec" if trec_only else "kragx")
     if trec_only and resolved.name != "trec":
         raise UsageError(
-            f"metric {trec_only[0]!r} is trec_eval's name and means the number of the profile "
-            f"trec, not {resolved.name}; use profile trec, or write "
-            f"{in_kragx_words(trec_only[0])!r}"
+            "metric {trec_only!r} is trec_eval's name and means the number of the profile "
+            "trec, not {name}; use profile trec, or write "
+            "{in_kragx_words!r}",
+            trec_only=trec_only[0],
+            name=resolved.name,
+            in_kragx_words=in_kragx_words(trec_only[0]),
         )
     return resolved
 
@@ -284,9 +289,9 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     for part in filter(str.strip, (match["options"] or "").split(",")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
-            raise UsageError(f"{part.strip()!r} is not of the form option=value")
+            raise UsageError("{value!r} is not of the form option=value", value=part.strip())
         if key in options:
-            raise UsageError(f"the option {key!r} stands twice")
+            raise UsageError("the option {key!r} stands twice", key=key)
         options[key] = value
     name, k = match["name"], match["k"]
     if ":" not in name:
@@ -297,8 +302,9 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     if cut is None:
         raise UsageError(
             "k must be a whole number from 1 to 999999999, or a budget such as 500tokens or "
-            f"2000chars, not {shorten(k)}",
+            "2000chars, not {k}",
             remedy="leave '@k' out for the whole list",
+            k=shorten(k),
         )
     n, unit = int(cut["n"]), cut["unit"].lower()
     return name, TextBudget(n, unit) if unit else n, options  # type: ignore[arg-type]
@@ -329,10 +335,10 @@ def measure(
         UsageError: the range is none, or there is no such direction.
     """
     if better not in ("higher", "lower", "neither"):
-        raise UsageError(f"better: {better!r} is none of higher, lower, neither")
+        raise UsageError("better: {better!r} is none of higher, lower, neither", better=better)
     lowest, greatest = range or (-inf, None)
     if greatest is not None and not lowest < greatest:
-        raise UsageError(f"range: {range!r} has no least value below a greatest one")
+        raise UsageError("range: {value!r} has no least value below a greatest one", value=range)
     claims: dict[str, Any] = {"better": better, "rises_with_matches": rises_with_matches}
 
     def described(function: Measured) -> Measured:
@@ -354,8 +360,9 @@ def function_metric(function: Callable[..., Any]) -> Metric:
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
         raise UsageError(
-            f"metric {shorten(function)}: a function without a name",
+            "metric {function}: a function without a name",
             remedy="write def mine(relevances, gold_grades): ...",
+            function=shorten(function),
         )
     about = (function.__doc__ or "").strip().partition("\n")[0]
     return Metric(
@@ -395,13 +402,21 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
     try:
         value = metric.function(relevances, gold_grades)
     except Exception as error:  # whatever it raises, one must learn where
-        raise UsageError(f"{type(error).__name__}: {error}", field=place) from error
+        raise UsageError(
+            "{kind}: {error}", field=place, kind=type(error).__name__, error=error
+        ) from error
     if value is None:
         return float("nan")
     if not isinstance(value, (Real, np.bool_)) or not isfinite(number := float(value)):
-        raise UsageError(f"{shorten(value)} is neither a number nor None", field=place)
+        raise UsageError("{value} is neither a number nor None", field=place, value=shorten(value))
     lowest, greatest = metric.ends
     if not lowest - _ROUNDING <= number <= greatest + _ROUNDING:
-        raise UsageError(f"{number} is beyond its range, {lowest:g} to {greatest:g}", field=place)
+        raise UsageError(
+            "{number} is beyond its range, {lowest:g} to {greatest:g}",
+            field=place,
+            number=number,
+            lowest=lowest,
+            greatest=greatest,
+        )
     # Beyond an end by rounding alone, it is the end.
     return min(max(number, lowest), greatest)

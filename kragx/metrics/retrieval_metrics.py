@@ -101,9 +101,12 @@ def _err(view: TableView, spec: MetricSpec) -> Floats:
     if (above := np.flatnonzero(all_grades > greatest)).size:
         query, grade = int(view.gold_query[above[0]]) + 1, shown(float(all_grades.max()))
         raise DataError(
-            f"{spec}: query number {query} has a grade above the greatest of the scale, "
-            f"{shown(greatest)}",
-            remedy=f"name the scale's greatest grade, for example err@10(max={grade})",
+            "{spec}: query number {query} has a grade above the greatest of the scale, {greatest}",
+            remedy="name the scale's greatest grade, for example err@10(max={grade})",
+            spec=spec,
+            query=query,
+            greatest=shown(greatest),
+            grade=grade,
         )
     satisfies = np.exp2(grades - greatest) - np.exp2(-greatest)
     order = order_within(queries)

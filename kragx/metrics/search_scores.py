@@ -45,8 +45,9 @@ def search_scores(
     searches = evidence.searches
     if searches is None:
         raise UsageError(
-            f"metric {str(specs[0])!r} looks at searches, and none are known",
+            "metric {value!r} looks at searches, and none are known",
             remedy="use evaluate, with 'searches' in the run",
+            value=str(specs[0]),
         )
     table = searches.table
 

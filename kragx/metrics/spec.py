@@ -57,7 +57,9 @@ class Option:
             UsageError: it stands for none.
         """
         if self.choices and text not in self.choices:
-            raise UsageError(f"has no value {text!r}", remedy=nearest(text, self.choices))
+            raise UsageError(
+                phrase("has no value {text!r}", text=text), remedy=nearest(text, self.choices)
+            )
         return self.read(text)
 
     def __str__(self) -> str:
@@ -72,7 +74,7 @@ def number(words: str, fits: Callable[[float], bool], kind: type = float) -> Cal
         is_written = kind is float or (text.isascii() and text.isdigit())
         value = read_number(text) if is_written else None
         if value is None or isinf(value) or not fits(value):
-            raise UsageError(f"must be {words}, not {text!r}")
+            raise UsageError("must be {words}, not {text!r}", words=words, text=text)
         return kind(value)  # type: ignore[no-any-return]
 
     return read
@@ -200,8 +202,9 @@ class Metric:
         object.__setattr__(self, "way", ways[0] if ways else "")
         if len(ways) != 1:
             raise UsageError(
-                f"metric {self.name!r}: give one of from_matches, from_relevance, "
-                "from_evidence, from_searches and from_run"
+                "metric {name!r}: give one of from_matches, from_relevance, "
+                "from_evidence, from_searches and from_run",
+                name=self.name,
             )
 
     def __eq__(self, other: object) -> bool:
@@ -261,11 +264,13 @@ class Metric:
         """
         # `k` is positional alone, as metrics of searches have an option of that name.
         if k is not None and not self.cuts:
-            raise UsageError(f"{self.name} concerns whole answers; leave '@{k}' out")
+            raise UsageError("{name} concerns whole answers; leave '@{k}' out", name=self.name, k=k)
         if self.from_searches is not None and isinstance(k, TextBudget):
             raise UsageError(
-                f"{self.name} is cut after steps, not at a budget",
-                remedy=f"write {self.name}@3, or recall@{k}(of=all)",
+                "{name} is cut after steps, not at a budget",
+                remedy="write {name}@3, or recall@{k}(of=all)",
+                name=self.name,
+                k=k,
             )
         values: dict[str, Value] = {
             name: getattr(within, name) if option.by_profile else option.default
@@ -283,7 +288,9 @@ class Metric:
             try:
                 values[name] = self.options[name].value(text)
             except UsageError as error:
-                raise UsageError(f"{name} {error.problem}", remedy=error.remedy) from None
+                raise UsageError(
+                    phrase("{name} {why}", name=name, why=error.problem), remedy=error.remedy
+                ) from None
         if values.get("order", "turns") != "turns" and values["of"] != "all":
             raise UsageError(
                 "order says how all searches make one list",

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import phrase
 from kragx.workshop.state.records import Person
 
 _LATIN = str.maketrans(
@@ -53,9 +54,16 @@ def the_person(name: str, people: Iterable[Person], field: str, hint: str = "") 
             return person
         case []:
             remedy = nearest(name, [person.name for person in people]) + hint
-            raise UsageError(f"nobody is called {name!r}", field=field, remedy=remedy)
+            raise UsageError(
+                phrase("nobody is called {name!r}", name=name), field=field, remedy=remedy
+            )
         case several:
-            raise UsageError(f"{len(several)} people are called {name!r}", field=field)
+            raise UsageError(
+                "{n_several} people are called {name!r}",
+                field=field,
+                n_several=len(several),
+                name=name,
+            )
 
 
 def check_unlike(name: str, people: Iterable[Person], field: str) -> None:

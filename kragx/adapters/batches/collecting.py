@@ -202,7 +202,7 @@ class _Keeper:
         address = batch.about["client"].get("base_url")
         if address not in self.clients:
             problem = f"it is not known how to reach {address}"
-            raise JudgingError(f"{problem}; name the config that it was submitted with")
+            raise JudgingError("{why}; name the config that it was submitted with", why=problem)
         async with aclosing(BatchService(self.clients[address], self.secrets)) as service:
             remote_id = batch.detail.get("id")
             if remote_id is None:  # a submit was interrupted, or is at it

@@ -118,8 +118,9 @@ def _show_batches(
         overviews = look_after(stores, judges, secrets, collect=collect)
     if not overviews:
         raise DataError(
-            f"{', '.join(dict.fromkeys(map(str, stores)))}: there is no such store",
+            "{names}: there is no such store",
             remedy="go to the folder of the submit, or name its config or store",
+            names=", ".join(dict.fromkeys(map(str, stores))),
         )
     for overview in overviews:
         show(kind, overview.describe, overview.to_dict)
@@ -129,5 +130,7 @@ def _show_batches(
 def _judges(config: RunConfig) -> list[Judge]:
     judges = pipeline.judges(config)
     if not judges:
-        raise UsageError(f"{config.file}: nothing is judged here; add 'match: llm' and a 'judge'")
+        raise UsageError(
+            "{file}: nothing is judged here; add 'match: llm' and a 'judge'", file=config.file
+        )
     return judges

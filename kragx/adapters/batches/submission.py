@@ -77,9 +77,10 @@ class Submission:
         if not hasattr(client, "batch_endpoint"):
             name = client.settings.get("provider", type(client).__name__)
             raise UsageError(
-                f"judge: {name} cannot be asked in batches, only one question at a time",
+                "judge: {name} cannot be asked in batches, only one question at a time",
                 remedy="use kragx run; or name the model of a provider with OpenAI's batch files "
-                "(judge: {model: ..., base_url: ...})",
+                "(judge: {{model: ..., base_url: ...}})",
+                name=name,
             )
 
     def put(

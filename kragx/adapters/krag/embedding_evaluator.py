@@ -94,8 +94,9 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
         if embeddings is None:
             if embedding_type not in _EMBEDDINGS:
                 raise UsageError(
-                    f"embedding_type: unknown value {embedding_type!r}; "
-                    f"{nearest(str(embedding_type), _EMBEDDINGS)}; or pass embeddings="
+                    "embedding_type: unknown value {embedding_type!r}; {hint}; or pass embeddings=",
+                    embedding_type=embedding_type,
+                    hint=nearest(str(embedding_type), _EMBEDDINGS),
                 )
             embeddings, defaults = _EMBEDDINGS[embedding_type]
             args = {**defaults, **(embedding_config or {})}

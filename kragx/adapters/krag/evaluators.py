@@ -53,7 +53,9 @@ class _Choice(Enum):
         # Enum asks here before it raises a ValueError, which would name no remedy.
         members = {member.value: member for member in cls}
         if str(value).lower() not in members:
-            raise UsageError(f"unknown value {value!r}; {nearest(str(value), members)}")
+            raise UsageError(
+                "unknown value {value!r}; {hint}", value=value, hint=nearest(str(value), members)
+            )
         return members[str(value).lower()]
 
 
@@ -160,14 +162,18 @@ class OfflineRetrievalEvaluators(Shown):
         for name in ("actual_docs", "predicted_docs"):
             # A generator has no length to compare, and nothing left when an attribute is set anew.
             if not isinstance(docs := getattr(self, name), Sized):
-                raise UsageError(f"{name}: {shorten(docs)} is no list; pass a list a query")
+                raise UsageError(
+                    "{name}: {docs} is no list; pass a list a query", name=name, docs=shorten(docs)
+                )
         n_gold, n_predicted = len(self.actual_docs), len(self.predicted_docs)
         if not (n_gold and n_predicted):
             raise UsageError("actual_docs and predicted_docs must not be empty: a list a query")
         if n_gold != n_predicted:
             raise UsageError(
-                f"predicted_docs: {n_predicted} lists for {n_gold} of actual_docs; pass one for "
-                "each query (an empty list where nothing was found)"
+                "predicted_docs: {n_predicted} lists for {n_gold} of actual_docs; pass one for "
+                "each query (an empty list where nothing was found)",
+                n_predicted=n_predicted,
+                n_gold=n_gold,
             )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -359,8 +365,9 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
         super().__post_init__()
         if self.profile == "krag" and self.measure != "fmeasure":
             raise UsageError(
-                f"measure: {self.measure!r} is not K-RAG's, which knows fmeasure alone; "
-                "use profile='kragx'"
+                "measure: {measure!r} is not K-RAG's, which knows fmeasure alone; "
+                "use profile='kragx'",
+                measure=self.measure,
             )
 
     @property
@@ -382,5 +389,5 @@ def cuts(k: int | Iterable[int] | None) -> list[int | None]:
     """The cut-offs that K-RAG's `k` names, each once: one, several, or None for whole lists."""
     # A text can be gone through, too: "10" would be the cut-offs "1" and "0".
     if isinstance(k, str):
-        raise UsageError(f"k: a whole number, several of them or None is expected, not {k!r}")
+        raise UsageError("k: a whole number, several of them or None is expected, not {k!r}", k=k)
     return list(dict.fromkeys(k)) if isinstance(k, Iterable) else [k]

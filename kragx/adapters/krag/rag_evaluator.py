@@ -80,8 +80,10 @@ class RAGEvaluator(Shown):
         of_krag = ("text", *ROUGE_METHODS)
         if self.profile == "krag" and self.match_method not in of_krag:
             raise UsageError(
-                f"match_method: K-RAG has no {self.match_method!r}; use one of "
-                f"{', '.join(of_krag)}, or profile='kragx'"
+                "match_method: K-RAG has no {match_method!r}; use one of "
+                "{names}, or profile='kragx'",
+                match_method=self.match_method,
+                names=", ".join(of_krag),
             )
         if self.threshold is not None:
             self._check_threshold()
@@ -92,8 +94,9 @@ class RAGEvaluator(Shown):
             self._matcher = matcher(spec)
         elif self.judge is not None or self.mode is not None:
             raise UsageError(
-                f"{'judge' if self.judge is not None else 'mode'}: belongs to match_method='llm', "
-                f"not to {self.match_method!r}"
+                "{value}: belongs to match_method='llm', not to {match_method!r}",
+                value="judge" if self.judge is not None else "mode",
+                match_method=self.match_method,
             )
 
     def evaluate_all(
@@ -153,15 +156,18 @@ class RAGEvaluator(Shown):
         """Refuse a threshold that the method has not, or that `rouge_threshold` contradicts."""
         if self.match_method not in _WITH_THRESHOLD:
             raise UsageError(
-                f"threshold: {self.match_method!r} is yes or no; methods with one are "
-                f"{', '.join(_WITH_THRESHOLD)}"
+                "threshold: {match_method!r} is yes or no; methods with one are {names}",
+                match_method=self.match_method,
+                names=", ".join(_WITH_THRESHOLD),
             )
         # A dataclass keeps a default on its class: that very number contradicts nothing.
         usual = type(self).rouge_threshold
         if self.rouge_threshold not in (usual, self.threshold):
             raise UsageError(
-                f"threshold: {self.threshold!r} and rouge_threshold={self.rouge_threshold!r} are "
-                "one setting; give one of them"
+                "threshold: {threshold!r} and rouge_threshold={rouge_threshold!r} are "
+                "one setting; give one of them",
+                threshold=self.threshold,
+                rouge_threshold=self.rouge_threshold,
             )
 
     def _evaluator_of(
@@ -178,8 +184,9 @@ class RAGEvaluator(Shown):
             return OfflineRetrievalEvaluators(dataset, predicted_docs, self._matcher, **common)
         if actual_docs is None:
             raise UsageError(
-                f"actual_docs: {self.match_method!r} compares with gold documents; only "
-                "match_method='llm' works without"
+                "actual_docs: {match_method!r} compares with gold documents; only "
+                "match_method='llm' works without",
+                match_method=self.match_method,
             )
         limit = self.rouge_threshold if self.threshold is None else self.threshold
         if self.match_method not in ROUGE_METHODS:

@@ -48,8 +48,10 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         for position, doc in enumerate(self.documents):
             if not isinstance(getattr(doc, "page_content", None), str):
                 raise DataError(
-                    f"documents[{position}]: {shorten(doc)} has no page_content; "
-                    "pass LangChain documents or KragDocuments"
+                    "documents[{position}]: {doc} has no page_content; "
+                    "pass LangChain documents or KragDocuments",
+                    position=position,
+                    doc=shorten(doc),
                 )
         self.kiwi_tokenizer = kiwi_tokenizer
         self.threshold = threshold

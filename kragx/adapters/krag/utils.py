@@ -147,7 +147,11 @@ def context_to_document(df_test: pandas.DataFrame, idx: int) -> list[KragDocumen
         DataError: the table lacks the column ``context``, or a cell cannot be used.
     """
     if not -len(df_test) <= idx < len(df_test):
-        raise UsageError(f"idx: there is no row {idx!r}; the table has {len(df_test)} rows")
+        raise UsageError(
+            "idx: there is no row {idx!r}; the table has {n_df_test} rows",
+            idx=idx,
+            n_df_test=len(df_test),
+        )
     _check_columns(df_test, "context")
     texts = _cell(df_test, idx, "context")
     for text in texts:
@@ -179,8 +183,10 @@ def _evaluator_of(
         return OfflineRetrievalEvaluators
     if rouge_method not in ROUGE_METHODS:
         raise UsageError(
-            f"rouge_method: {rouge_method!r} is not a ROUGE method, nor None (which looks for the "
-            f"texts themselves); {nearest(str(rouge_method), ROUGE_METHODS)}"
+            "rouge_method: {rouge_method!r} is not a ROUGE method, nor None (which looks for the "
+            "texts themselves); {hint}",
+            rouge_method=rouge_method,
+            hint=nearest(str(rouge_method), ROUGE_METHODS),
         )
     return partial(
         RougeOfflineRetrievalEvaluators,
@@ -217,14 +223,15 @@ def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[floa
     check_whole("k", k)
     if not isinstance(retrievers, Mapping) or not retrievers:
         raise UsageError(
-            f"retrievers: {shorten(retrievers)} names no retriever; pass a mapping from names to "
-            "retrievers"
+            "retrievers: {retrievers} names no retriever; pass a mapping from names to retrievers",
+            retrievers=shorten(retrievers),
         )
     for name, retriever in retrievers.items():
         adapted(retriever, f"retrievers[{name!r}]")
     if ensemble and _ENSEMBLE in retrievers:
         raise UsageError(
-            f"retrievers: the name {_ENSEMBLE!r} is taken by ensemble=True; use another"
+            "retrievers: the name {ensemble!r} is taken by ensemble=True; use another",
+            ensemble=_ENSEMBLE,
         )
     if ensemble:
         fusion_weights(weights, len(retrievers), "ensemble_weights")
@@ -284,8 +291,9 @@ def _check_columns(df: pandas.DataFrame, *names: str) -> None:
     missing = [name for name in names if name not in df.columns]
     if missing:
         raise DataError(
-            f"the table has no column {missing[0]!r}; it has {', '.join(map(repr, df.columns))}: "
-            "rename one"
+            "the table has no column {missing!r}; it has {names}: rename one",
+            missing=missing[0],
+            names=", ".join(map(repr, df.columns)),
         )
 
 
@@ -314,5 +322,10 @@ def _cell(df: pandas.DataFrame, row: int, column: str) -> list[Any]:
 
 def _bad_cell(row: int, column: str, value: object, problem: str, remedy: str) -> DataError:
     return DataError(
-        f"row {row} (by position, from 0), column {column!r}: {shorten(value)} {problem}; {remedy}"
+        "row {row} (by position, from 0), column {column!r}: {value} {why}; {advice}",
+        row=row,
+        column=column,
+        value=shorten(value),
+        why=problem,
+        advice=remedy,
     )

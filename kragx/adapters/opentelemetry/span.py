@@ -93,7 +93,7 @@ class SpanReader:
         except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             if isinstance(error, DataError):
                 raise
-            raise DataError(f"not a span as OTLP has it: {error!r}") from None
+            raise DataError("not a span as OTLP has it: {error!r}", error=error) from None
 
     def _span(self, record: Mapping[str, Any], otherwise: str) -> TraceSpan:
         attributes = {
@@ -147,16 +147,19 @@ class SpanReader:
         texts = _texts(attributes)
         if not texts:
             raise DataError(
-                f"span {call.name!r} does not say the question",
+                "span {name!r} does not say the question",
                 remedy="it stands in input.value, or gen_ai.retrieval.query.text; traces may have "
                 "been told to leave it out",
+                name=call.name,
             )
         if call.error is None:
             if int(record.get("droppedAttributesCount") or 0):
                 raise DataError(
-                    f"span {call.name!r} of {shorten(texts[-1])} lost "
-                    f"{record['droppedAttributesCount']} attributes, documents perhaps",
+                    "span {name!r} of {value} lost {record} attributes, documents perhaps",
                     remedy="trace with OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT raised (the default is 128)",
+                    name=call.name,
+                    value=shorten(texts[-1]),
+                    record=record["droppedAttributesCount"],
                 )
             records = _records(attributes, "retrieval.documents", call.name)
             self._returned(call, _with_ids(records, attributes))
@@ -230,7 +233,12 @@ def _records(attributes: Mapping[str, Any], prefix: str, name: str) -> list[dict
     # Ranks of which one is missing would move up and look like a better list.
     missing = next(rank for rank in count() if rank not in by_rank)
     if missing < len(by_rank):
-        raise DataError(f"span {name!r} lacks document {missing} of {max(by_rank) + 1}")
+        raise DataError(
+            "span {name!r} lacks document {missing} of {value}",
+            name=name,
+            missing=missing,
+            value=max(by_rank) + 1,
+        )
     return [_document(by_rank[rank]) for rank in range(len(by_rank))]
 
 
@@ -303,7 +311,7 @@ def _requests(path: str | Path) -> list[tuple[str, Any]]:
         except ValueError as error:
             if requests:  # a request a line, and this one is broken
                 problem, location = error, f"{path}:{number}"
-            raise DataError(f"not JSON: {problem}", path=location) from None
+            raise DataError("not JSON: {why}", path=location, why=problem) from None
     return requests
 
 

@@ -97,7 +97,7 @@ def corrected(
 ) -> None:
     """Correct a judge's means by people's labels of some queries."""
     if out is not None and out.suffix != ".html":
-        raise UsageError(f"--out: {out} must end with .html")
+        raise UsageError("--out: {out} must end with .html", out=out)
     files = [*(runs or ()), *(more or ())]
     result = agreement.correct(
         human,
@@ -125,5 +125,5 @@ def corrected(
 def _systems(runs: Sequence[Path] | None, further: Sequence[Path] | None) -> list[Run]:
     """The runs that --runs names, and those that stand behind it without an option of their own."""
     if further and not runs:
-        raise UsageError(f"{further[0]}: a third file; name systems with --runs")
+        raise UsageError("{further}: a third file; name systems with --runs", further=further[0])
     return read_runs([*(runs or ()), *(further or ())])

@@ -123,7 +123,7 @@ def not_read(out: Path | None, *read: Any) -> None:
     for value in read:
         for path in value if isinstance(value, list | tuple) else [value]:
             if isinstance(path, str | Path) and _is_lost(out, Path(path)):
-                raise UsageError(f"{out} is read, and would be lost; name another file")
+                raise UsageError("{out} is read, and would be lost; name another file", out=out)
 
 
 def _is_lost(out: Path, read: Path) -> bool:

@@ -95,7 +95,11 @@ def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -
             remedy = (
                 "what is read from there would be of both; name another folder, or an empty one"
             )
-            raise UsageError(f"{out} holds {ENDING} files already", field="OUT", remedy=remedy)
+            raise UsageError(
+                phrase("{out} holds {ending} files already", out=out, ending=ENDING),
+                field="OUT",
+                remedy=remedy,
+            )
     n = 0
     while part := list(islice(questions, size)):
         write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}", **_beside(reading))

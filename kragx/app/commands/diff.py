@@ -118,12 +118,12 @@ def diff(
     them failed, and else with 1 if a gate fails.
     """
     if out is not None and out.suffix != ".html":
-        raise UsageError(f"--out: {out} must end with .html")
+        raise UsageError("--out: {out} must end with .html", out=out)
     if (workshop is None) != (metric is None):
         raise UsageError("--workshop and --metric belong together; one is missing")
     for name, value in (("--same", same), ("--look", look or None)):
         if workshop is None and value is not None:
-            raise UsageError(f"{name} belongs to --workshop", remedy="name its folder")
+            raise UsageError("{name} belongs to --workshop", remedy="name its folder", name=name)
     result = _diff(
         old,
         new,

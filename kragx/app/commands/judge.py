@@ -52,7 +52,9 @@ def probe(
     """
     loaded = load(config, settings or ())
     if loaded.judge is None:
-        raise UsageError(f"{config}: there is no 'judge' to probe; add judge: {{model: ...}}")
+        raise UsageError(
+            "{config}: there is no 'judge' to probe; add judge: {{model: ...}}", config=config
+        )
     # Clients quote what a server said, which may hold the key that was sent.
     with loaded.secrets.guarding():
         judge_options, limits = read_judge(filled(loaded.judge)), opt.limits(None, max_calls)

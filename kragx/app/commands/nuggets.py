@@ -45,7 +45,9 @@ def nuggets(
     """
     loaded = load(config, settings or ())
     if loaded.judge is None:
-        raise UsageError(f"{config}: there is no 'judge' to ask; add judge: {{model: ...}}")
+        raise UsageError(
+            "{config}: there is no 'judge' to ask; add judge: {{model: ...}}", config=config
+        )
     if not (dry_run or submit):  # before anything is paid for
         _check_new(out)
     limits = opt.limits(budget, max_calls)
@@ -83,7 +85,8 @@ def _check_new(out: Path | None) -> None:
         raise UsageError("--out: name the file that the gold set with its facts goes to")
     if out.exists():
         raise UsageError(
-            f"--out: {out} exists, and somebody may have gone over its facts",
+            "--out: {out} exists, and somebody may have gone over its facts",
             remedy="name another file; or, for facts of further questions, make it the config's "
             "dataset: questions that have facts keep them",
+            out=out,
         )

@@ -296,7 +296,12 @@ def columns(options: list[str], *, may_be_none: bool = False) -> dict[str, str]:
     named = [option.partition("=") for option in options]
     for field, equals, column in named:
         if not (field and (column or (equals and may_be_none))):
-            raise UsageError(f"--column {field}{equals}{column}: write field=column")
+            raise UsageError(
+                "--column {name}{equals}{column}: write field=column",
+                name=field,
+                equals=equals,
+                column=column,
+            )
     return {field: column for field, _, column in named}
 
 

@@ -100,7 +100,9 @@ def run(
         not_read(path, *read)
     _check_gates_there(junit, bool(loaded.gates))
     if save_baseline is not None and save_baseline.suffix != ".json":
-        raise UsageError(f"--save-baseline: {save_baseline} must end with .json")
+        raise UsageError(
+            "--save-baseline: {save_baseline} must end with .json", save_baseline=save_baseline
+        )
     if full:
         printing.put(loaded.to_yaml())  # what will be done, before any work
     replaces = folder is not None and (folder / MANIFEST).exists()
@@ -181,7 +183,7 @@ def report(
     """
     of_html = opt.given_options(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
     if of_html and format != "html":
-        raise UsageError(f"{next(iter(of_html))}: belongs to --format html")
+        raise UsageError("{value}: belongs to --format html", value=next(iter(of_html)))
     outcome = pipeline.recompute(
         folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed), trust=trust
     )
@@ -274,8 +276,9 @@ def _check_gates_there(junit: Path | None, are_there: bool) -> None:
     """Refuse to report gates where there are none: a CI system takes a report without tests ill."""
     if junit is not None and not are_there:
         raise UsageError(
-            f"--junit: there are no gates that {junit} could report",
+            "--junit: there are no gates that {junit} could report",
             remedy="add 'gates' to the config, or leave --junit out",
+            junit=junit,
         )
 
 

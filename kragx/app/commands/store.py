@@ -85,10 +85,13 @@ def import_(
         for gold in query.gold:
             if gold.grade not in grades:
                 raise DataError(
-                    f"query {query.id!r}, document {gold.id!r}: {gold.grade:g} is no grade from "
-                    f"{grades}",
+                    "query {id!r}, document {id_2!r}: {grade:g} is no grade from {grades}",
                     path=str(file),
                     remedy="mend it, or name the scale, for example --scale 0-5",
+                    id=query.id,
+                    id_2=gold.id,
+                    grade=gold.grade,
+                    grades=grades,
                 )
             labels.append((query.id, gold.id or "", int(gold.grade)))
     with Store(store) as opened:

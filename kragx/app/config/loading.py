@@ -60,7 +60,7 @@ def load(
         if Path(path).exists():
             raise
         raise DataError(
-            error.problem, path=str(path), remedy=phrase("kragx init writes a config to start from")
+            error.problem, path=str(path), remedy="kragx init writes a config to start from"
         ) from None
     if trust:
         load_env(file.parent)
@@ -246,11 +246,17 @@ def _yaml_of(text: str, option: str, *, is_file: bool) -> Any:
         raise UsageError(error.problem, field=f"{option} {text}") from None
     except yaml.YAMLError as error:
         expected = "YAML" if is_file else "a mapping as in YAML"
-        raise UsageError(f"{option} {text}: not {expected}: {error}") from None
+        raise UsageError(
+            "{option} {text}: not {expected}: {error}",
+            option=option,
+            text=text,
+            expected=expected,
+            error=error,
+        ) from None
     if not is_file:
         return spec
     if not isinstance(spec, dict) or "match" not in spec:
-        raise UsageError(f"{option} {text}: the file has no 'match:'")
+        raise UsageError("{option} {text}: the file has no 'match:'", option=option, text=text)
     return spec["match"]
 
 

@@ -25,12 +25,17 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
         path, equals, text = setting.partition("=")
         keys = path.strip().split(".")
         if not equals or not all(keys):
-            raise UsageError(f"--set {setting}: write path=value, for example match.threshold=0.4")
+            raise UsageError(
+                "--set {setting}: write path=value, for example match.threshold=0.4",
+                setting=setting,
+            )
         try:
             # As YAML, so that 5 is a number, and [1, 2] a list, as they are in the file.
             changed = _with(changed, keys, yaml.load(text, Loader=Loader))
         except yaml.YAMLError as error:
-            raise UsageError(f"--set {setting}: {yaml_problem(error)}") from None
+            raise UsageError(
+                "--set {setting}: {yaml_problem}", setting=setting, yaml_problem=yaml_problem(error)
+            ) from None
         except UsageError as error:
             raise error.within(path=f"--set {setting}") from None
     return dict(changed)
@@ -51,7 +56,9 @@ def _with(place: Any, keys: Sequence[str], value: Any, parents: tuple[str, ...] 
                 raise UsageError(problem, field=".".join(path))
             index = int(key)
             return [*items[:index], _with(items[index], rest, value, path), *items[index + 1 :]]
-    raise UsageError(f"{'.'.join(parents)} is {shorten(place)}, which has no parts")
+    raise UsageError(
+        "{names} is {place}, which has no parts", names=".".join(parents), place=shorten(place)
+    )
 
 
 def _long_form(value: Any, parents: Sequence[str]) -> Any:
@@ -104,7 +111,9 @@ def fill(
         if name == "here":
             return str(folder)
         if name not in os.environ:
-            unset.append(UsageError(f"the environment variable {name!r} is not set", field=path))
+            unset.append(
+                UsageError("the environment variable {name!r} is not set", field=path, name=name)
+            )
         return variable[0] if late else os.environ.get(name, variable[0] if keep else "")
 
     match value:

@@ -98,7 +98,8 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
             "there is no such baseline",
             path=str(path),
             remedy="to make the first one: kragx run CONFIG.yaml --set earlier=null --set "
-            f"gates=null --save-baseline {path.name}",
+            "gates=null --save-baseline {name}",
+            name=path.name,
         )
     value = read_object(path, "baseline")
     if value.get("kragx_baseline") != VERSION:
@@ -149,11 +150,12 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
         return
     others = _others(earlier.gold_hashes, dataset)
     raise UsageError(
-        f"the gold set is not the one that the baseline was made with ({others})",
+        "the gold set is not the one that the baseline was made with ({others})",
         path=earlier.name,
         field=field,
         remedy="save the baseline anew; or name a result folder, which has the questions that are "
         "the same compared; or --anyway",
+        others=others,
     )
 
 

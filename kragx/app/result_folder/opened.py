@@ -104,7 +104,12 @@ class Opened:
             DataError: the manifest does not name it; or it is no plain file.
         """
         if name not in self.manifest:
-            raise DataError(f"{self.folder}: {name} does not belong to it, says its {MANIFEST}")
+            raise DataError(
+                "{folder}: {name} does not belong to it, says its {manifest}",
+                folder=self.folder,
+                name=name,
+                manifest=MANIFEST,
+            )
         return inside(self.folder, self.folder / name, trust=self.trust)
 
     @property
@@ -170,7 +175,9 @@ class Opened:
             return Earlier(replace(kept_results, name=str(config.earlier)), record)
         # A path of a stranger's folder is not followed: it might lead to anything of the reader's.
         if not self.manifest.keys() >= {*EARLIER}:
-            raise UntrustedError(f"earlier: {config.earlier} is not kept in the folder")
+            raise UntrustedError(
+                "earlier: {earlier} is not kept in the folder", earlier=config.earlier
+            )
         path, gold = map(self.path, EARLIER)
         before = replace(self, report=read_object(path, "report"))
         results = Results.read(str(config.earlier), before.report, read_gold(gold))
@@ -260,7 +267,9 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
         problem = error
     # First, as whatever else is wrong comes of it.
     if (manifest_of(folder) or {}) != manifest:
-        raise DataError(f"{folder}: was written anew while it was read; read it again")
+        raise DataError(
+            "{folder}: was written anew while it was read; read it again", folder=folder
+        )
     if problem is not None:
         raise problem
 
@@ -275,9 +284,9 @@ def _none_there(folder: Path) -> DataError:
     """The error of a folder in which no run has ended."""
     if folder.is_file():
         return DataError(
-            phrase("a file, and no result folder"),
+            "a file, and no result folder",
             path=str(folder),
-            remedy=phrase(
+            remedy=(
                 "results files are compared by kragx score FILE FILE, without gold by kragx diff; "
                 "a baseline's name ends with .json"
             ),
@@ -286,11 +295,9 @@ def _none_there(folder: Path) -> DataError:
         problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)
         return DataError(problem, remedy="kragx run goes on from the answers that are kept")
     if not folder.exists():
-        return DataError(phrase("cannot be read: no such file or folder"), path=str(folder))
+        return DataError("cannot be read: no such file or folder", path=str(folder))
     return DataError(
-        phrase(
-            "{folder}: no result folder, as it has no {file}; name one that kragx run has written",
-            folder=folder,
-            file=MANIFEST,
-        )
+        "{folder}: no result folder, as it has no {file}; name one that kragx run has written",
+        folder=folder,
+        file=MANIFEST,
     )

@@ -276,8 +276,10 @@ class RecordedScores:
             member = self._members.get((name, place))
             if member is None or not member.contracts:
                 raise UntrustedError(
-                    f"matcher {_SAID.get(name, name)}: its scores come from {source}, and none "
-                    "are recorded in the folder"
+                    "matcher {value}: its scores come from {source}, and none "
+                    "are recorded in the folder",
+                    value=_SAID.get(name, name),
+                    source=source,
                 )
             return member.matcher()
 
@@ -323,7 +325,11 @@ class RecordedScores:
         # The file may be a stranger's: shapes and places are checked before they are used.
         scores = np.array(record["scores"], np.float64)
         if scores.ndim != 2 or scores.shape[1] != len(item.targets):
-            raise DataError(f"scores of shape {scores.shape} for {len(item.targets)} targets")
+            raise DataError(
+                "scores of shape {shape} for {n_targets} targets",
+                shape=scores.shape,
+                n_targets=len(item.targets),
+            )
         texts = {
             (int(row), int(column)): (_grade(grade), str(text))
             for row, column, grade, text in record.get("said", ())

@@ -64,7 +64,7 @@ def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise DataError("no plain file", path=str(path))
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise DataError(f"cannot be read: {error}", path=str(path)) from None
+        raise DataError("cannot be read: {error}", path=str(path), error=error) from None
     return path
 
 
@@ -107,8 +107,10 @@ def check_files(
     texts = [f"{problem}: {listed(group)}" for problem, group in problems.items() if group]
     if texts:
         raise DataError(
-            f"{folder}: not as kragx run has written it ({'; '.join(texts)})",
+            "{folder}: not as kragx run has written it ({names})",
             remedy="put back what it was, or let kragx run write it anew",
+            folder=folder,
+            names="; ".join(texts),
         )
 
 
@@ -121,7 +123,9 @@ def as_written(path: Path | str, kind: str) -> Iterator[None]:
         raise
     except (KragxError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, KragxError) else repr(error)
-        raise DataError(f"not {kind} that kragx wrote: {reason}", path=str(path)) from None
+        raise DataError(
+            "not {kind} that kragx wrote: {reason}", path=str(path), kind=kind, reason=reason
+        ) from None
 
 
 def manifest_of(folder: Path) -> Manifest | None:

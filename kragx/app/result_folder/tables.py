@@ -30,9 +30,11 @@ def read_scored(folder: Path) -> Results:
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise DataError(
-            f"{len(missing)} of {len(paths)} tables are not there",
+            "{n_missing} of {n_paths} tables are not there",
             path=str(missing[0]),
             remedy="run kragx score --out again; it computes what is missing",
+            n_missing=len(missing),
+            n_paths=len(paths),
         )
     return Results.read(str(folder), {"evaluations": [summary]}, None, Tables(paths))
 

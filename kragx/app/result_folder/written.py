@@ -41,7 +41,6 @@ from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes, write_records
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import phrase
 from kragx.report.csv_files import means_csv, queries_csv, write_text
 from kragx.report.record import store_files
 
@@ -67,7 +66,7 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
             another run writes to it.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"output: {folder} is a file; name a folder")
+        raise UsageError("output: {folder} is a file; name a folder", folder=folder)
     work = beside(folder)
     try:
         with locked(work / "lock"):
@@ -86,13 +85,13 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
         manifest = manifest_of(folder)
     if manifest is None and (strangers := _strangers(folder, config)):
         raise UsageError(
-            phrase(
+            (
                 "output: {folder} holds what kragx run has not written ({names}), and nothing is "
-                "written there",
-                folder=folder,
-                names=listed(strangers),
+                "written there"
             ),
-            remedy=phrase("name another folder, or an empty one"),
+            remedy="name another folder, or an empty one",
+            folder=folder,
+            names=listed(strangers),
         )
     names = [file for files in files_of(config.asked).values() for file in files]
     names = [*_FILES, *INPUTS, *_REPORTS, *(f"results/{name}.jsonl" for name in names)]
@@ -100,16 +99,16 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
     taken = [n for n in names if n not in (manifest or {}) and os.path.lexists(folder / n)]
     if taken:
         raise UsageError(
-            f"{folder}: {listed(taken)}: there already, and not written by kragx run",
+            "{folder}: {listed}: there already, and not written by kragx run",
             remedy="move it away, or name another folder",
+            folder=folder,
+            listed=listed(taken),
         )
     if Path.cwd().is_relative_to(folder.resolve()) or folder.is_mount():
         raise UsageError(
-            phrase(
-                "output: {folder}: the current folder and a mounted disk cannot be replaced",
-                folder=folder,
-            ),
-            remedy=phrase("name a folder in it"),
+            "output: {folder}: the current folder and a mounted disk cannot be replaced",
+            remedy="name a folder in it",
+            folder=folder,
         )
 
 

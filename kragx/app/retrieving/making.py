@@ -72,8 +72,10 @@ def made(
     retriever = make_retriever()
     if not is_retriever(retriever):
         raise UsageError(
-            f"{config.factory} made a {type(retriever).__name__}, which cannot be asked; "
-            "it must be a retriever of LangChain, LlamaIndex or Haystack, or a function"
+            "{factory} made a {kind}, which cannot be asked; "
+            "it must be a retriever of LangChain, LlamaIndex or Haystack, or a function",
+            factory=config.factory,
+            kind=type(retriever).__name__,
         )
     if store := store_name(retriever):
         with about(name):

@@ -23,7 +23,8 @@ def write_starter(folder: Path, language: str) -> list[Path]:
     existing = [str(path) for path in paths if path.exists()]
     if existing:
         raise UsageError(
-            f"{', '.join(existing)}: already there; name another folder, or move it away"
+            "{names}: already there; name another folder, or move it away",
+            names=", ".join(existing),
         )
     make_folder(folder)
     for path, name in zip(paths, FILES):

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from kragx.comparison.estimates import family_of
 from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, tested
@@ -121,20 +121,28 @@ class History(Result):
         if not ordered:
             raise UsageError(
                 "there is no run here",
-                remedy="name a folder of folders that kragx run has written"
-                + "".join(f"; {name}: {why}" for name, why in [*(skipped or {}).items()][:3]),
+                remedy=joined(
+                    "; ",
+                    [
+                        phrase("name a folder of folders that kragx run has written"),
+                        *(joined(": ", entry) for entry in islice((skipped or {}).items(), 3)),
+                    ],
+                ),
             )
         of_time = tuple(run for run in ordered if since is None or run.when >= since)
         if not of_time:
             raise UsageError(
-                f"--since: no run is as new; the newest is of {ordered[-1].date}",
+                "--since: no run is as new; the newest is of {date}",
                 remedy="name an earlier day",
+                date=ordered[-1].date,
             )
         names = list(dict.fromkeys(name for run in reversed(of_time) for name in run.metrics))
         metrics = [name if ":" in name else name_among(name, names) for name in metrics]
         for name in metrics:
             if name not in names:
-                raise UsageError(f"--metric: no run has {name!r}; {nearest(name, names)}")
+                raise UsageError(
+                    "--metric: no run has {name!r}; {hint}", name=name, hint=nearest(name, names)
+                )
         return _history(of_time, tuple(metrics) or of_time[-1].metrics, dict(skipped or {}))
 
     def describe(

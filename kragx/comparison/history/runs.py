@@ -149,7 +149,7 @@ class PastRun:
             )
             run.when  # noqa: B018  # a date that is none is a mistake of the file
         except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise DataError(f"not a report that kragx wrote: {error!r}") from None
+            raise DataError("not a report that kragx wrote: {error!r}", error=error) from None
         return run
 
     @property

@@ -63,8 +63,11 @@ def diff_lists(
     if not pairs:
         words = f"; other words stand under {len(left_out)} of their ids" if left_out else ""
         raise DataError(
-            f"no question has a list of {old.name} and of {new.name}{words}",
+            "no question has a list of {name} and of {name_2}{words}",
             remedy="name two results of the same questions, which join by their ids",
+            name=old.name,
+            name_2=new.name,
+            words=words,
         )
     identity = Identity.of(pairs, by, fields)
     numbers = identity.numbers(pairs)
@@ -102,7 +105,7 @@ def _documents(run: Run, query: Query) -> tuple[Doc, ...] | None:
 def _depths(ks: Sequence[int] | None, diffs: Sequence[QuestionDiff]) -> Sequence[int]:
     for k in ks or ():
         if k < 1:
-            raise UsageError(f"k: {k} is no depth; name whole numbers from 1")
+            raise UsageError("k: {k} is no depth; name whole numbers from 1", k=k)
     if ks:
         return ks
     longest = max(len(side) for diff in diffs for side in diff.numbers)
@@ -172,9 +175,11 @@ def _conditions(gates: Sequence[str]) -> Iterator[Gate]:
             gate = read_condition("--gate", measure, text)
             if gate is None or _measure(gate) is None or gate.sign is None or gate.surely:
                 raise UsageError(
-                    f"--gate {measure}: {text!r} is no condition here",
+                    "--gate {measure}: {text!r} is no condition here",
                     remedy="write for example unchanged@5: >= 0.8; jaccard@5 and rbo can be held "
                     "to a limit as well",
+                    measure=measure,
+                    text=text,
                 )
             yield gate
 

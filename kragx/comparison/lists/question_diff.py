@@ -269,7 +269,9 @@ class Identity:
         both_have = {*old_ids.values()} & {*new_ids.values()} - {None}
         n_renamed = len(both_have - {old_ids[name] for name in same})
         if by not in (None, *get_args(By)):
-            raise UsageError(f"by: {by!r} is unknown; {nearest(str(by), get_args(By))}")
+            raise UsageError(
+                "by: {by!r} is unknown; {hint}", by=by, hint=nearest(str(by), get_args(By))
+            )
         if by is None:
             # Chunks that were counted anew share ids by accident; one true meeting tells them
             # apart.
@@ -277,7 +279,9 @@ class Identity:
             by = "text" if not both_named else "id" if meet else "overlap"
         elif any(has_docs) and not (both_named if by == "id" else both_texts):
             lacking = "ids" if by == "id" else "texts"
-            raise UsageError(f"by: {by} compares {lacking}, which a version lacks")
+            raise UsageError(
+                "by: {by} compares {lacking}, which a version lacks", by=by, lacking=lacking
+            )
         unnamed = not (old_ids or new_ids)
         is_exact = old_has_text == new_has_text if by == "id" else by == "text" and unnamed
         return cls(by, tuple(fields), is_exact, len(shared), n_edited, both_texts, n_renamed)

@@ -100,7 +100,12 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
         # By labels, as 1 and True are equal to Python and two settings to a reader.
         repeated = next((label for label in labels if labels.count(label) > 1), None)
         if repeated is not None:
-            raise UsageError(f"{repeated} stands there twice", field=path, remedy="leave one out")
+            raise UsageError(
+                "{repeated} stands there twice",
+                field=path,
+                remedy="leave one out",
+                repeated=repeated,
+            )
         if axis in (fixed or {}):
             text = f"{axis!r} has a value beside the grid too"
             raise UsageError(text, field=path, remedy="leave out one of the two")

@@ -79,7 +79,10 @@ def tune(
     every = settings(str(name or getattr(make, "__name__", type(make).__name__)), axes)
     if len(every) > max_settings:
         raise UsageError(
-            f"{size(axes)}, more than {max_settings}; leave values out", field="max_settings"
+            "{size}, more than {max_settings}; leave values out",
+            field="max_settings",
+            size=size(axes),
+            max_settings=max_settings,
         )
     gold = read_dataset(dataset)
     spec = _metric(metric, profile)
@@ -105,7 +108,9 @@ def _check_options(asking: Mapping[str, Any]) -> None:
     names = [*signature(Asking).parameters, *signature(tune).parameters]
     for name in asking:
         if name not in names:
-            raise UsageError(f"tune: unknown argument {name!r}; {nearest(name, names)}")
+            raise UsageError(
+                "tune: unknown argument {name!r}; {hint}", name=name, hint=nearest(name, names)
+            )
 
 
 def first_that_chooses(specs: Iterable[MetricSpec]) -> MetricSpec | None:

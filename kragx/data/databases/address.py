@@ -69,20 +69,22 @@ class Address:
         if isinstance(value, cls):
             return value
         if not isinstance(value, (str, Path)) or not str(value).strip():
-            raise UsageError(f"{value!r} is neither a file nor a postgresql:// URL")
+            raise UsageError("{value!r} is neither a file nor a postgresql:// URL", value=value)
         text = str(value)
         scheme = _SCHEME.match(text)
         if scheme is None:
             return cls(text, Path(value))
         if scheme[1].lower() not in _POSTGRESQL or isinstance(value, Path):
             raise UsageError(
-                f"{masked_url(text)!r}: a store is a file, named by its path, or a postgresql:// "
-                "URL, which is a text"
+                "{masked_url!r}: a store is a file, named by its path, or a postgresql:// "
+                "URL, which is a text",
+                masked_url=masked_url(text),
             )
         login = text[scheme.end() :].partition("?")[0].rpartition("@")[0]
         if re.search(r"[/@]", login):
             raise UsageError(
-                f"{masked_url(text)!r}: write / and @ in a user or password as %2F and %40"
+                "{masked_url!r}: write / and @ in a user or password as %2F and %40",
+                masked_url=masked_url(text),
             )
         return cls(masked_url(text), url=f"postgresql+psycopg://{text[scheme.end() :]}")
 

@@ -109,7 +109,7 @@ class Database:
             self._connection, read_only = opened(address, schema, make=make)
         except (SQLAlchemyError, OSError) as error:
             problem = f"cannot be opened as a {schema.what}: {reason(error)}"
-            raise DataError(f"{address}: {problem}") from None
+            raise DataError("{address}: {why}", address=address, why=problem) from None
         self.read_only: bool = read_only
 
     def close(self) -> None:
@@ -282,7 +282,13 @@ def transaction(connection: Connection, *, write: bool = False) -> Iterator[Conn
 def _check(name: object, version: int, schema: Schema) -> None:
     if version != schema.version:
         newer = ": use a newer kragx, or another store" if version > schema.version else ""
-        raise DataError(f"{name}: of version {version}; this kragx knows {schema.version}{newer}")
+        raise DataError(
+            "{name}: of version {version}; this kragx knows {version_2}{newer}",
+            name=name,
+            version=version,
+            version_2=schema.version,
+            newer=newer,
+        )
 
 
 # -- SQLite --------------------------------------------------------------------------------------
@@ -290,7 +296,7 @@ def _check(name: object, version: int, schema: Schema) -> None:
 
 def _sqlite(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
     if not (make or path.exists()):
-        raise NoStoreError(f"{path}: there is no {schema.what}")
+        raise NoStoreError("{place}: there is no {what}", place=path, what=schema.what)
     effective = os.access in os.supports_effective_ids
     read_only = path.exists() and not all(
         os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent)
@@ -315,7 +321,9 @@ def _sqlite(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
         with connection.begin():
             version, tables = _version(connection), _tables(connection)
             if (tables or read_only) and schema.first not in tables:
-                raise DataError(f"{path}: an SQLite file of something else; name another")
+                raise DataError(
+                    "{place}: an SQLite file of something else; name another", place=path
+                )
             if tables:
                 _check(path, version, schema)
         if not read_only:
@@ -379,7 +387,9 @@ def _postgresql(address: Address, schema: Schema, make: bool) -> tuple[Connectio
             state = _state(connection, schema)
         if state is None:
             if not make:
-                raise NoStoreError(f"{address}: there is no {schema.what}")
+                raise NoStoreError(
+                    "{address}: there is no {what}", address=address, what=schema.what
+                )
             with connection.begin():
                 # Nobody else makes the tables until the transaction ends.
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({schema.lock})"))

@@ -45,7 +45,11 @@ def format_named(name: str) -> Format:
     plugin = plugins("formats")[name]
     added = load(plugin.path)
     if not isinstance(added, Format):
-        raise UsageError(f"{plugin.path} of the package {plugin.package} is no format")
+        raise UsageError(
+            "{place} of the package {package} is no format",
+            place=plugin.path,
+            package=plugin.package,
+        )
     return added
 
 

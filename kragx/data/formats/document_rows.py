@@ -450,9 +450,9 @@ def _cell(name: str, cell: Any) -> Any:
         return _ASKS[name](cell if number is None else number)
     if number is None and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", str(cell)):
         value = shorten(cell)
-        raise DataError(phrase("{value} is no number: write decimals with a point", value=value))
+        raise DataError("{value} is no number: write decimals with a point", value=value)
     if number is None:
-        raise DataError(phrase("must be a number, not {value}", value=shorten(cell)))
+        raise DataError("must be a number, not {value}", value=shorten(cell))
     return number
 
 

@@ -36,13 +36,16 @@ def decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
             continue
         except LookupError:
             encodings = ("utf-8", "utf-8-sig", GUESSED)
-            raise UsageError(f"encoding: {name!r} is unknown; {nearest(name, encodings)}") from None
+            raise UsageError(
+                "encoding: {name!r} is unknown; {hint}", name=name, hint=nearest(name, encodings)
+            ) from None
         if "\0" in text:
             raise DataError("holds NUL bytes, as UTF-16 without a mark does; save it as UTF-8")
         return text, name
     if encoding:
-        raise DataError(f"cannot be decoded as {encoding}; name its encoding")
+        raise DataError("cannot be decoded as {encoding}; name its encoding", encoding=encoding)
     raise DataError(
-        f"neither UTF-8 nor Korean in {GUESSED}; save it as UTF-8, or name its encoding "
-        "(shift_jis, gbk, big5, cp1252, ...) by 'encoding' in a config"
+        "neither UTF-8 nor Korean in {guessed}; save it as UTF-8, or name its encoding "
+        "(shift_jis, gbk, big5, cp1252, ...) by 'encoding' in a config",
+        guessed=GUESSED,
     )

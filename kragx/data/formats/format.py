@@ -321,5 +321,5 @@ def unique_names(columns: Iterable[str]) -> list[str]:
     counts = Counter(filter(None, names))
     if len(counts) < counts.total():
         name = counts.most_common(1)[0][0]
-        raise DataError(f"the column {name!r} stands twice; keep one")
+        raise DataError("the column {name!r} stands twice; keep one", name=name)
     return names

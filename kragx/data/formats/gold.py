@@ -124,9 +124,11 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
     """
     if run.reruns:
         raise UsageError(
-            f"{run.name!r} was asked {len(run.every)} times, and a file holds the answers of one",
+            "{name!r} was asked {n_every} times, and a file holds the answers of one",
             field="run",
             remedy="write each of run.every; Run.repeated makes one run of what is read of them",
+            name=run.name,
+            n_every=len(run.every),
         )
     searches = any(answer.searches or not answer.has_list for answer in run.results.values())
     questions = ((query, run.results.get(query.id)) for query in dataset)

@@ -197,7 +197,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         (key, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise DataError(f"the key {key!r} stands twice in one object; keep one")
+        raise DataError("the key {key!r} stands twice in one object; keep one", key=key)
     return record
 
 
@@ -283,7 +283,9 @@ def read_object(path: Path, kind: str) -> dict[str, Any]:
         raise
     except (OSError, ValueError, RecursionError) as error:
         reason = _reason(error)
-    raise DataError(f"not a {kind} that kragx wrote: {reason}", path=str(path))
+    raise DataError(
+        "not a {kind} that kragx wrote: {reason}", path=str(path), kind=kind, reason=reason
+    )
 
 
 @contextmanager
@@ -316,7 +318,9 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         try:
             yield file
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(f"{path}: not a whole gzip file: {error}") from None
+            raise DataError(
+                "{place}: not a whole gzip file: {error}", place=path, error=error
+            ) from None
 
 
 def _reason(error: Exception) -> str:
@@ -338,13 +342,13 @@ def read_text(path: str | Path) -> str:
         with Path(path).open("rb") as file:
             raw = file.read(LARGEST_TEXT + 1)
         if len(raw) > LARGEST_TEXT:
-            raise DataError(f"larger than {LARGEST_TEXT >> 20} MB", path=str(path))
+            raise DataError("larger than {value} MB", path=str(path), value=LARGEST_TEXT >> 20)
         return raw.decode("utf-8-sig")
     except OSError as error:
         problem = phrase("cannot be read: {reason}", reason=_reason(error))
         raise DataError(problem, path=str(path)) from None
     except UnicodeDecodeError:
-        raise DataError(phrase("not UTF-8; save the file as UTF-8"), path=str(path)) from None
+        raise DataError("not UTF-8; save the file as UTF-8", path=str(path)) from None
 
 
 def check_unpacked(path: str | Path, n_bytes: int, packed: int, limit: int = 0) -> None:
@@ -355,9 +359,11 @@ def check_unpacked(path: str | Path, n_bytes: int, packed: int, limit: int = 0) 
     limit = limit or MOST_UNPACKED
     if n_bytes > max(limit, MOST_RATIO * packed):
         raise DataError(
-            f"unpacks to more than {limit >> 20} MB and to more than {MOST_RATIO} times "
+            "unpacks to more than {value} MB and to more than {most_ratio} times "
             "its size; if that is meant, unpack it first",
             path=str(path),
+            value=limit >> 20,
+            most_ratio=MOST_RATIO,
         )
 
 
@@ -487,7 +493,12 @@ def refused(path: str | Path, verb: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{path}: cannot be {verb}: {error.strerror or error}") from None
+        raise UsageError(
+            "{place}: cannot be {verb}: {value}",
+            place=path,
+            verb=verb,
+            value=error.strerror or error,
+        ) from None
 
 
 def file_name(path: str | Path) -> str:

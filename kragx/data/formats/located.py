@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.data.formats.jsonl import replacing
 from kragx.ground.errors import DataError, UsageError, needing
+from kragx.ground.printing import phrase
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -108,7 +109,9 @@ def files_of(source: object) -> list[str]:
     ]
     if not names:
         reason = "no such file" if pattern or is_address(name) else f"no {ENDING} file in it"
-        raise DataError(f"cannot be read: {reason}", path=shown(name), remedy=_NAME)
+        raise DataError(
+            phrase("cannot be read: {reason}", reason=reason), path=shown(name), remedy=_NAME
+        )
     return sorted(names)
 
 

@@ -320,7 +320,9 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         queries.append(replace(gold[eval_id], id=row_id))
         results[row_id] = Retrieved(tuple(map(Doc, fields.ids("topk"))))
     if not queries:
-        raise DataError(f"{path}: the file holds no row; one JSON object a line is expected")
+        raise DataError(
+            "{place}: the file holds no row; one JSON object a line is expected", place=path
+        )
     dataset = GoldDataset(tuple(queries), gold.name, problems.mender.surrogates)
     left_out = [query.id for query in gold if query.id not in eval_ids]
     return dataset, Run(results, name=file_name(path)), left_out

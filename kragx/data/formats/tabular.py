@@ -125,13 +125,17 @@ def _separator(text: str) -> str:
 
 def _header(cells: list[str], path: str | Path) -> list[str]:
     if not cells:
-        raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
+        raise DataError(
+            "{place}: the file is empty; a header with the fields' names is expected", place=path
+        )
     # Spreadsheets write columns at the end in which nothing stands, or no longer.
     n_named = max(n for n, cell in enumerate(cells, start=1) if cell.strip())
     with inside(path=f"{path}:1"):
         names = unique_names(cell.strip() for cell in cells[:n_named])
     if not all(names[1:]):
-        raise DataError(f"{path}:1: a column has no name; the first line names the fields")
+        raise DataError(
+            "{place}:1: a column has no name; the first line names the fields", place=path
+        )
     return names
 
 
@@ -185,8 +189,9 @@ def read_excel(
         try:
             if number in merged:
                 raise DataError(
-                    f"{merged[number]}: merged cells, of which the first alone holds something; "
-                    "unmerge them and fill each"
+                    "{merged}: merged cells, of which the first alone holds something; "
+                    "unmerge them and fill each",
+                    merged=merged[number],
                 )
             values = dict(zip(names, map(_shown_in, names, formulas, cells)))
         except DataError as error:
@@ -203,8 +208,9 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
     with open_bytes(path) as file:
         if file.read(len(_OLD)) == _OLD:
             raise DataError(
-                f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx "
-                "without"
+                "{place}: a workbook of an old kind, or one with a password; save it as .xlsx "
+                "without",
+                place=path,
             )
     try:
         with zipfile.ZipFile(path) as parts:
@@ -215,7 +221,9 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
     except DataError:
         raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
-        raise DataError(f"{path}: cannot be read as Excel: {error}") from None
+        raise DataError(
+            "{place}: cannot be read as Excel: {error}", place=path, error=error
+        ) from None
     if others:
         message = phrase(
             "{path}: the sheet {first!r} is read, and {n} more are not; save them as files",
@@ -249,7 +257,7 @@ def _shown_in(name: str, written: Any, cell: Any) -> Any:
         is_row_number = cell.column == 1 and is_index(value)  # as pandas writes them
         problem = "" if is_row_number else "its column has no name in the first row"
     if problem:
-        raise DataError(f"{cell.coordinate}: {problem}", field=name)
+        raise DataError("{coordinate}: {why}", field=name, coordinate=cell.coordinate, why=problem)
     if isinstance(value, bool):
         return str(value).upper()
     if not isinstance(value, (int, float)):
@@ -326,8 +334,10 @@ def only_split(value: object) -> object:
     if len(value) == 1:
         return next(iter(value.values()))
     raise UsageError(
-        f"the dataset has several splits: {', '.join(map(repr, value))}",
-        remedy=f"pass one of them: dataset[{next(iter(value))!r}]",
+        "the dataset has several splits: {names}",
+        remedy="pass one of them: dataset[{value!r}]",
+        names=", ".join(map(repr, value)),
+        value=next(iter(value)),
     )
 
 
@@ -349,9 +359,15 @@ def check_columns(columns: Mapping[str, str]) -> None:
     names = sorted({*FIELDS, *NAMES})
     for field, column in columns.items():
         if field not in names and not field.startswith("metadata."):
-            raise UsageError(f"columns.{field}: unknown field; {nearest(field, names)}")
+            raise UsageError(
+                "columns.{name}: unknown field; {hint}", name=field, hint=nearest(field, names)
+            )
         if not isinstance(column, str):
-            raise UsageError(f"columns.{field}: a column's name is expected, not {column!r}")
+            raise UsageError(
+                "columns.{name}: a column's name is expected, not {column!r}",
+                name=field,
+                column=column,
+            )
 
 
 def named(
@@ -409,7 +425,9 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
         elif fields and not is_mapped and kind is None:
             parts = {column: value}
         elif name in record:
-            raise DataError(f"another column holds {name!r} as well; keep one", field=column)
+            raise DataError(
+                "another column holds {name!r} as well; keep one", field=column, name=name
+            )
         else:
             record[name] = value
             continue
@@ -454,4 +472,4 @@ def json_cell(text: str) -> Any:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
     expected = "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
-    raise DataError(f"{expected} {text[:40]!r}")
+    raise DataError("{expected} {text!r}", expected=expected, text=text[:40])

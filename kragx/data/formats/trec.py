@@ -123,7 +123,9 @@ def read_run(path: str | Path) -> Run:
         tags.setdefault(tuple(tag))
         n_longer += len(tag) > 1
     if not results:
-        raise DataError(f"{path}: the file holds no result; 6 columns a line are expected")
+        raise DataError(
+            "{place}: the file holds no result; 6 columns a line are expected", place=path
+        )
     ranked = {query: Retrieved(rank_by_score(docs)) for query, docs in results.items()}
     first = next(iter(tags))
     name = " ".join(first if len(tags) == 1 else first[:1])
@@ -141,8 +143,9 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
     for query_id, gold in ((query.id, gold) for query in dataset for gold in query.gold):
         if query_id.startswith("#"):
             raise DataError(
-                f"query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
-                "rename the query"
+                "query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
+                "rename the query",
+                query_id=query_id,
             )
         document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
         query = _column(query_id, "a query id")
@@ -205,7 +208,9 @@ def _number(
 def _column(value: str | None, name: str) -> str:
     if value is None or not value or value.split() != [value]:
         raise DataError(
-            f"{name} is {value!r}; a TREC file needs one that is not empty and holds no white space"
+            "{name} is {value!r}; a TREC file needs one that is not empty and holds no white space",
+            name=name,
+            value=value,
         )
     return value
 

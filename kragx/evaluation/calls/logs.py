@@ -175,7 +175,7 @@ def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str
                 try:
                     yield place, foreign_json(line.decode("utf-8-sig", "replace"), strict=False)
                 except ValueError as error:
-                    raise DataError(f"not JSON: {error}", path=place) from None
+                    raise DataError("not JSON: {error}", path=place, error=error) from None
 
 
 def warn_of(place: str, remarks: Iterable[tuple[int, str]]) -> None:

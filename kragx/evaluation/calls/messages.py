@@ -87,8 +87,9 @@ def events_of(message: object) -> Iterator[Event]:
         yield from _events(fields)
     except (AttributeError, TypeError, ValueError):
         raise DataError(
-            f"not a message as an API has it: {shorten(fields)}",
+            "not a message as an API has it: {fields}",
             remedy="log messages as the API takes and gives them",
+            fields=shorten(fields),
         ) from None
 
 
@@ -115,14 +116,15 @@ def _fields(message: object) -> Mapping[str, Any]:
     """
     fields = plain(message)
     if not isinstance(fields, Mapping):
-        raise DataError(f"a message of a chat is expected, not {shorten(message)}")
+        raise DataError("a message of a chat is expected, not {message}", message=shorten(message))
     if isinstance(fields.get("data"), Mapping) and "role" not in fields:  # LangChain's own JSON
         fields = {"type": fields.get("type"), **fields["data"]}
     role = fields.get("role") or fields.get("type")
     if not isinstance(role, str):
         raise DataError(
-            f"a message has a role, and this one has none: {shorten(fields)}",
+            "a message has a role, and this one has none: {fields}",
             remedy="log messages as the API takes and gives them",
+            fields=shorten(fields),
         )
     if "role" not in fields and (role in _ROLES or role in ("tool", "system", "user")):
         # Its type was its role, and must not be taken for that of an item of Responses.

@@ -138,7 +138,10 @@ class SearchRecording(Searches):
         """
         if isinstance(documents, str):
             raise DataError(
-                f"{shorten(documents)} is no list", field="read", remedy="put it into one"
+                "{documents} is no list",
+                field="read",
+                remedy="put it into one",
+                documents=shorten(documents),
             )
         docs = [Doc(doc) if isinstance(doc, str) else _documents([doc])[0] for doc in documents]
         if any(doc.id is None for doc in docs):
@@ -262,11 +265,14 @@ def searched(
     name = tool or str(getattr(function, "__name__", type(function).__name__))
     if not callable(function) or hasattr(function, "invoke"):
         raise UsageError(
-            f"{name} is no function",
+            "{name} is no function",
             remedy="tools and retrievers of LangChain are heard as they are",
+            name=name,
         )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise UsageError(f"{name} yields its documents", remedy="have it return a list of them")
+        raise UsageError(
+            "{name} yields its documents", remedy="have it return a list of them", name=name
+        )
     words = _words_from(function, name, query)
 
     def heard(answer: Any) -> dict[str, Any]:
@@ -351,7 +357,7 @@ def _words_from(
     except (TypeError, ValueError):  # some C functions have none
         signature = inspect.signature(lambda *args: args)
     if query is not None and query not in signature.parameters:
-        raise UsageError(f"{name} has no parameter {query!r}", field="query")
+        raise UsageError("{name} has no parameter {query!r}", field="query", name=name, query=query)
 
     def words(args: Any, kwargs: Any) -> str | None:
         # Arguments that do not fit, as the call will say, or cannot be printed: it works as ever.
@@ -393,7 +399,7 @@ def _known_tokens(count: Any) -> int | None:
     if count is None:
         return None
     if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
-        raise DataError(f"{count!r} is no number of tokens")
+        raise DataError("{count!r} is no number of tokens", count=count)
     return int(count)
 
 

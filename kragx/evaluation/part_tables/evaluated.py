@@ -109,7 +109,10 @@ def evaluate_in_parts(
         raise UsageError("results are expected: a file, or Parquet files")
     if (Path(folder) / "manifest.json").exists():
         raise UsageError(
-            f"{folder} holds what kragx run has written", field="out", remedy="name another folder"
+            "{folder} holds what kragx run has written",
+            field="out",
+            remedy="name another folder",
+            folder=folder,
         )
     check_arguments(Criteria.of, measures, "evaluate_in_parts")
     criteria = Criteria.of(**measures)
@@ -156,7 +159,7 @@ def _check(criteria: Criteria) -> None:
 
 
 def _refused(problem: str) -> UsageError:
-    return UsageError(f"--out: {problem}", remedy="leave it out, or score without --out")
+    return UsageError("--out: {why}", remedy="leave it out, or score without --out", why=problem)
 
 
 def _evaluation(

@@ -126,8 +126,10 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
 def died(name: str, remark: str = "") -> WorkerError:
     """The error that says on what a process worked that is no more."""
     return WorkerError(
-        f"a worker died{remark} while it worked on {name}",
+        "a worker died{remark} while it worked on {name}",
         remedy="if memory ran out, fewer workers need less of it; nothing is lost but this work",
+        remark=remark,
+        name=name,
     )
 
 
@@ -145,10 +147,11 @@ def sendable(value: object) -> bytes:
 
 def _not_sendable(error: Exception) -> UsageError:
     return UsageError(
-        f"other processes cannot have what is to be done: {error}",
+        "other processes cannot have what is to be done: {error}",
         field="workers",
         remedy="name classes and functions by import path, from a module and not from the script "
         "or notebook itself; or leave 'workers' out",
+        error=error,
     )
 
 

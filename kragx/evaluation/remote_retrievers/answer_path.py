@@ -41,15 +41,17 @@ def steps_of(path: str) -> list[Step]:
         UsageError: it is no path, or a kind of JSONPath that is not known here.
     """
     if not isinstance(path, str) or not path.strip():
-        raise UsageError(f"{path!r} is no path", remedy="write for example $.hits[*]")
+        raise UsageError("{place!r} is no path", remedy="write for example $.hits[*]", place=path)
     rest = re.sub(r"^\$(?=$|[.\[])", "", path.strip())
     steps: list[Step] = []
     while rest:
         match = _STEP.match(rest)
         if match is None or (steps and rest[0] not in ".["):
             raise UsageError(
-                f"{path!r}: {rest[:30]!r} is no part of a path",
+                "{place!r}: {rest!r} is no part of a path",
                 remedy="a path has .name, ['a name'], [0] and [*], as $.hits.hits[*]",
+                place=path,
+                rest=rest[:30],
             )
         name, index, _, quoted, every = match.groups()
         steps.append(None if every else int(index) if index else name or quoted)
@@ -94,7 +96,10 @@ def _step(parent: str, value: Any, step: Step) -> Iterator[tuple[str, Any]]:
             missing = f"field {step!r}" if isinstance(step, str) else f"entry [{step}]"
             missing = missing if is_list or isinstance(step, str) else "list"
             raise DataError(
-                f"no {missing} in {parent or 'the answer'}, which is {described(value)}"
+                "no {missing} in {value}, which is {described}",
+                missing=missing,
+                value=parent or "the answer",
+                described=described(value),
             )
 
 
@@ -182,7 +187,9 @@ class AnswerPaths:
             problem = f", but: {error}"
             if isinstance(error, JSONDecodeError):
                 problem = f" with no JSON ({kind or 'of no type'})"
-            raise DataError(f"{answered}{problem}{quoted(body)}") from None
+            raise DataError(
+                "{answered}{why}{quoted}", answered=answered, why=problem, quoted=quoted(body)
+            ) from None
 
     @property
     def are_plain(self) -> bool:
@@ -215,7 +222,12 @@ class AnswerPaths:
         }
         for name in ("text", "id"):
             if name in doc and doc[name] is None:
-                raise DataError(f"{paths[name]!r} of {label} is null, and is to be its {name}")
+                raise DataError(
+                    "{paths!r} of {label} is null, and is to be its {name}",
+                    paths=paths[name],
+                    label=label,
+                    name=name,
+                )
         return doc
 
 

@@ -21,6 +21,7 @@ from kragx.data import Doc
 from kragx.evaluation.remote_retrievers.answer_path import QUOTED, AnswerPaths
 from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, shorten
 from kragx.ground.options import check_options, fitting, optional, some_seconds
+from kragx.ground.printing import phrase
 from kragx.ground.secrets import Secrets
 
 MOST_BYTES = 32 << 20
@@ -40,7 +41,9 @@ def _command(value: Any) -> Any:
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     if not is_list or not value or not all(isinstance(part, str) for part in value):
         remedy = f"perhaps {shlex.split(value)}" if isinstance(value, str) and value else ""
-        raise UsageError(f"a list of texts is expected, not {shorten(value)}", remedy=remedy)
+        raise UsageError(
+            phrase("a list of texts is expected, not {value}", value=shorten(value)), remedy=remedy
+        )
     return tuple(value)
 
 
@@ -95,7 +98,7 @@ class CommandRetriever:
         check_options(self)
         folder = Path(self.cwd or ".").absolute()
         if not folder.is_dir():
-            raise UsageError(f"there is no folder {folder}", field="cwd")
+            raise UsageError("there is no folder {folder}", field="cwd", folder=folder)
         program = self.command[0]
         path = {**os.environ, **(self.env or {})}.get("PATH")
         name = str(folder / program) if os.path.dirname(program) else program  # noqa: PTH120
@@ -175,7 +178,9 @@ class _Process:
                 list(command), cwd=cwd, env=env, start_new_session=True, **pipes
             )
         except OSError as error:
-            raise RetrieverError(f"{self._shown} cannot be started: {error.strerror}") from error
+            raise RetrieverError(
+                "{shown} cannot be started: {strerror}", shown=self._shown, strerror=error.strerror
+            ) from error
         self._threads = [
             threading.Thread(target=work, daemon=True)
             for work in (self._hear, self._read, self._write)
@@ -197,8 +202,10 @@ class _Process:
             return answer.result(timeout)
         except TimeoutError:
             raise RetrieverError(
-                f"{self._shown} gave no answer within {timeout:g} s",
+                "{shown} gave no answer within {timeout:g} s",
                 remedy="a program must read line by line, and flush its output after each",
+                shown=self._shown,
+                timeout=timeout,
             ) from None
         finally:
             self._pending.pop(number, None)
@@ -298,7 +305,7 @@ class _Process:
             return  # nobody waits for it any longer
         try:
             if (problem := record.get("error")) is not None:
-                raise RetrieverError(f"{self._shown}: {problem}")
+                raise RetrieverError("{shown}: {why}", shown=self._shown, why=problem)
             answer.set_result(_PATHS.read_json(text, f"{self._shown} answered", strings=False))
         except KragxError as error:
             answer.set_exception(error)

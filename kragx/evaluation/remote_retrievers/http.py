@@ -47,7 +47,9 @@ MOST_BYTES = 32 << 20
 def _address(value: Any) -> Any:
     is_http = is_text(value) and re.match(r"https?://[^/\s]", value)
     if not is_http and not (is_text(value) and variables(value)):
-        raise UsageError(f"{value!r} is no address", remedy="it begins with http:// or https://")
+        raise UsageError(
+            "{value!r} is no address", remedy="it begins with http:// or https://", value=value
+        )
     return value
 
 
@@ -119,8 +121,9 @@ class HttpRetriever(AnswerPaths):
         # Wherever a question has a place, the two differ, however deep it stands.
         if _filled(texts, query="") == _filled(texts, query=QUERY):
             raise UsageError(
-                f"{QUERY} stands nowhere in url, params and json, so no question would be sent",
-                remedy=f'write it in quotes, as json: {{query: "{QUERY}"}}',
+                "{query} stands nowhere in url, params and json, so no question would be sent",
+                remedy='write it in quotes, as json: {{query: "{query}"}}',
+                query=QUERY,
             )
         if self.json is not None and self.method == "GET":
             raise UsageError("GET sends no body", field="json", remedy="use params, or POST")
@@ -221,7 +224,9 @@ class HttpRetriever(AnswerPaths):
         except (TimeoutError, httpx.TimeoutException):
             raise self._failed(f"no whole answer within {self.timeout:g} s") from None
         except UnreadableError as error:
-            raise DataError(f"{self._request} answered with {error}") from None
+            raise DataError(
+                "{request} answered with {error}", request=self._request, error=error
+            ) from None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             why = f"no connection: {type(error).__name__}" + (f": {error}" if str(error) else "")
             raise _BusyError(self._failed(why)) from error
@@ -257,19 +262,22 @@ class HttpRetriever(AnswerPaths):
         return f"{self._method} {self.place}"
 
     def _failed(self, problem: str) -> RetrieverError:
-        return RetrieverError(f"{self._request}: {problem}")
+        return RetrieverError("{request}: {why}", request=self._request, why=problem)
 
     def _refused(self, response: "httpx.Response") -> RetrieverError:
         what = f"{_status(response)}{quoted(response.text)}"
-        return RetrieverError(f"{self._request} answered {what}")
+        return RetrieverError("{request} answered {what}", request=self._request, what=what)
 
     def _read(self, response: "httpx.Response") -> list[Doc]:
         """The documents in an answer."""
         if response.is_redirect:
             location = response.headers.get("location", "nowhere")
             raise RetrieverError(
-                f"{self._request} answered {_status(response)}, to {location[:QUOTED]}",
+                "{request} answered {status}, to {location}",
                 remedy="write that address, if it is the right one: no redirect is followed",
+                request=self._request,
+                status=_status(response),
+                location=location[:QUOTED],
             )
         if not response.is_success:
             raise self._refused(response)

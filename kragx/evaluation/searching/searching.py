@@ -146,9 +146,10 @@ def _lengths(batch: Batch, docs: Entries, tokenizer: Tokenizer) -> Ints:
     if not docs.have_texts:
         place = int((numbers < 0).argmax())
         raise DataError(
-            f"query {batch.query_ids[docs.texts.of_text[place]]!r}: a document has no text, and no "
+            "query {query_ids!r}: a document has no text, and no "
             "search says its tokens, so that these are counted",
             remedy="give searches their 'tokens', or documents their texts",
+            query_ids=batch.query_ids[docs.texts.of_text[place]],
         )
     # Each distinct text is cut into tokens once, and its length goes back to all places of it.
     kinds, place_of = np.unique(numbers, return_inverse=True)

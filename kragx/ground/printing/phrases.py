@@ -46,7 +46,12 @@ def asked_language(named: str | None = None) -> str | None:
     code = code_of(language)
     if code not in LANGUAGES:
         field = VARIABLE if language == variable else "language"
-        raise UsageError(f"unknown value {language!r}; {nearest(language, LANGUAGES)}", field=field)
+        raise UsageError(
+            "unknown value {language!r}; {hint}",
+            field=field,
+            language=language,
+            hint=nearest(language, LANGUAGES),
+        )
     return code
 
 

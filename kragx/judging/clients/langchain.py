@@ -89,15 +89,16 @@ class LangChainClient:
     def __post_init__(self) -> None:
         if not hasattr(self.chat, "with_structured_output"):
             raise UsageError(
-                f"judge: {type(self.chat).__name__} is no chat model; pass a langchain-core "
-                "BaseChatModel"
+                "judge: {kind} is no chat model; pass a langchain-core BaseChatModel",
+                kind=type(self.chat).__name__,
             )
         if self.name is None:
             name = self._first(_NAMES)
             if name is None:
                 raise UsageError(
-                    f"judge: {type(self.chat).__name__} does not say which model it is, and the "
-                    "model is part of every judgement's key; pass LangChainClient(chat, name=...)"
+                    "judge: {kind} does not say which model it is, and the "
+                    "model is part of every judgement's key; pass LangChainClient(chat, name=...)",
+                    kind=type(self.chat).__name__,
                 )
             object.__setattr__(self, "name", str(name))
 
@@ -170,8 +171,9 @@ class LangChainClient:
             )
         except NotImplementedError:
             raise UsageError(
-                f"judge: {type(chat).__name__} cannot give structured output, and grades are "
-                "never read out of prose; use a model that can"
+                "judge: {kind} cannot give structured output, and grades are "
+                "never read out of prose; use a model that can",
+                kind=type(chat).__name__,
             ) from None
         with listening() as responses:
             try:

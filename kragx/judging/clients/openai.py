@@ -54,7 +54,7 @@ def _address(value: Any) -> str:
     if not is_text(value) or not value.startswith(("http://", "https://")):
         remedy = "write for example http://localhost:8000/v1"
         start = "" if "@" in str(value) else f"{value!r} is "
-        raise UsageError(f"{start}no address of a server", remedy=remedy)
+        raise UsageError(phrase("{start}no address of a server", start=start), remedy=remedy)
     try:
         is_whole = bool(urlsplit(value).hostname) and urlsplit(value).port != 0
     except ValueError:  # whose text may have a password
@@ -71,7 +71,7 @@ def _address(value: Any) -> str:
 def _mapping(value: Any) -> Mapping[str, Any]:
     """Names with values."""
     if not isinstance(value, Mapping) or not all(map(is_text, value)):
-        raise UsageError(f"a mapping of names is expected, not {type(value).__name__}")
+        raise UsageError("a mapping of names is expected, not {kind}", kind=type(value).__name__)
     return value
 
 
@@ -81,7 +81,7 @@ def _body(value: Any) -> Mapping[str, Any]:
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"a request cannot hold this ({error})") from None
+        raise UsageError("a request cannot hold this ({error})", error=error) from None
     return value  # type: ignore[no-any-return]  # a mapping, as was checked
 
 
@@ -90,7 +90,7 @@ def _headers(value: Any) -> Mapping[str, str]:
     with inside("headers"):
         for name, content in _mapping(value).items():
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
-                raise UsageError(f"{name!r} is no name of a header")
+                raise UsageError("{name!r} is no name of a header", name=name)
             if not is_text(content) or not content.isprintable() or not content.isascii():
                 remedy = "write {X-Title: my project}; a secret as ${NAME}"
                 if isinstance(content, FromVariable) and not is_text(content):
@@ -313,20 +313,21 @@ class OpenAIClient:
         key = os.environ.get(self.api_key_env, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise UsageError(
-                f"judge: the environment variable {self.api_key_env} holds signs that no key has"
+                "judge: the environment variable {api_key_env} holds signs that no key has",
+                api_key_env=self.api_key_env,
             )
         if key:
             return key
         is_named = self.api_key_env != _KEY
         if self.base_url is None or is_named:
             raise UsageError(
-                phrase(
+                (
                     "judge: no API key; set the environment variable {variable}; or leave "
                     "api_key_env out, if the server needs none"
                     if is_named
                     else "judge: no API key; set the environment variable {variable}; or name its "
-                    "base_url, if the server needs none",
-                    variable=self.api_key_env,
-                )
+                    "base_url, if the server needs none"
+                ),
+                variable=self.api_key_env,
             )
         return "none"

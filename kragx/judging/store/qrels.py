@@ -58,7 +58,7 @@ def qrels(store: Store, **choice: Unpack[Choice]) -> list[str]:
         best.update({pair: grade for pair, grade in labels.items() if pair in best})
     for name in (name for pair in best for name in pair):
         if not name or name.split() != [name]:
-            raise UsageError(f"the id {name!r} cannot stand in qrels: it has white space")
+            raise UsageError("the id {name!r} cannot stand in qrels: it has white space", name=name)
     return [f"{query} 0 {document} {grade}\n" for (query, document), grade in sorted(best.items())]
 
 
@@ -83,7 +83,7 @@ def grades(
             best[pair] = max(best.get(pair, 0), graded.grade)
     if not best:
         problem = f"no grade of {_asks(choice)} fits; see: kragx judge store stats"
-        raise DataError(f"{store.address}: {problem}")
+        raise DataError("{address}: {why}", address=store.address, why=problem)
     return best
 
 
@@ -186,8 +186,10 @@ def _members(models: Counter[str], records: Iterable[Mapping[str, Any]]) -> list
     for model, n in models.items():
         if len(by_model[model]) < n:
             raise UsageError(
-                f"--model: the panel has {n} judges of {model!r}, and the store grades by "
-                f"{len(by_model[model])}"
+                "--model: the panel has {n} judges of {model!r}, and the store grades by {n_value}",
+                n=n,
+                model=model,
+                n_value=len(by_model[model]),
             )
     return [judge for model, n in models.items() for judge in [*by_model[model]][:n]]
 
@@ -224,7 +226,9 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
     """
     asks, model = _asks(choice), choice.get("model")
     if asks not in ("relevance", "support"):
-        raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
+        raise UsageError(
+            "--asks: {asks!r}; {hint}", asks=asks, hint=nearest(asks, ("relevance", "support"))
+        )
     # Attempts at one question share its key; which of them counts, `Store.settled` says.
     records = {record["key"]: record for record in graded_records(store, choice)}
     questions = [record["question"] for record in records.values()]
@@ -237,8 +241,11 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
             listed = ", ".join(sorted(names))
             panel = f", or all: 'median of {listed}'" if option == "model" else ""
             raise UsageError(
-                f"--{option}: the store holds grades by several ({listed}), "
-                f"which are not one set of labels; name one{panel}"
+                "--{option}: the store holds grades by several ({listed}), "
+                "which are not one set of labels; name one{panel}",
+                option=option,
+                listed=listed,
+                panel=panel,
             )
     return records.values()
 

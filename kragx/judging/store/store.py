@@ -47,7 +47,9 @@ def attempt_of(values: Any, path: str = "") -> Judgement:
     for (name, kinds), value in zip(_KINDS.items(), values):
         is_number = value is not None and str not in kinds
         if type(value) not in kinds or (is_number and not 0 <= value < _MOST):
-            raise DataError(f"not a judgement: {name!r} is {shorten(value)}", path=path)
+            raise DataError(
+                "not a judgement: {name!r} is {value}", path=path, name=name, value=shorten(value)
+            )
     return Judgement(*values)
 
 
@@ -87,7 +89,9 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
                 raise TypeError(f"question.{name} is {shorten(record['question'][name])}")
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})"
+            "record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})",
+            number=number,
+            error=error,
         ) from None
     with inside(f"record {number}"):
         attempt_of(VALUES(attempt))
@@ -99,14 +103,17 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
             grades = [of_entry for of_entry, _ in attempt.entries]
             n_facts = len(record["question"].get("facts", grades))
             if grade is not None and (attempt.answer is None or n_facts != len(grades)):
-                raise DataError(f"{shorten(attempt.answer)} is no answer to it", field="answer")
+                raise DataError(
+                    "{answer} is no answer to it", field="answer", answer=shorten(attempt.answer)
+                )
         if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
-            raise DataError(f"{grades[0]} is no grade of its rubric", field="grade")
+            raise DataError("{grades} is no grade of its rubric", field="grade", grades=grades[0])
         check_whole(attempt)
     if key_of(material) != attempt.key:
         raise DataError(
-            f"record {number}: its key is not that of its question; the question was changed, and "
-            "the grade belongs to another one"
+            "record {number}: its key is not that of its question; the question was changed, and "
+            "the grade belongs to another one",
+            number=number,
         )
     return attempt, material, pairs
 

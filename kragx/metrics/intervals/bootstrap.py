@@ -68,7 +68,12 @@ def blocks(n: int, count: int, seed: int, work: Draw[Outcome]) -> Iterator[Outco
         UsageError: `count` is not above 0, or above `MOST_RESAMPLES`.
     """
     if not 1 <= count <= MOST_RESAMPLES:
-        raise UsageError(f"{count} is not from 1 to {MOST_RESAMPLES:,}", field="resamples")
+        raise UsageError(
+            "{count} is not from 1 to {most_resamples:,}",
+            field="resamples",
+            count=count,
+            most_resamples=MOST_RESAMPLES,
+        )
     # Blocks depend on n and count alone, so that the same data draw the same rows anywhere.
     rows = max(1, min(count, _BLOCK_CELLS // max(n, 1)))
     sizes = [rows] * (count // rows) + ([count % rows] if count % rows else [])

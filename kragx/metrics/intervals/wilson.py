@@ -86,7 +86,7 @@ def wilson_interval(share: float, n: float, confidence: float = CONFIDENCE) -> I
     Journal of the American Statistical Association 22, 1927.
     """
     if not (0 <= share <= 1 and n > 0):
-        raise UsageError(f"{share!r} of {n!r} trials is no share")
+        raise UsageError("{share!r} of {n!r} trials is no share", share=share, n=n)
     reach = NormalDist().inv_cdf((1 + check_confidence(confidence)) / 2)
     ends = _score_ends(np.array([share]), np.array([float(n)]), np.array([reach]))
     low, high = ends[:, 0].tolist()

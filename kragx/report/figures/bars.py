@@ -91,12 +91,12 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
     if not columns:
         cuts = sorted({name.partition("@")[2] for name in map(str, df_mean.columns) if "@" in name})
         raise UsageError(
-            f"k: no column of df_mean ends with {ending!r}; "
-            + (
-                f"it has values for k = {', '.join(cuts)}"
-                if cuts
-                else "pass what evaluate_retrieval_at_K returns first"
-            )
+            "k: no column of df_mean ends with {ending!r}",
+            remedy="it has values for k = {cuts}"
+            if cuts
+            else "pass what evaluate_retrieval_at_K returns first",
+            ending=ending,
+            cuts=", ".join(cuts),
         )
     if not len(df_mean):
         raise UsageError("df_mean: it has no row; pass one row for each retriever")

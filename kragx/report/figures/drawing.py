@@ -240,7 +240,9 @@ def checked_path(path: str | Path) -> Path:
         UsageError: it ends otherwise than figures do.
     """
     if Path(path).suffix.lower() not in ENDINGS:
-        raise UsageError(f"{path}: a figure is written as {', '.join(ENDINGS)}")
+        raise UsageError(
+            "{place}: a figure is written as {names}", place=path, names=", ".join(ENDINGS)
+        )
     return Path(path)
 
 

@@ -232,12 +232,18 @@ def _runs(
         )
     for name, run in runs.items():
         if names and name not in names:
-            raise UsageError(f"runs: no evaluation is called {name!r}; {nearest(name, names)}")
+            raise UsageError(
+                "runs: no evaluation is called {name!r}; {hint}",
+                name=name,
+                hint=nearest(name, names),
+            )
         # A retriever would be asked once more, and might answer otherwise than what was scored.
         if not isinstance(run, (Run, str, Path, Mapping, Sequence)) and is_retriever(run):
             raise UsageError(
-                f"runs.{name}: {type(run).__name__} is a retriever, which would have to be asked "
-                "again; pass what it returned (kragx.retrieve)"
+                "runs.{name}: {kind} is a retriever, which would have to be asked "
+                "again; pass what it returned (kragx.retrieve)",
+                name=name,
+                kind=type(run).__name__,
             )
     return {name: read_run(run, dataset) for name, run in runs.items() if dataset is not None}
 

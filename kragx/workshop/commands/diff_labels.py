@@ -47,7 +47,9 @@ def labelled_difference(
     from kragx.workshop.state.state import State
 
     if margin is not None and not 0 < margin < 1:
-        raise UsageError(f"{margin} is no margin", field="--same", remedy="such as 0.02")
+        raise UsageError(
+            "{margin} is no margin", field="--same", remedy="such as 0.02", margin=margin
+        )
     lot, documents = draw_lot(diff, LabelledMetric.of(metric), seed=seed)
     queries = {question.query.id: question.query for question in diff.questions}
     if not lot.questions:

@@ -121,7 +121,7 @@ def from_logs(
     check_new("--out", out)  # before logs are read, which may take minutes
     for name, given in {"--results": results, "--store": store, "--slice": by}.items():
         if given and n is None:
-            raise UsageError(f"{name}: decides what is drawn; say how many with -n")
+            raise UsageError("{name}: decides what is drawn; say how many with -n", name=name)
     made = gold_from_logs(
         [*logs],
         read_masks(masks) if mask else Masker(()),

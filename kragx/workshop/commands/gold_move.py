@@ -32,14 +32,17 @@ def move(
     from kragx.workshop.moving import move, undecided_file
 
     if out.suffix != ".jsonl":
-        raise UsageError(f"{out} is not called .jsonl, which is what is written", field="--out")
+        raise UsageError(
+            "{out} is not called .jsonl, which is what is written", field="--out", out=out
+        )
     # Both are checked before two corpora are read and laid side by side, which takes its time.
     for path in (out, undecided_file(out)):
         if path.exists():
             raise UsageError(
-                f"{path} exists, and somebody may have gone over it",
+                "{place} exists, and somebody may have gone over it",
                 field="--out",
                 remedy="name another file",
+                place=path,
             )
     result = move(str(gold), str(old), str(new))
     show(format, result.describe, result.to_dict)

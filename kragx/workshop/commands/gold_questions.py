@@ -108,7 +108,7 @@ def questions(
     # An option of the other origin is no harmless extra: somebody thinks that it does something.
     for name in unread:
         option = name.replace("_", "-").replace("calls", "max-calls").replace("cost", "budget")
-        raise UsageError(f"--{option}: of no use with --from {origin}")
+        raise UsageError("--{option}: of no use with --from {origin}", option=option, origin=origin)
     asking = QuestionMaterial.of(config, settings or (), corpus, existing, judge=origin == "model")
     if not (dry_run or submit):  # which write nothing
         if out is None:
@@ -154,8 +154,9 @@ def _targets(options: list[str]) -> dict[str, dict[str, float]]:
         number = read_number(share)
         if property_name not in TARGETS or not value or number is None:
             raise UsageError(
-                f"--target {option}: write for example query_type.general_inquiry=0.6, or "
-                "difficulty.hard=0.3"
+                "--target {option}: write for example query_type.general_inquiry=0.6, or "
+                "difficulty.hard=0.3",
+                option=option,
             )
         named.setdefault(property_name, {})[value] = number
     for property_name, shares in named.items():

@@ -88,7 +88,7 @@ def label(
 
     if str(file) == "-" or file.suffix == ".gz":
         problem = "labels go into a file, as they are kept while you work; name one, without .gz"
-        raise UsageError(f"{file}: {problem}")
+        raise UsageError("{file}: {why}", file=file, why=problem)
     sample_file = sample_path(file)
     sample = read_sample(sample_file) if sample_file.exists() else None
     kept_scale = sample and sample.settings.get("scale")
@@ -97,8 +97,11 @@ def label(
     grades = read_scale(scale_text, Labels({}))
     if kept_scale is not None and grades != read_scale(kept_scale, Labels({})):
         raise UsageError(
-            f"--scale: {scale!r}, but the sample in {sample_file} is being labelled {kept_scale}; "
-            "remove it to draw anew"
+            "--scale: {scale!r}, but the sample in {sample_file} is being labelled {kept_scale}; "
+            "remove it to draw anew",
+            scale=scale,
+            sample_file=sample_file,
+            kept_scale=kept_scale,
         )
     folder = file.with_name(f"{file.name}.workshop")
     is_made = (folder / FILE).exists()
@@ -179,10 +182,13 @@ def _write(file: Path, sample: Sample, workshop: "Workshop", *, is_first: bool =
         if extra := sorted(read_labels(file).grades.keys() - labelled) if is_there else ():
             query_id, document = extra[0]
             raise UsageError(
-                f"holds {len(extra)} labels that its workshop lacks, the first of {query_id!r} and "
-                f"{document!r}",
+                "holds {n_extra} labels that its workshop lacks, the first of {query_id!r} and "
+                "{document!r}",
                 field=str(file),
                 remedy="move them to a file of their own, as this one is written anew",
+                n_extra=len(extra),
+                query_id=query_id,
+                document=document,
             )
         source = ExportSource(state, workshop.documents, workshop.settings.scale, owner)
         export_file(source, "qrels", file)
@@ -249,8 +255,10 @@ def _candidates(
     graded = [pair for pair in pairs if pair.grade is not None]
     if not graded:
         raise DataError(
-            f"{Address.of(store)}: its judge has graded none of the {len(pairs)} pairs; check "
-            "that query ids and documents are those of the results, or draw without --store"
+            "{of}: its judge has graded none of the {n_pairs} pairs; check "
+            "that query ids and documents are those of the results, or draw without --store",
+            of=Address.of(store),
+            n_pairs=len(pairs),
         )
     if n_left_out := len(pairs) - len(graded):
         say(
@@ -284,18 +292,25 @@ def _weights(
             weight = query.weight / query.inclusion
             if weights.setdefault(query.id, weight) != weight and queries is not None:
                 raise DataError(
-                    f"query {query.id!r} has weight {weights[query.id]:g} in a results file and "
-                    f"{weight:g} in {gold.name}",
+                    "query {id!r} has weight {weights:g} in a results file and "
+                    "{weight:g} in {name}",
                     remedy="say what all stand for: --questions FILE",
+                    id=query.id,
+                    weights=weights[query.id],
+                    weight=weight,
+                    name=gold.name,
                 )
     names = dict.fromkeys(pair.query_id for pair in candidates)
     absent = [name for name in names if name not in weights]
     if questions is not None and absent:
         raise DataError(
-            f"lacks {len(absent)} of the {len(names)} questions to draw from, the first of them "
-            f"{absent[0]!r}",
+            "lacks {n_absent} of the {n_names} questions to draw from, the first of them "
+            "{absent!r}",
             path=str(questions),
             remedy="name the file of the questions that were asked, with the same query ids",
+            n_absent=len(absent),
+            n_names=len(names),
+            absent=absent[0],
         )
     return weights if len({*weights.values()}) > 1 else None
 

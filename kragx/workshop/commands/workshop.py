@@ -44,14 +44,17 @@ def workshop(
     """
     if host not in _LOOPBACK and not called:
         raise UsageError(
-            f"others are to reach {host}, so it must be said what they call this machine",
+            "others are to reach {host}, so it must be said what they call this machine",
             field="--called",
             remedy="name it, as in --called 192.168.0.5 or --called gold.example.org",
+            host=host,
         )
     for name in called or ():
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-fA-F:.]+", name):
             remedy = "name the host alone, without http:// and port"
-            raise UsageError(f"{name!r} is no name of a host", field="--called", remedy=remedy)
+            raise UsageError(
+                phrase("{name!r} is no name of a host", name=name), field="--called", remedy=remedy
+            )
     serve(workshop_of(folder), port, host, called or (), annotator or (), browser=browser)
 
 

@@ -182,7 +182,11 @@ def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
         UsageError: there is no such form, or the file cannot be written.
     """
     if form not in _WRITERS:
-        raise UsageError(f"unknown form {form!r}", field="--form", remedy=nearest(form, _WRITERS))
+        raise UsageError(
+            phrase("unknown form {form!r}", form=form),
+            field="--form",
+            remedy=nearest(form, _WRITERS),
+        )
     path, state = Path(path), source.state
     # Nobody judges meanwhile: what is counted as left out is of the same moment as the rows.
     with state.lock:

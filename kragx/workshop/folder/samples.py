@@ -6,6 +6,7 @@ from kragx.agreement.labels import Labels, read_scale
 from kragx.agreement.sample import Sample
 from kragx.data import Doc
 from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import phrase
 from kragx.judging.rubric import RUBRICS
 from kragx.workshop.state.records import Person, Question, StoredRecord, SuggestedDocument
 
@@ -64,7 +65,11 @@ def scale_of(sample: Sample, language: str) -> dict[int, str]:
     scale = read_scale(sample.settings.get("scale", "0-3"), Labels({}))
     if scale.low != 0:
         remedy = "draw a sample with --scale 0-3"
-        raise UsageError(f"{scale}: a workshop's grades begin with 0", field="scale", remedy=remedy)
+        raise UsageError(
+            phrase("{scale}: a workshop's grades begin with 0", scale=scale),
+            field="scale",
+            remedy=remedy,
+        )
     words = sample.settings.get("grades")
     if words is not None:  # of a rubric of the judge's own
         return {grade: words.get(str(grade), str(grade)) for grade in scale.labels}

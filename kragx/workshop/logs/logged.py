@@ -310,7 +310,7 @@ def open_workshop(
             rows.append(replace(row, detail="log"))
     if corpus is None and not documents:
         problem = phrase("the logs have no texts of documents, and there is nothing to judge")
-        raise UsageError(problem, field="--corpus", remedy=phrase("name the corpus"))
+        raise UsageError(problem, field="--corpus", remedy="name the corpus")
     dataset = GoldDataset(tuple(query for query, _ in questions), name="logs")
     # Only what was made into gold has grades to take over.
     gold, alone = (None, dataset) if made.gold_from is None else (dataset, None)

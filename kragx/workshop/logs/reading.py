@@ -177,7 +177,7 @@ class Logs:
                 raise UsageError(problem, field="LOGS")
         for name in self._columns.keys() - FIELDS.keys():
             option = f"--column {name}={self._columns[name]}"
-            raise UsageError(phrase("unknown field"), field=option, remedy=nearest(name, FIELDS))
+            raise UsageError("unknown field", field=option, remedy=nearest(name, FIELDS))
         if not self._columns.get("question", "question"):
             raise UsageError("--column question=: write question=column")
 
@@ -257,7 +257,7 @@ class Logs:
                 problems.add(line, error.field, error.problem_and_remedy)
         self.broken += [item.error() for item in problems.found if item.level == "error"]
         if is_empty and not problems.found:
-            raise DataError(phrase("the file holds no record"), path=str(path))
+            raise DataError("the file holds no record", path=str(path))
 
     def _check_question(self, record: Record, place: str) -> None:
         """Refuse a log whose first record has no question."""
@@ -297,7 +297,7 @@ class Logs:
         """A record of a log; a `DataError` names the field that holds something else."""
         values = {name: self._read(record, name, place) for name in FIELDS}
         if values["question"] is None:
-            raise DataError(phrase("missing; a question is expected"), field="question")
+            raise DataError("missing; a question is expected", field="question")
         text, history = values.pop("question")
         history, clicks = values.pop("history") or history, values.pop("click") or ()
         return LoggedQuestion(text, history, clicks=clicks, record=record, **values)

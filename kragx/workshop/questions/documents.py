@@ -350,8 +350,10 @@ class CorpusPassages:
         if not self._parts:
             language_name = "" if language == "auto" else f" in the language {language!r}"
             raise DataError(
-                f"the corpus has no text{language_name} of at least {SHORTEST} characters to ask "
-                "about"
+                "the corpus has no text{language_name} of at least {shortest} characters to ask "
+                "about",
+                language_name=language_name,
+                shortest=SHORTEST,
             )
         order = Random(seed).sample(range(len(self)), len(self))
         # By chance first: the sort is stable, so documents that were used alike stay so.

@@ -101,7 +101,9 @@ def write_questions(
     shares = target_shares(targets)
     if wrong := shares["difficulty"].keys() - {*DIFFICULTIES}:
         problem = f"{min(wrong)!r} is no difficulty that a model is asked for"
-        raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
+        raise UsageError(
+            problem, field="targets", remedy=phrase("name {names}", names=", ".join(DIFFICULTIES))
+        )
     existing = [*existing]
     passages = CorpusPassages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
     several = several if passages.have_neighbours else 0.0

@@ -197,13 +197,17 @@ class _ProbeDrafts:
         if not self.owners:
             names = sorted({f"metadata.{name}" for doc in docs for name in doc.metadata})
             remedy = nearest(self._by, names) if names else _NO_METADATA
-            raise UsageError(f"no document has {self._by!r}", field="by", remedy=remedy)
+            raise UsageError(
+                phrase("no document has {by!r}", by=self._by), field="by", remedy=remedy
+            )
         if len(self.values) == 1:
             value = shorten(*self.values.values())
             raise UsageError(
-                f"all documents that have {self._by!r} have the same there, {value}",
+                "all documents that have {by!r} have the same there, {value}",
                 field="by",
                 remedy="name a field with two values or more: who asks, and who is kept apart",
+                by=self._by,
+                value=value,
             )
 
     def _askers(self, doc: Doc) -> list[str]:

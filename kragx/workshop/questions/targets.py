@@ -26,7 +26,9 @@ def check_shares(**shares: float | None) -> None:
     """Raise a `UsageError` for what is no share, by its name; None is none that is wrong."""
     for name, share in shares.items():
         if share is not None and not 0 <= share <= 1:
-            raise UsageError(f"{share:g} is no share", field=name, remedy="write 0.6 for 60%")
+            raise UsageError(
+                "{share:g} is no share", field=name, remedy="write 0.6 for 60%", share=share
+            )
 
 
 def target_shares(targets: Shares | None) -> dict[str, Mapping[str, float]]:
@@ -37,10 +39,10 @@ def target_shares(targets: Shares | None) -> dict[str, Mapping[str, float]]:
     """
     shares = {**TARGETS, **(targets or {})}
     for problem in target_problems(shares):
-        raise UsageError(f"targets.{problem}")
+        raise UsageError("targets.{why}", why=problem)
     for name in sorted(shares.keys() - TARGETS.keys()):
         remedy = nearest("", TARGETS)
-        raise UsageError(f"unknown key {name!r}", field="targets", remedy=remedy)
+        raise UsageError(phrase("unknown key {name!r}", name=name), field="targets", remedy=remedy)
     return shares
 
 

@@ -96,7 +96,9 @@ class Template:
         except UndefinedError:
             return None
         except Exception as error:  # whatever the expressions of a template may raise
-            raise UsageError(f"{self.id!r} cannot be filled: {error}", field="templates") from None
+            raise UsageError(
+                "{id!r} cannot be filled: {error}", field="templates", id=self.id, error=error
+            ) from None
         question = " ".join(str(text).split())
         return question if question and len(question) <= _LONGEST else None
 
@@ -112,7 +114,7 @@ def _compiled(pattern: str) -> tuple[Any, frozenset[str]]:
         names = meta.find_undeclared_variables(jinja.parse(pattern))
         return jinja.from_string(pattern), frozenset(names - jinja.globals.keys())
     except TemplateError as error:
-        raise UsageError(f"no Jinja2: {error}") from None
+        raise UsageError("no Jinja2: {error}", error=error) from None
 
 
 def read_templates(source: object) -> tuple[Template, ...]:
@@ -161,7 +163,7 @@ def check_ids(templates: Sequence[Template]) -> None:
     ids = [template.id for template in templates]
     for number, name in enumerate(ids):
         if name in ids[:number]:
-            raise UsageError(f"{name!r} stands twice", field=f"templates[{number}].id")
+            raise UsageError("{name!r} stands twice", field=f"templates[{number}].id", name=name)
 
 
 @lru_cache

@@ -52,11 +52,14 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
 def _of_another(folder: Path, of: Mapping[str, Any], now: Mapping[str, Any]) -> UsageError:
     name = next((name for name in now if of.get(name) != now[name]), "lot")
     return UsageError(
-        f"is the workshop of another lot: its {name} is {of.get(name)!r}, not {now.get(name)!r}",
+        "is the workshop of another lot: its {name} is {value!r}, not {value_2!r}",
         field=str(folder),
         remedy="give the lists, questions (--questions), metric and seed that it was drawn "
         "with, of retrievers that answer otherwise each time as results of kragx run; or another "
         "folder",
+        name=name,
+        value=of.get(name),
+        value_2=now.get(name),
     )
 
 

@@ -129,17 +129,16 @@ def release(
         dataset = coming.dataset
         if dataset is None or not coming.is_ready:
             raise NotReadyError(
-                phrase(
+                (
                     "no question is ready but those marked as unanswerable ({n}): {why}"
                     if coming.n_questions
-                    else "no question is ready: {why}",
-                    n=coming.n_questions,
-                    why=joined("; ", coming.lacks) or phrase("there is none"),
+                    else "no question is ready: {why}"
                 ),
                 field=str(workshop.folder),
-                remedy=phrase(
-                    "kragx workshop {folder} opens it for judging", folder=workshop.folder
-                ),
+                remedy="kragx workshop {folder} opens it for judging",
+                n=coming.n_questions,
+                why=joined("; ", coming.lacks) or phrase("there is none"),
+                folder=workshop.folder,
             )
         if coming.is_same:
             path = workshop.folder / f"gold_{coming.previous}.jsonl"

@@ -53,7 +53,9 @@ def schema(name: str = USUAL) -> Schema:
     """
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
         raise UsageError(
-            f"{name!r}: no name of a schema; write small letters, digits and _", field="schema"
+            "{name!r}: no name of a schema; write small letters, digits and _",
+            field="schema",
+            name=name,
         )
     first = "judgements"
     return Schema(name, "workshop", _tables, version=3, first=first, lock=5707241102)

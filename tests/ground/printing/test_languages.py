@@ -6,6 +6,7 @@ import ast
 import json
 import pickle
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -28,6 +29,7 @@ from kragx import (
     sweep,
 )
 from kragx.app.commands.root import SECTIONS, app
+from kragx.ground import errors
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
 from kragx.report.html_page.page import page_words
@@ -35,6 +37,18 @@ from tests.thoroughness import all_cases, examples
 
 SENTENCES = catalogue("ko")
 OTHERS = [language for language in LANGUAGES if language != "en"]
+
+
+ERRORS = {
+    *({*errors.__all__} - {"ConfigError", "MissingExtraError"}),
+    "BatchRefusedError",
+    "LackingError",
+    "NoStoreError",
+    "NotReadyError",
+    "StoreFailedError",
+    "TextlessError",
+}
+"""Errors whose sentences are literals with values; the others put theirs together."""
 
 
 def literals(node: ast.expr) -> list[str]:
@@ -46,15 +60,43 @@ def literals(node: ast.expr) -> list[str]:
     return [node.value]
 
 
-def templates() -> dict[str, str]:
-    """Each template in the source, with a file that has it."""
-    return {
-        template: path.name
-        for path in Path(kragx.__file__).parent.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "phrase"
-        for template in literals(node.args[0])
-    }
+def constants(node: ast.expr) -> list[str]:
+    """The texts among what an argument may be."""
+    if isinstance(node, ast.IfExp):
+        return constants(node.body) + constants(node.orelse)
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of functions and classes in the source, each with its place."""
+    for path in Path(kragx.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in names:
+                yield f"{path.name}:{node.lineno}", node
+
+
+def sentences_of(call: ast.Call) -> list[ast.expr]:
+    """What an error says: its problem, and its remedy."""
+    remedies = [keyword.value for keyword in call.keywords if keyword.arg == "remedy"]
+    return [*call.args[:1], *remedies]
+
+
+def has_values(call: ast.Call) -> bool:
+    """Whether something stands in the braces of an error's sentences."""
+    return not {keyword.arg for keyword in call.keywords} <= {"path", "field", "remedy"}
+
+
+def templates() -> set[str]:
+    """Each template in the source, of phrases and of errors."""
+    of_phrases = {text for _, call in calls("phrase") for text in literals(call.args[0])}
+    of_errors: set[str] = set()
+    for _, call in calls(*ERRORS):
+        for node in sentences_of(call):
+            texts = constants(node)
+            # Without values braces stand for themselves
+            escaped = (text.replace("{", "{{").replace("}", "}}") for text in texts)
+            of_errors |= {*(texts if has_values(call) else escaped)}
+    return (of_phrases | of_errors) - {""}
 
 
 def help_texts() -> set[str]:
@@ -93,19 +135,43 @@ def test_the_catalogue_has_what_the_source_says(language):
 
 
 @pytest.mark.integration
+def test_what_errors_say_can_be_said():
+    """No error's sentence is put together on the spot; with values each is a literal."""
+    found = [*calls(*ERRORS)]
+    assert len(found) > 400
+    together = ast.JoinedStr, ast.BinOp
+    literal = ast.Constant, ast.IfExp, ast.Call
+    for place, call in found:
+        sentences = sentences_of(call)
+        assert not any(isinstance(node, together) for node in sentences), place
+        assert not has_values(call) or all(isinstance(node, literal) for node in sentences), place
+
+
+def test_an_exception_speaks_the_language_of_results(monkeypatch):
+    """With KRAGX_LANG=ko str(error) is Korean, and its English stays at hand for files."""
+    error = UsageError("{value!r} is out of range", field="threshold", remedy="name llm", value=2)
+    assert str(error) == error.text == "threshold: 2 is out of range; name llm"
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    assert str(error) == "threshold: 2: 범위를 벗어났습니다; llm이라고 적으세요"
+    assert str(error.within("match")) == f"match.{error}"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert error.text == "threshold: 2 is out of range; name llm"
+    monkeypatch.setenv("KRAGX_LANG", "xx")
+    assert str(error) == error.text
+
+
+def test_braces_without_values_stand_for_themselves():
+    """What holds somebody's data is not read as a template."""
+    assert str(UsageError("write {name: 1}", remedy="or {}")) == "write {name: 1}; or {}"
+
+
+@pytest.mark.integration
 def test_what_is_warned_of_can_be_said():
     """No warning is a text put together on the spot, which no catalogue could have."""
-    calls = {
-        f"{path.name}:{node.lineno}": node.args[0]
-        for path in Path(kragx.__file__).parent.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in ("warn", "warnings.warn")
-        and node.args
-    }
-    assert len(calls) > 10
+    texts = {place: call.args[0] for place, call in calls("warn") if call.args}
+    assert len(texts) > 10
     plain = ast.JoinedStr, ast.Constant, ast.BinOp
-    assert [place for place, text in calls.items() if isinstance(text, plain)] == []
+    assert [place for place, text in texts.items() if isinstance(text, plain)] == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
