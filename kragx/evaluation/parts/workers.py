@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import signal
 import sys
 import threading
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -201,10 +204,14 @@ class ProcessPool(Engine):
     @contextmanager
     def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
         """Within it the processes run."""
-        with ProcessPoolExecutor(self.n, _Context(), _begin, (function,)) as executor:
+        folder = TemporaryDirectory(prefix="kragx-workers-", ignore_cleanup_errors=True)
+        with (
+            folder as path,
+            ProcessPoolExecutor(self.n, _Context(), _begin, (function, path)) as executor,
+        ):
             try:
                 submit = lambda item: executor.submit(_work, item)  # noqa: E731
-                yield submit, Future.result, AHEAD * self.n
+                yield submit, _read, AHEAD * self.n
             except BrokenExecutor as error:  # whoever died was at one of the first
                 names = (name for name, future in waiting if future.exception())
                 raise died(", or on ".join(islice(names, self.n))) from error
@@ -233,22 +240,38 @@ class _Context(SpawnContext):
     Process = _Process
 
 
-def _begin(function: bytes) -> None:
+def _begin(function: bytes, folder: str) -> None:
     """Prepare a process of ours: it works with a function as long as there is who has begun it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    _work_of.update(ours=function)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _work_of.update(ours=function, folder=folder)
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
 
 
-def _work(item: bytes) -> Any:
-    return work_on(_work_of["ours"], item)
+def _work(item: bytes) -> str:
+    """Work on an item; the name of the file in which stands what it came to.
+
+    A name goes through a pipe in one piece. Of a value that a killed process has begun to send the
+    rest would be waited for.
+    """
+    with NamedTemporaryFile(dir=_work_of["folder"], delete=False) as file:
+        pickle.dump(work_on(_work_of["ours"], item), file, pickle.HIGHEST_PROTOCOL)
+    return file.name
 
 
-def _end_with_parent() -> None:
+def _read(future: Future[str]) -> Any:
+    """What a process of ours has written."""
+    path = Path(future.result())
+    value = pickle.loads(path.read_bytes())
+    path.unlink()
+    return value
+
+
+def _end_with_parent(folder: str) -> None:
     """Wait until whoever has started this is gone, as an executor's processes outlive a kill."""
     parent = parent_process()
     assert parent is not None  # as it was spawned
     parent.join()
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)  # in the middle of whatever it is at
