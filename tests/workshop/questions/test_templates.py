@@ -58,10 +58,7 @@ def test_sandbox(text):
         ({}, r"templates\[0\]\.text: missing; it is required"),
         ({"text": "a", "language": "fr"}, r"templates\[0\]\.language: unknown value 'fr'"),
         ({"text": "a", "difficulty": None}, r"templates\[0\]\.difficulty: None is no text"),
-        (
-            {"text": "a", "txt": "b"},
-            r"templates\[0\]\.txt: unknown field; perhaps you meant 'text'",
-        ),
+        ({"text": "a", "txt": "b"}, r"templates\[0\]\.txt: .*'text'"),
     ],
 )
 def test_wrong_templates(fields, problem):
