@@ -8,21 +8,28 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.data import Doc
-from kragx.data.lists import Bools
 from kragx.ground.printing import phrase
-from kragx.workshop.moving.letters import GRAM
-from kragx.workshop.moving.places import FEWEST, Chunk, GoldProbe, Place
+from kragx.workshop.moving.letters import GRAM, Bools
+from kragx.workshop.moving.places import Chunk, Place
+from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
 Verdict = Literal["same", "moved", "merged", "split", "lost", "unsure"]
+
+THERE = 0.75
+"""The least share of a gold text's letters by which a place is one of it."""
+
+MUCH = 0.5
+"""The same between what stood on both of its sides."""
+
+GONE = 0.3
+"""Below this share of them nothing of it is left that a person should look at."""
 
 SLIVER = 0.05
 """A part of a smaller share is left out of the and: nobody would retrieve a chunk for it."""
 
-_THERE = 0.75  # the least share of a gold text's letters by which a place is one of it
-_MUCH = 0.5  # the same between what stood on both of its sides
-_GONE = 0.3  # below this share of them nothing of it is left that a person should look at
-_LARGER = 1.25  # a chunk so many times as large as the gold text's own was is a larger one
+LARGER = 1.25
+"""A chunk so many times as large as the gold text's own was is a larger one."""
+
 _SAME = 0.97
 
 
@@ -45,41 +52,26 @@ class Piece:
 
 
 @dataclass
-class Outcome:
-    """What becomes of a gold text: of an item, an alternative, or what must not be found.
+class PlaceChoice:
+    """What became of a gold text.
 
     Attributes:
-        probe: what was looked for.
         verdict: in a word.
         pieces: where it is; one if it is whole.
         equal: which of its letters are there as they were.
         reason: why it is not known, or lost.
         candidates: the chunks where it may be, with the share of its letters that each has.
-        parts: what takes its place: an and of ors.
-        ends: for each part where in its first chunk it stands, in characters.
-        left_out: how many parts are too small to be items.
-        edited: the share of its words that are not there as they were; None if it is nowhere.
     """
 
-    probe: GoldProbe
     verdict: Verdict
     pieces: list[Piece] = field(default_factory=list)
     equal: Bools = field(default_factory=lambda: np.empty(0, bool))
     reason: str = ""
     candidates: list[tuple[Chunk, float]] = field(default_factory=list)
-    parts: list[list[Doc]] = field(default_factory=list)
-    ends: list[tuple[int, int, Chunk]] = field(default_factory=list)
-    left_out: int = 0
-    edited: float | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is nowhere, or nobody knows where."""
-        return self.verdict in ("lost", "unsure")
 
 
-def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> Outcome:
-    """What becomes of a gold text.
+def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceChoice:
+    """What became of a gold text.
 
     Args:
         probe: the text.
@@ -87,37 +79,41 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> Outcom
         is_crowded: it stands in so many that not all were looked at.
     """
     if probe.low == probe.high:
-        return Outcome(probe, "unsure", reason=phrase("its text has no letters"))
+        return PlaceChoice("unsure", reason=phrase("its text has no letters"))
     if not places and len(probe.codes) < GRAM:
-        return Outcome(probe, "unsure", reason=phrase("its text is too short to be looked for"))
+        return PlaceChoice("unsure", reason=phrase("its text is too short to be looked for"))
     # Text that is common has few letters of its own.
     n_grams = max(0, probe.high - GRAM + 1 - probe.low) / probe.step
     is_in_text = (probe.unique >= probe.low) & (probe.unique <= probe.high - GRAM)
     is_common = bool(is_in_text.sum() < n_grams / 2)
     places = sorted(places, key=lambda place: (-place.weight, -place.share))
-    whole = [place for place in places if place.share >= (_MUCH if place.is_framed else _THERE)]
-    if is_crowded and (whole or not places):
-        return _unsure(probe, whole, phrase("its text stands in very many chunks"))
-    if not whole:
-        return _in_parts(probe, places, is_common=is_common)
-    selected, reason = _own(probe, whole, is_common=is_common)
+    candidates = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
+    if is_crowded and (candidates or not places):
+        return _unsure(candidates, phrase("its text stands in very many chunks"))
+    if not candidates:
+        return _in_parts(places, is_common=is_common)
+    selected, reason = _own(probe, candidates, is_common=is_common)
     if not selected:
-        return _unsure(probe, whole, reason)
-    # Places that have the same text: any of them serves, best one in a chunk.
-    outcome, *others = map(_whole_or_parts, selected)
-    for another in others:
-        if len(outcome.pieces) == len(another.pieces) == 1:
-            outcome.pieces[0].chunks += another.pieces[0].chunks
-        elif len(another.pieces) == 1:
-            outcome = another
-    return outcome
+        return _unsure(candidates, reason)
+    return _any_of(selected)
+
+
+def _any_of(places: Sequence[Place]) -> PlaceChoice:
+    """The choice of places that have the same text: any of them serves, best one in a chunk."""
+    choice = _whole_or_parts(places[0])
+    for place in places[1:]:
+        further = _whole_or_parts(place)
+        if len(choice.pieces) == len(further.pieces) == 1:
+            choice.pieces[0].chunks += further.pieces[0].chunks
+        elif len(further.pieces) == 1:
+            choice = further
+    return choice
 
 
 def _own(  # noqa: PLR0911  # a line for each reason
     probe: GoldProbe, candidates: list[Place], *, is_common: bool
 ) -> tuple[list[Place], str]:
     """The place that is the gold text's own, or several that serve alike; else why not."""
-    # Where the source counts characters nothing else needs to be known.
     exact = [place for place in candidates if place.is_start and place.share >= _SAME]
     if len(exact) == 1:
         return exact, ""
@@ -125,25 +121,49 @@ def _own(  # noqa: PLR0911  # a line for each reason
         from_source = [place for place in candidates if place.source == probe.source]
         if len(from_source) == 1 and (len(candidates) > 1 or is_common):
             return from_source, ""
-        if is_common and not from_source and candidates[0].source is not None:
-            return [], phrase("its text is common, and no chunk of its source has it")
         candidates = from_source or candidates
-    n = len(candidates)
+        is_elsewhere = bool(candidates) and not from_source and candidates[0].source is not None
+        if is_elsewhere and is_common:
+            return [], phrase("its text is common, and no chunk of its source has it")
     best = max(candidates, key=lambda place: (place.is_known, place.weight))
-    if not best.is_known and n > 1:
-        return [], phrase("its text stands in {n} places, and nothing around it tells which", n=n)
     if not best.is_known:
-        if len(probe.unique) < FEWEST and not is_common and best.weight >= 0:
+        if (
+            len(candidates) == 1
+            and len(probe.unique) < FEWEST
+            and not is_common
+            and best.weight >= 0
+        ):
             return candidates, ""
-        return [], phrase("a text like it stood elsewhere as well, and this may be that one")
+        if len(candidates) == 1:
+            return [], phrase("a text like it stood elsewhere as well, and this may be that one")
+        return [], phrase(
+            "its text stands in {n} places, and nothing around it tells which", n=len(candidates)
+        )
     alike = [place for place in candidates if place.weight > 0.9 * best.weight]
-    n_near = sum(place.weight > 0.5 * best.weight for place in candidates)
-    if n_near > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
-        return [], phrase("its text stands in {n} places that are much alike", n=n)
+    if not best.has_own and _is_beside_itself(probe):
+        alike = [place for place in alike if place.is_held]
+        if not alike:
+            return [], phrase("a text like it stood elsewhere as well, and this may be that one")
+    near = [place for place in candidates if place.weight > 0.5 * best.weight]
+    if len(near) > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
+        return [], phrase("its text stands in {n} places that are much alike", n=len(candidates))
     return alike, ""
 
 
-def _unsure(probe: GoldProbe, places: Sequence[Place], reason: str) -> Outcome:
+def _is_beside_itself(probe: GoldProbe) -> bool:
+    """Whether what is around a text has some of it again, as of two banners in a row."""
+    before, gold, after = (
+        part.tobytes() for part in np.split(probe.codes, [probe.low, probe.high])
+    )
+    size = 4 * min(GRAM, probe.high - probe.low)
+    return any(
+        gold[start : start + size] in around
+        for start in range(0, len(gold) - size + 1, 4)
+        for around in (before, after)
+    )
+
+
+def _unsure(places: Sequence[Place], reason: str) -> PlaceChoice:
     """Not known: with the chunks where it may be, those with most of it first."""
     shares: dict[Chunk, float] = {}
     for place in places:
@@ -151,51 +171,48 @@ def _unsure(probe: GoldProbe, places: Sequence[Place], reason: str) -> Outcome:
             if n_equal := place.n_equal(chunk):
                 shares[chunk] = max(shares.get(chunk, 0.0), n_equal / len(place.equal))
     ranked = sorted(shares.items(), key=lambda entry: -entry[1])
-    return Outcome(probe, "unsure", reason=reason, candidates=ranked[:10])
+    return PlaceChoice("unsure", reason=reason, candidates=ranked[:10])
 
 
-def _in_parts(probe: GoldProbe, places: list[Place], *, is_common: bool) -> Outcome:
+def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
     """A gold text of which no place has enough, but several together may."""
     if not places:
-        return Outcome(probe, "lost", reason=phrase("no chunk has its text"))
+        return PlaceChoice("lost", reason=phrase("no chunk has its text"))
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
-    if share < _THERE:
-        reason = phrase("{share:.0%} of its letters are left", share=share)
-        outcome = _unsure(probe, places, reason)
-        outcome.verdict = "lost" if share < _GONE else "unsure"
-        return outcome
+    if share < THERE:
+        choice = _unsure(places, phrase("{share:.0%} of its letters are left", share=share))
+        choice.verdict = "lost" if share < GONE else choice.verdict
+        return choice
     places = [place for place in places if place.is_known]
     is_known = np.any([place.equal for place in places], axis=0)
-    if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < _THERE:
-        return _unsure(probe, places, phrase("its parts stand in several places"))
+    if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < THERE:
+        return _unsure(places, phrase("its parts stand in several places"))
     for place in places:
         place.narrow()
-    return _split(probe, [piece for place in places for piece in _pieces(place)], covered > 0)
+    return _choice_of([piece for place in places for piece in _pieces(place)], covered > 0)
 
 
-def _whole_or_parts(place: Place) -> Outcome:
+def _whole_or_parts(place: Place) -> PlaceChoice:
     """Where a gold text is, at a place that is its own."""
-    probe, pieces = place.probe, _pieces(place)
+    pieces = _pieces(place)
     doubtful = [piece for piece in pieces if _may_be_beside(piece)]
     if any(piece.share >= SLIVER * len(place.equal) for piece in doubtful):
-        reason = phrase("of what was edited at its end nobody knows the chunk")
-        return _unsure(probe, [place], reason)
+        return _unsure([place], phrase("of what was edited at its end nobody knows the chunk"))
     pieces = [piece for piece in pieces if piece not in doubtful]
     if len(pieces) > 1:
-        return _split(probe, pieces, place.equal)
+        return _choice_of(pieces, place.equal)
     (piece,) = pieces
     piece.low, piece.high, piece.share = 0, len(place.equal), 1.0
-    chunk = piece.chunks[0]
-    is_larger = chunk.end - chunk.place > _LARGER * max(probe.size, 1)
-    return Outcome(probe, "merged" if is_larger else "moved", pieces, place.equal)
+    is_larger = piece.chunks[0].size > LARGER * max(place.probe.size, 1)
+    return PlaceChoice("merged" if is_larger else "moved", pieces, place.equal)
 
 
-def _split(probe: GoldProbe, pieces: list[Piece], equal: Bools) -> Outcome:
+def _choice_of(pieces: list[Piece], equal: Bools) -> PlaceChoice:
     total = sum(piece.share for piece in pieces)
     for piece in pieces:
         piece.share /= total
-    return Outcome(probe, "split", pieces, equal)
+    return PlaceChoice("split", pieces, equal)
 
 
 def _pieces(place: Place) -> list[Piece]:
@@ -209,7 +226,7 @@ def _pieces(place: Place) -> list[Piece]:
         # Any of them serves; the one that holds least besides comes first.
         best = sorted(
             (chunk for chunk in holding if chunk.end >= end),
-            key=lambda chunk: (chunk.end - chunk.place, chunk.number),
+            key=lambda chunk: (chunk.size, chunk.number),
         )
         low, high = place.letters(begin, end)
         pieces.append(Piece(place, best, low, high, max(high - low, 1)))

@@ -1,45 +1,38 @@
-"""Texts as letters, and a corpus as one stream of them: what is compared when gold moves.
+"""Texts as letters: what is compared when gold moves to another corpus.
 
 Letters and digits alone, folded (NFC, compatibility forms and case): white space, punctuation and
 markup between them do not matter, and a word that is cut is no other word. Everything is arrays.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data import Doc
-from kragx.data.lists import Bools, Ints
-from kragx.data.tokens import Grams, hashed
-from kragx.workshop.folder.places import origin_of
+from kragx.data.lists import Ints
 
 Codes = NDArray[np.uint32]
+Hashes = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
 
 GRAM = 16
 """Letters in a row by which texts are looked up: four words, or five of Korean."""
 
-MARGIN = 1 << 15
-"""Characters before and behind a block that are known as well: more than most gold texts have."""
+MANY = 255
+"""Times that a gram stands in a corpus; more are counted as so many."""
 
-_MANY = 255  # times that a gram stands in a corpus; more are counted as so many
-_BLOCK = 1 << 20  # characters that are worked on at once
 _UNKNOWN = 0xFFFFFFFF
 _MOST = 1 << 24  # grams that are all counted: those of 25,000 chunks
+_BASE, _MIX = 0x9E3779B97F4A7C15, np.uint64(0xD6E8FEB86659FD93)
 _MARKS = "\u0300-\u036f\u1160-\u11ff\u3099\u309a"
 _CLUSTER = re.compile(rf"(?s).[{_MARKS}]*")
 
 
-class Letters(NamedTuple):
+class LetterStream(NamedTuple):
     """The letters of texts, one text after another.
 
     Attributes:
@@ -50,34 +43,54 @@ class Letters(NamedTuple):
 
     codes: Codes
     start: Ints
-    place: Ints
+    place: NDArray[np.int32]
+
+    def of(self, row: int) -> Codes:
+        """The letters of one text."""
+        return self.codes[self.start[row] : self.start[row + 1]]
+
+    def places(self, row: int) -> NDArray[np.int32]:
+        """The characters of one text where its letters stand."""
+        return self.place[self.start[row] : self.start[row + 1]]
 
 
-def letters(texts: Sequence[str]) -> Letters:
+def letters(texts: Sequence[str]) -> LetterStream:
     """The letters of texts."""
-    composed, origins = [*texts], dict[int, Ints]()
-    for row, text in enumerate(texts):
-        if not (text.isascii() or unicodedata.is_normalized("NFC", text)):
-            clusters = [*_CLUSTER.finditer(text)]
-            parts = [unicodedata.normalize("NFC", cluster[0]) for cluster in clusters]
-            composed[row] = "".join(parts)
-            begins = np.array([cluster.start() for cluster in clusters], np.int64)
-            origins[row] = np.repeat(begins, [*map(len, parts)])
-    begin = np.cumsum([0, *map(len, composed)])
+    composed = {
+        row: _composed(text)
+        for row, text in enumerate(texts)
+        if not (text.isascii() or unicodedata.is_normalized("NFC", text))
+    }
+    if composed:
+        texts = [composed[row][0] if row in composed else text for row, text in enumerate(texts)]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     # One code point is four bytes there, lone surrogates too, so bytes can be read as an array.
-    codes = np.frombuffer("".join(composed).encode("utf-32-le", "surrogatepass"), np.uint32)
+    raw = "".join(texts).encode("utf-32-le", "surrogatepass")
+    codes = np.frombuffer(raw, np.uint32)
     table = _table()
     folded = table[codes]
     if new := np.unique(codes[folded == _UNKNOWN]).tolist():
         table[new] = [*map(_folded, new)]
         folded = table[codes]
-    kept = np.flatnonzero(folded)
-    start = np.searchsorted(kept, begin)
-    place = kept - np.repeat(begin[:-1], np.diff(start))
-    for row, origin in origins.items():
+    letters = np.flatnonzero(folded)
+    start = np.searchsorted(letters, begin)
+    place = (letters - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
+    for row, (_, origin) in composed.items():
         span = slice(start[row], start[row + 1])
         place[span] = origin[place[span]]
-    return Letters(folded[kept], start, place)
+    return LetterStream(folded[letters], start, place)
+
+
+def _composed(text: str) -> tuple[str, NDArray[np.int32]]:
+    """A text in NFC, and for each of its characters the place that it comes from."""
+    parts: list[str] = []
+    origin: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        part = unicodedata.normalize("NFC", cluster[0])
+        parts.append(part)
+        origin += [cluster.start()] * len(part)
+    return "".join(parts), np.array(origin, np.int32)
 
 
 @cache
@@ -94,165 +107,62 @@ def _folded(code: int) -> int:
     return ord(folded) if len(folded) == 1 and folded.isalnum() else code
 
 
-def as_text(codes: Codes) -> str:
-    """Letters as a string, which is searched and compared faster than an array."""
-    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+def grams(codes: Codes, size: int = GRAM) -> Hashes:
+    """For each letter the hash of it and those after it, `size` (a power of 2) in all.
+
+    Those of the last letters, behind which fewer follow, mean nothing.
+    """
+    hashes = codes.astype(np.uint64) + np.uint64(1)
+    base, step = _BASE, 1
+    # Hashes of twice as many letters are made of two neighbours, so 16 letters take four rounds.
+    while step < size:
+        longer = hashes * np.uint64(base)
+        longer[:-step] += hashes[step:]
+        hashes, base, step = longer, base * base % (1 << 64), 2 * step
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= _MIX
+    return hashes ^ (hashes >> np.uint64(29))
 
 
-def grams(codes: Codes) -> Grams:
-    """For each letter the hash of it and those after it, `GRAM` in all; see `hashed`."""
-    return hashed(codes.astype(np.uint64), GRAM)
-
-
-def whole_grams(codes: Codes) -> Grams:
+def whole_grams(codes: Codes, size: int = GRAM) -> Hashes:
     """The hashes of the grams of one text, without those of its last letters."""
-    return grams(codes)[: max(0, len(codes) - GRAM + 1)]
+    return grams(codes, size)[: max(0, len(codes) - size + 1)]
 
 
-class GramCounts:
+class Known:
     """How often grams of a corpus stand in it.
 
     Attributes:
+        times: up to `MANY` for each slot, a gigabyte's quarter of which the system gives as much
+            as is written to.
         banners: letters with which documents end and the next ones begin.
         step: 1 while every gram is counted; 8 for a corpus so large that an eighth has to do.
     """
 
     def __init__(self) -> None:
-        # A quarter of a gigabyte, of which the system gives as much as is written to.
-        self._times: NDArray[np.uint8] = np.zeros(1 << 28, np.uint8)
-        self._n = 0
+        self.times: NDArray[np.uint8] = np.zeros(1 << 28, np.uint8)
         self.banners: set[str] = set()
         self.step: int = 1
+        self._n = 0
 
-    def add(self, hashes: Grams) -> None:
+    def add(self, hashes: Hashes) -> None:
         """Count grams."""
-        # Slots are distinct here: an addition by index counts one that stands there twice once.
+        # Slots are distinct here: an addition by index would count one that stands there twice
+        # once.
         slots, times = np.unique(_slots(hashes[self.sampled(hashes)]), return_counts=True)
-        self._times[slots] = np.minimum(self._times[slots] + times, _MANY)
+        self.times[slots] = np.minimum(self.times[slots] + times, MANY)
         self._n += len(slots)
         if self._n > _MOST:
             self.step = 8
 
-    def of(self, hashes: Grams) -> NDArray[np.uint8]:
-        """How often each of some grams stands there, up to 255 (of a few, too often)."""
-        return self._times[_slots(hashes)]
+    def of(self, hashes: Hashes) -> NDArray[np.uint8]:
+        """How often each of some grams stands there, up to `MANY` (of a few, too often)."""
+        return self.times[_slots(hashes)]
 
-    def sampled(self, hashes: Grams) -> Bools:
+    def sampled(self, hashes: Hashes) -> Bools:
         """Which grams are counted: the same ones in every text."""
-        # By other bits than those that say the slot: else an eighth of the slots would be used.
-        return np.asarray((hashes >> np.uint64(33)) & np.uint64(self.step - 1) == 0)
+        return np.asarray((hashes & np.uint64(self.step - 1)) == 0)
 
 
-def _slots(hashes: Grams) -> Ints:
+def _slots(hashes: Hashes) -> Ints:
     return (hashes >> np.uint64(36)).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Block:
-    """Neighbouring chunks; of the first and the last few only the text is of use.
-
-    Attributes:
-        docs: a row each.
-        interior: the rows that are this block's alone.
-        first: which chunk of the corpus the first row is.
-        begin: where in the corpus its stream begins, in letters.
-        stream: the letters of the text that they were cut from: overlaps stand there once.
-        row, end: where in it each row begins and ends.
-        heads: where in it each row has more than the one before; then the end of the stream.
-        hashes: of the grams of the stream.
-    """
-
-    docs: list[Doc]
-    interior: range
-    first: int
-    begin: int
-    stream: Codes
-    row: Ints
-    end: Ints
-    heads: Ints
-    hashes: Grams
-
-    @property
-    def interior_letters(self) -> slice:
-        """What of the stream stands in the interior rows, and not in the row before as well."""
-        return slice(*self.heads[[self.interior.start, self.interior.stop]].tolist())
-
-    def rows(self, begin: int, end: int) -> range:
-        """The rows that have some of a stretch of the stream."""
-        first, last = np.searchsorted(self.end, begin, side="right"), np.searchsorted(self.row, end)
-        return range(int(first), int(last))
-
-
-def blocks(
-    docs: Iterable[Doc], banners: set[str], *, size: int = _BLOCK, margin: int = MARGIN
-) -> Iterator[Block]:
-    """The documents of a corpus in blocks, each with the neighbours of its first and last rows.
-
-    Args:
-        docs: in the order of the corpus.
-        banners: letters with which documents end and the next ones begin, as they are known from
-            another corpus; those of this one are added.
-        size: characters of a block.
-        margin: characters of the neighbours on either side.
-    """
-    rows: list[Doc] = []
-    head = first = begin = n_characters = 0
-    for doc in docs:
-        rows.append(doc)
-        n_characters += len(doc.text or "")
-        if n_characters > size + margin and (end := _before(rows, len(rows), margin)) > head:
-            block = _block(rows, range(head, end), first, begin, banners)
-            yield block
-            start = _before(rows, end, margin)
-            first, begin = first + start, begin + int(block.row[start])
-            rows, head = rows[start:], end - start
-            n_characters = sum(len(doc.text or "") for doc in rows[head:])
-    if len(rows) > head:
-        yield _block(rows, range(head, len(rows)), first, begin, banners)
-
-
-def _before(rows: Sequence[Doc], end: int, margin: int) -> int:
-    """From which row on those before one have the characters of a margin."""
-    while end and margin > 0:
-        end -= 1
-        margin -= len(rows[end].text or "")
-    return end
-
-
-def _block(docs: list[Doc], interior: range, first: int, begin: int, banners: set[str]) -> Block:
-    of_texts = letters([doc.text or "" for doc in docs])
-    start = of_texts.start
-    codes = [of_texts.codes[a:b] for a, b in pairwise(start.tolist())]
-    sources = [origin_of(doc)[0] for doc in docs]
-    follows = [False, *(before == after for before, after in pairwise(sources))]
-    overlap = np.array(_overlaps([*map(as_text, codes)], follows, banners), np.int64)
-    stream = np.concatenate([part[n:] for part, n in zip(codes, overlap.tolist())])
-    row = start[:-1] - np.cumsum(overlap)
-    heads = np.append(row + overlap, len(stream))
-    end, hashes = row + np.diff(start), grams(stream)
-    return Block(docs, interior, first, begin, stream, row, end, heads, hashes)
-
-
-def _overlaps(texts: Sequence[str], follows: Sequence[bool], banners: set[str]) -> list[int]:
-    """How many letters each text has in common with the end of the one before, as windows do.
-
-    What several texts end and begin with alike is no overlap, but a banner of documents that follow
-    on one another.
-    """
-    overlaps = [""] * len(texts)
-    for row, (before, after) in enumerate(pairwise(texts), start=1):
-        if follows[row]:
-            overlaps[row] = after[: _overlap(before, after)]
-    banners.update(text for text, times in Counter(overlaps).items() if times > 1)
-    return [0 if text in banners else len(text) for text in overlaps]
-
-
-def _overlap(before: str, after: str) -> int:
-    """How many letters the end of a text and the beginning of the next have in common."""
-    head = after[:GRAM]
-    # A chunk that is all of its neighbour is another place of the same text.
-    place = max(0, len(before) - len(after))
-    while len(head) == GRAM and (place := before.find(head, place + 1)) >= 0:
-        if after.startswith(before[place:]):
-            return len(before) - place
-    return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,10 +28,11 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.workshop.moving.choosing import Outcome, Verdict, choose
-from kragx.workshop.moving.places import GoldProbe
-from kragx.workshop.moving.rebuild import forbidden_docs, forbidden_moved, rebuilt, set_parts
-from kragx.workshop.moving.search import MoveSearch, probes_of, search
+from kragx.workshop.moving.choosing import Verdict
+from kragx.workshop.moving.forbidden import forbidden_docs, forbidden_moved
+from kragx.workshop.moving.probes import probes_of
+from kragx.workshop.moving.rebuild import MoveOption, option_of, rebuilt
+from kragx.workshop.moving.search import search
 
 MEANING: Mapping[Verdict, str] = {
     "same": phrase("the chunk has the same id and the same text"),
@@ -268,79 +269,53 @@ def move(gold: object, old: object, new: object) -> Move:
             gold set cannot be read.
     """
     dataset = read_dataset(gold)
-    items = [*_golds(dataset)]
-    n_golds = len(items)
-    items += [_Named(query, *item) for query in dataset for item in forbidden_docs(query)]
-    outcomes, n_chunks = _outcomes(items, n_golds, old, new)
-    by_item: defaultdict[tuple[str, int], list[Outcome]] = defaultdict(list)
-    for item, outcome in zip(items[:n_golds], outcomes):
-        by_item[item.query.id, item.number].append(outcome)
-    by_field: defaultdict[str, dict[str, Outcome]] = defaultdict(dict)
-    for item, outcome in zip(items[n_golds:], outcomes[n_golds:]):
-        by_field[item.query.id][item.field] = outcome
+    golds = [*_golds(dataset)]
+    forbidden = [_Named(query, *item) for query in dataset for item in forbidden_docs(query)]
+    # The gold of many queries is the same chunks.
+    keys = [(doc.id, doc.text, str(doc.metadata)) for *_, doc, _ in (*golds, *forbidden)]
+    distinct = {key: doc for key, (*_, doc, _) in zip(keys, (*golds, *forbidden))}
+    probes, gram_counts = probes_of([*distinct.values()], documents(old))
+    probe_of = dict(zip(distinct, probes))
+    gold_probes = [probe_of[key] for key in keys[: len(golds)]]
+    if without := {probe.doc.id for probe in gold_probes if not probe.is_there}:
+        raise _missing_text_error(golds, without, old)
+    corpus_search = search(probes, gram_counts, documents(new))
+    del gram_counts
+    choice_of = dict(zip(distinct, corpus_search.choices(probes)))
+    options = [option_of(probe_of[key], choice_of[key]) for key in keys]
+    by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
+    for item, option in zip(golds, options):
+        by_item[item.query.id, item.number].append(option)
+    by_name = {(i.query.id, i.field): option for i, option in zip(forbidden, options[len(golds) :])}
     queries, n_joined = [], 0
     for query in dataset:
-        moved, n = rebuilt(query, [by_item[query.id, number] for number in range(len(query.gold))])
-        forbidden = (
-            forbidden_moved(query, by_field[query.id]) if query.forbidden else moved.forbidden
-        )
-        queries.append(replace(moved, forbidden=forbidden))
+        item_options = [by_item[query.id, number] for number in range(len(query.gold))]
+        moved, n = rebuilt(query, item_options)
+        if query.forbidden:
+            moved = replace(moved, forbidden=forbidden_moved(query, by_name))
+        queries.append(moved)
         n_joined += n
-    every_item = [*map(_moved, items, outcomes)]
-    golds = every_item[:n_golds]
-    relevant = dict.fromkeys(item.query for item in golds if item.grade > 0)
-    placed = {item.query for item in golds if item.grade > 0 and not item.is_open}
+    items = [*map(_moved, golds, options)]
+    relevant: defaultdict[str, list[bool]] = defaultdict(list)
+    for moved_item in items:
+        if moved_item.grade > 0:
+            relevant[moved_item.query].append(moved_item.is_open)
     return Move(
-        counts=Counter(item.verdict for item in golds),
-        n_items=n_golds,
-        n_edited=sum(bool(item.edited) for item in golds),
+        counts=Counter(item.verdict for item in items),
+        n_items=len(items),
+        n_edited=sum(bool(item.edited) for item in items),
         n_joined=n_joined,
-        n_left_out=sum(outcome.left_out for outcome in outcomes[:n_golds]),
-        n_chunks=n_chunks,
-        bare=tuple(query for query in relevant if query not in placed),
-        items=tuple(golds),
+        n_left_out=sum(option.left_out for option in options[: len(golds)]),
+        n_chunks=corpus_search.n_chunks,
+        bare=tuple(query for query, are_open in relevant.items() if all(are_open)),
+        items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
-        # What has taken a document's place is no item.
-        forbidden=tuple(item for item in every_item[n_golds:] if item.field.endswith("]")),
+        forbidden=tuple(
+            _moved(item, option)
+            for item, option in zip(forbidden, options[len(golds) :])
+            if item.field.endswith("]")
+        ),
     )
-
-
-def _outcomes(
-    items: Sequence[_Named], n_golds: int, old: object, new: object
-) -> tuple[list[Outcome], int]:
-    """What becomes of each item, and how many chunks the new corpus has.
-
-    Raises:
-        DataError: of some of the gold, the first of the items, nobody knows the text.
-    """
-    # The gold of many queries is the same chunks: each is looked for once.
-    keys = [(item.doc.id, item.doc.text, str(item.doc.metadata)) for item in items]
-    distinct = {key: item.doc for key, item in zip(keys, items)}
-    probes, gram_counts = probes_of([*distinct.values()], documents(old))
-    number_of = dict(zip(distinct, range(len(probes))))
-    lacking = Lacking(as_corpus(old))
-    for item, key in zip(items[:n_golds], keys):
-        if probes[number_of[key]].text is None:
-            lacking.gold.setdefault(item.doc.id, (item.query.id, item.number + 1))
-    if lacking.gold:
-        remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
-        raise DataError(lacking.error("").problem, field="gold", remedy=remedy)
-    result = search(probes, gram_counts, documents(new))
-    # Each item has an outcome of its own: what becomes of a query's others may change it.
-    outcomes = [_outcome(probes[number_of[key]], number_of[key], result) for key in keys]
-    return outcomes, result.n_chunks
-
-
-def _outcome(probe: GoldProbe, number: int, result: MoveSearch) -> Outcome:
-    if probe.text is None:
-        reason = phrase("the corpus that it is of does not have it")
-        outcome = Outcome(probe, "lost", reason=reason)
-    elif number in result.same:
-        outcome = Outcome(probe, "same")
-    else:
-        outcome = choose(probe, result.places[number], is_crowded=number in result.crowded)
-    set_parts(outcome)
-    return outcome
 
 
 def _golds(dataset: GoldDataset) -> Iterator[_Named]:
@@ -352,17 +327,31 @@ def _golds(dataset: GoldDataset) -> Iterator[_Named]:
                     yield _Named(query, number, name, doc, gold.grade)
 
 
-def _moved(item: _Named, outcome: Outcome) -> Moved:
-    if outcome.verdict == "same":
+def _missing_text_error(
+    golds: Iterable[_Named], without: Collection[str | None], old: object
+) -> DataError:
+    """The error for gold of which there is no text."""
+    lacking = Lacking(as_corpus(old))
+    for item in golds:
+        if item.doc.text is None and item.doc.id in without:
+            lacking.gold.setdefault(item.doc.id, (item.query.id, item.number + 1))
+    problem = lacking.error("").problem
+    remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
+    return DataError(problem, field="gold", remedy=remedy)
+
+
+def _moved(item: _Named, option: MoveOption) -> Moved:
+    choice = option.choice
+    if choice.verdict == "same":
         places = [Placed(str(item.doc.id), 1.0)]
-    elif outcome.is_open:
+    elif option.is_open:
         shares: dict[str, float] = {}
-        for chunk, share in outcome.candidates:
+        for chunk, share in choice.candidates:
             shares.setdefault(chunk.id, round(share, 4))
         places = [Placed(name, share) for name, share in shares.items()]
     else:
         places = []
-        for piece in outcome.pieces:
+        for piece in choice.pieces:
             first, *rest = dict.fromkeys(chunk.id for chunk in piece.chunks)
             places.append(Placed(first, round(piece.share, 4), tuple(rest)))
     return Moved(
@@ -370,9 +359,9 @@ def _moved(item: _Named, outcome: Outcome) -> Moved:
         item.field,
         item.doc.id,
         item.grade,
-        outcome.verdict,
+        choice.verdict,
         tuple(places),
-        None if outcome.edited is None else round(outcome.edited, 4),
-        outcome.reason,
-        outcome.probe.text if outcome.is_open else None,
+        None if option.edited is None else round(option.edited, 4),
+        choice.reason,
+        option.probe.text if option.is_open else None,
     )

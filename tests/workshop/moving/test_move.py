@@ -16,7 +16,8 @@ from kragx import DataError, evaluate, read_dataset
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Query
 from kragx.data.gold_diff import diff_gold
 from kragx.workshop.moving import move
-from kragx.workshop.moving.letters import blocks, letters
+from kragx.workshop.moving.blocks import blocks
+from kragx.workshop.moving.letters import letters
 from tests.thoroughness import examples
 
 from .truth import CUTS, Corpus, Edited, edited, sized, texts, truths
@@ -206,7 +207,7 @@ def test_a_stream_is_the_text(seed, how):
     docs = Corpus.cut(wholes, sized(*how), offsets=True).docs
     found = "".join(
         chr(code)
-        for block in blocks(docs, set(), size=2_000, margin=1_000)
+        for block in blocks(docs, size=2_000, margin=1_000)
         for code in block.stream[block.interior_letters].tolist()
     )
     assert found == "".join(chr(code) for code in letters(wholes).codes.tolist())

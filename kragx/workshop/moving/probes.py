@@ -1,0 +1,183 @@
+"""What is looked for: each gold text with what stood around it in the corpus that it is of."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data import Doc, normalise
+from kragx.data.forbidden import stretch_of
+from kragx.data.lists import Ints
+from kragx.workshop.folder.places import origin_of, place_of
+from kragx.workshop.moving.blocks import Block, blocks
+from kragx.workshop.moving.letters import GRAM, Codes, Known, letters, whole_grams
+
+AROUND = 128
+"""Letters on either side of a gold text by which places of the same text are told apart."""
+
+FEWEST = 3
+"""Grams that stand once; fewer may do so by accident."""
+
+
+@dataclass(slots=True)
+class GoldProbe:
+    """A gold text that is looked for.
+
+    Attributes:
+        doc: the gold item, or one of its alternatives, as the gold set has it.
+        codes: the letters of its text, and of what stands around it.
+        low, high: where its own begin and end in `codes`.
+        text: its text; that of the chunk, if it is named by its id alone.
+        apart: its text is not in its chunk, as an answer in somebody's own words; so the chunk is
+            looked for.
+        size: the letters of its chunk, of its text where that is not known.
+        begin: where in its chunk its text begins, in characters.
+        source, start: of its text, where metadata say so.
+        chunk: the content of its chunk, to know it again; None where the old corpus has none.
+        unique: its letters from which on a gram stands once in the old corpus.
+        step: 1, or 8 where of the old corpus an eighth of the grams is known.
+    """
+
+    doc: Doc
+    codes: Codes = field(default_factory=lambda: np.empty(0, np.uint32))
+    low: int = 0
+    high: int = 0
+    text: str | None = None
+    apart: bool = False
+    size: int = 0
+    begin: int = 0
+    source: str | None = None
+    start: int | None = None
+    chunk: bytes | None = None
+    unique: Ints = field(default_factory=lambda: np.empty(0, np.int32))
+    step: int = 1
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anybody knows its text."""
+        return self.text is not None
+
+    def is_own(self, first: int, last: int) -> bool:
+        """Whether letters, from one to another, are hardly those of another text."""
+        low, high = np.searchsorted(self.unique, [first, last - GRAM + 1])
+        return bool(self.step * (high - low) >= FEWEST)
+
+
+def key_of(doc: Doc) -> str:
+    """The id by which a chunk is known, whatever Unicode form it is written in."""
+    return unicodedata.normalize("NFC", doc.id or "")
+
+
+def content(text: str) -> bytes:
+    """A text's content, to know it again without holding it."""
+    return blake2b(normalise(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProbe], Known]:
+    """Read the corpus that gold is of, once.
+
+    Args:
+        docs: gold items and alternatives, each with id or text.
+        corpus: the documents that they are of.
+
+    Returns:
+        A probe for each, and which of the corpus's texts stand in it more than once. A probe
+        without a text is of an id that is not in the corpus.
+    """
+    probes = [GoldProbe(doc) for doc in docs]
+    probes_by_key: defaultdict[str, list[GoldProbe]] = defaultdict(list)
+    stretches: defaultdict[str, list[tuple[GoldProbe, int, int]]] = defaultdict(list)
+    for probe in probes:
+        if probe.doc.id is not None:
+            probes_by_key[key_of(probe.doc)].append(probe)
+            if (stretch := stretch_of(key_of(probe.doc))) is not None:
+                stretches[stretch[0]].append((probe, *stretch[1:]))
+    gram_counts = Known()
+    for block in blocks(corpus, banners=gram_counts.banners):
+        gram_counts.add(block.new_grams())
+        for row in block.interior:
+            key = key_of(block.docs[row])
+            for probe in probes_by_key.get(key, ()):
+                _read(probe, block, row, 0, None)
+            for probe, start, end in stretches.get(key, ()):
+                if probe.chunk is None and start < end <= len(block.docs[row].text or ""):
+                    _read(probe, block, row, start, end)
+    for probe in probes:
+        if probe.text is None and probe.doc.text is not None:
+            _read_alone(probe, probe.doc.text)
+        hashes = whole_grams(probe.codes)
+        times = gram_counts.of(hashes)
+        # What reaches over the end of a chunk is in none, however common it is.
+        is_once = (times == 1) | ((times == 0) & (probe.chunk is None))
+        probe.unique = np.flatnonzero(is_once & gram_counts.sampled(hashes)).astype(np.int32)
+        probe.step = gram_counts.step
+    return probes, gram_counts
+
+
+def _read_alone(probe: GoldProbe, text: str) -> None:
+    """A text of which nobody knows where it stood."""
+    probe.text, probe.codes = text, letters([text]).codes
+    probe.high = probe.size = len(probe.codes)
+    source, start = origin_of(probe.doc)
+    if start is not None:
+        probe.source, probe.start = source, start
+
+
+def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None) -> None:
+    """Take a probe's text, and what stands around it, from its chunk.
+
+    `first` and `last` are the characters of the chunk that its id means.
+    """
+    doc, codes, places = block.docs[row], block.letters.of(row), block.letters.places(row)
+    whole = doc.text or ""
+    low, high = np.searchsorted(places, [first, len(whole) if last is None else last]).tolist()
+    probe.size, probe.chunk = high - low, content(whole[first:last])
+    probe.text, text = whole[first:last], probe.doc.text
+    if text is not None:
+        part = _find(codes[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
+        probe.text, probe.apart = text, part is None
+        if part is not None:
+            low, high = low + part[0], low + part[1]
+    if low < high:
+        probe.begin = int(places[low])
+    place = int(block.row[row])
+    begin, end = block.source(place + low, place + high)
+    before = block.stream[max(begin, place + low - AROUND) : place + low]
+    after = block.stream[place + high : min(end, place + high + AROUND)]
+    probe.codes = np.concatenate((before, codes[low:high], after))
+    probe.low, probe.high = len(before), len(before) + high - low
+    # A document of which stretches are gold is their source, unless it names another.
+    probe.source, start = origin_of(doc) if last is None else place_of(doc)
+    if start is not None and probe.source is not None:
+        probe.start = start + probe.begin
+    elif text is not None and (of_item := origin_of(probe.doc))[1] is not None:
+        probe.source, probe.start = of_item
+
+
+def _stretch(doc: Doc, chunk: Doc, places: NDArray[np.int32]) -> int:
+    """At which letter of its chunk a gold text begins, if it says so; else the first."""
+    source, start = origin_of(doc)
+    of_chunk, first = place_of(chunk)
+    if start is None or source != of_chunk:
+        return 0
+    return int(np.searchsorted(places, min(max(start - first, 0), len(chunk.text or ""))))
+
+
+def _find(codes: Codes, pattern_codes: Codes, first: int) -> tuple[int, int] | None:
+    """Where letters stand in others, from a place on rather than before; None if they do not."""
+    if not len(pattern_codes):
+        return None
+    text, pattern = _text(codes), _text(pattern_codes)
+    place = text.find(pattern, first)
+    place = text.find(pattern) if place < 0 else place
+    return None if place < 0 else (place, place + len(pattern_codes))
+
+
+def _text(codes: Codes) -> str:
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
