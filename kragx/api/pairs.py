@@ -11,7 +11,7 @@ import numpy as np
 from kragx import matchers
 from kragx.data import Doc, Gold
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.evaluation.parts.matched import MatchPlan, match_source
+from kragx.evaluation.match_source import MatchPlan, match_source
 from kragx.evaluation.parts.source_parts import match_in_parts
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of

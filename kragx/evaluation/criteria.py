@@ -36,7 +36,7 @@ from kragx.evaluation.evidence import (
 )
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
-from kragx.evaluation.parts.matched import MatchPlan
+from kragx.evaluation.match_source import MatchPlan
 from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen, Told
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.ground.caller_warnings import outside

@@ -27,7 +27,7 @@ from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import GatheredEvidence, judging_counts
 from kragx.evaluation.forbidden import Forbidding, ids_met
 from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
-from kragx.evaluation.parts.matched import Matches, itself, match_source, observed
+from kragx.evaluation.match_source import Matches, itself, match_source, watched
 from kragx.evaluation.parts.source_parts import match_in_parts
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
@@ -135,7 +135,7 @@ def evaluate_run(
         name: of the retriever; None for its own.
     """
     dataset, run, texts = gold_of(dataset), results_of(run), as_corpus(corpus)
-    match_and_measure = partial(
+    evaluate_once = partial(
         _match_and_measure,
         corpus=texts,
         workers=workers,
@@ -148,10 +148,7 @@ def evaluate_run(
             criteria = for_all(criteria, dataset, run.every, texts)
         names = [name, *(None for _ in run.reruns)]
         return Evaluation.of_runs(
-            [
-                match_and_measure(dataset, rerun, criteria, name)
-                for rerun, name in zip(run.every, names)
-            ]
+            [evaluate_once(dataset, rerun, criteria, name) for rerun, name in zip(run.every, names)]
         )
     if criteria.is_open:
         if texts.source is None and are_scores(dataset) and are_scores(run):
@@ -161,7 +158,7 @@ def evaluate_run(
             run = read_run(run, dataset)
             criteria = criteria.fitting(dataset, [run], texts)
     try:
-        return match_and_measure(dataset, run, criteria, name)
+        return evaluate_once(dataset, run, criteria, name)
     except LackingError:
         if not criteria.is_open or run is not None or str(dataset) == "-":
             raise
@@ -170,7 +167,7 @@ def evaluate_run(
         by_ids = criteria.fitting(gold, [retrieved], texts)
         if not by_ids.are_ids:
             raise
-    return match_and_measure(dataset, run, by_ids, name)
+    return evaluate_once(dataset, run, by_ids, name)
 
 
 def _match_and_measure(
@@ -295,7 +292,7 @@ def _judged(
     searching = source.stats.searching = criteria.searching
     if searching is not None:
         check_whole_lists(criteria.matcher)
-    batches, collect = observed(source.batches(criteria.profile), forbidding, searching)
+    batches, with_what_passed = watched(source.batches(criteria.profile), forbidding, searching)
     # All at once: a pool is of all questions, and equal ones are asked about once.
     items = [item for batch in batches for item in items_of(batch)]
     matcher = criteria.matcher
@@ -308,4 +305,4 @@ def _judged(
     else:
         criteria = within(criteria, matcher)
         table = match_in_pool(items, matcher, notes, on_match)
-    return criteria, collect(table)
+    return criteria, with_what_passed(table)

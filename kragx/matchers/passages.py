@@ -60,7 +60,7 @@ class PassageMatcher(TokenMatcher):
             twin._set(tokenizer=AutoTokenizer(vocabulary.passages))
         # What was read for the vocabulary is not tokenised again.
         if vocabulary.corpus is not None:  # in which the same words are numbered
-            place = "corpus" if suits_passages(self.tokenizer) else "_words"
+            place = "token_corpus" if suits_passages(self.tokenizer) else "_words"
             twin.__dict__.setdefault(place, vocabulary.corpus)
         return twin
 
@@ -85,7 +85,7 @@ class PassageMatcher(TokenMatcher):
     @cached_property
     def _words(self) -> TokenCorpus:
         """The words of the texts: siblings are told apart by words, whatever is compared."""
-        return self.corpus if suits_passages(self.tokenizer) else TokenCorpus(AutoTokenizer())
+        return self.token_corpus if suits_passages(self.tokenizer) else TokenCorpus(AutoTokenizer())
 
     @cached_property
     def _letters(self) -> TokenCorpus:
@@ -94,13 +94,13 @@ class PassageMatcher(TokenMatcher):
 
     def as_phrases(self, golds: Lists) -> Bools:
         """The short ones."""
-        return are_short(self.corpus.of_rows(golds.numbers), self.corpus, self.short)
+        return are_short(self.token_corpus.of_rows(golds.numbers), self.token_corpus, self.short)
 
     def remark(self, gold: str) -> str:
         """That gold is looked for as a phrase, if it is short."""
         as_read = self.read(gold)
-        self.corpus.add([as_read])
-        is_short = are_short(self.corpus.of([as_read]), self.corpus, self.short).all()
+        self.token_corpus.add([as_read])
+        is_short = are_short(self.token_corpus.of([as_read]), self.token_corpus, self.short).all()
         return phrase("short gold, looked for as a phrase") if is_short else ""
 
     def why_not(self, doc: str, gold: str) -> str:

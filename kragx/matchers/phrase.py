@@ -99,7 +99,7 @@ class PhraseMatcher(TokenMatcher):
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """1 where the gold text stands, else 0."""
-        return phrases(docs, golds, self.corpus)
+        return phrases(docs, golds, self.token_corpus)
 
 
 # Half of the pairs of words of a passage say that it is there; half of an answer does not.
@@ -202,7 +202,7 @@ class OverlapMatcher(PassageMatcher):
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""
         # One token is no pair, and matches as a phrase alone.
-        is_useless: Bools = self.corpus.lengths[texts.numbers] < (
+        is_useless: Bools = self.token_corpus.lengths[texts.numbers] < (
             2 if gold and not self.short else 1
         )
         return is_useless
@@ -214,18 +214,18 @@ class OverlapMatcher(PassageMatcher):
         scores = super().corrected_for_siblings(docs, golds, scores, notes)
         if notes is not None and gives_words(self.tokenizer) and not self._by_characters:
             gaps = notes.finding(self.settings, "broken", Gaps)
-            gaps.look(docs, golds, scores, self.corpus)
+            gaps.look(docs, golds, scores, self.token_corpus)
         return scores
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """Shares of pairs, and how far short gold stands there, one query after another."""
-        tokens = self.corpus.of_rows(golds.numbers)
-        is_short = are_short(tokens, self.corpus, self.short)
-        is_answer = are_short(tokens, self.corpus, ANSWER if self.short else 0) & ~is_short
+        tokens = self.token_corpus.of_rows(golds.numbers)
+        is_short = are_short(tokens, self.token_corpus, self.short)
+        is_answer = are_short(tokens, self.token_corpus, ANSWER if self.short else 0) & ~is_short
         _, gold = of_pairs(docs.n_texts, golds.n_texts)
         scores = np.zeros(len(gold))
         kinds = (
-            (is_short, partial(phrases, corpus=self.corpus)),
+            (is_short, partial(phrases, corpus=self.token_corpus)),
             (is_answer, self._of_answers),
             (~(is_short | is_answer), self._of_passages),
         )
@@ -236,7 +236,7 @@ class OverlapMatcher(PassageMatcher):
 
     def _of_answers(self, docs: Lists, golds: Lists) -> Floats:
         """How much of each gold text of some words stands in each document."""
-        return wholes(docs, golds, self._of_passages(docs, golds), self.corpus)
+        return wholes(docs, golds, self._of_passages(docs, golds), self.token_corpus)
 
     def _of_passages(self, docs: Lists, golds: Lists) -> Floats:
         """The share of pairs of each document and gold text."""
@@ -244,6 +244,6 @@ class OverlapMatcher(PassageMatcher):
             n, corpus = PAIR, self._letters
             of_docs, of_golds = corpus.numbered(without_hanja, docs, golds)
         else:
-            n, corpus = 2, self.corpus
+            n, corpus = 2, self.token_corpus
             of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
         return scores_of_counts("overlap", ngram_overlaps(of_docs, of_golds, n, corpus))

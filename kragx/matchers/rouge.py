@@ -64,9 +64,9 @@ class RougeMatcher(TokenMatcher):
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """ROUGE of each query's documents and gold texts, one query after another."""
         if self.method == "rougeL":
-            return scores_of_counts(self.measure, _subsequences(docs, golds, self.corpus))
+            return scores_of_counts(self.measure, _subsequences(docs, golds, self.token_corpus))
         n = 1 if self.method == "rouge1" else 2
-        return scores_of_counts(self.measure, ngram_overlaps(docs, golds, n, self.corpus))
+        return scores_of_counts(self.measure, ngram_overlaps(docs, golds, n, self.token_corpus))
 
 
 def scores_of_counts(measure: Measure, pairs: Pairs) -> Floats:

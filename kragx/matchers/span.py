@@ -68,14 +68,14 @@ class SpanMatcher(PassageMatcher):
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """The share that is aligned, by words or by letters."""
         if not self._by_characters:
-            return self._shares(docs, golds, self.corpus)
+            return self._shares(docs, golds, self.token_corpus)
         in_letters, of_golds = self._letters.numbered(without_hanja, docs, golds)
         shares = self._shares(in_letters, of_golds, self._letters)
         # Short gold begins and ends where words do.
         is_short = self.as_phrases(golds)
         if is_short.any():
             _, gold = of_pairs(docs.n_texts, golds.n_texts)
-            shares[is_short[gold]] *= phrases(*part_of(docs, golds, is_short), self.corpus)
+            shares[is_short[gold]] *= phrases(*part_of(docs, golds, is_short), self.token_corpus)
         return shares
 
     def _shares(self, docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:

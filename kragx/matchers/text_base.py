@@ -245,7 +245,7 @@ class TokenMatcher(TextsMatcher):
         return SIGNS if text.strip() else EMPTY
 
     @cached_property
-    def corpus(self) -> TokenCorpus:
+    def token_corpus(self) -> TokenCorpus:
         """The texts tokenised so far; kept, so that a second run of the same texts is free."""
         return TokenCorpus(self.tokenizer)
 
@@ -257,16 +257,16 @@ class TokenMatcher(TextsMatcher):
         twin = copy(self)
         try:
             # Where the cached property keeps it: a frozen matcher refuses to be set.
-            twin.__dict__["corpus"] = corpora.setdefault(self.tokenizer, self.corpus)
+            twin.__dict__["token_corpus"] = corpora.setdefault(self.tokenizer, self.token_corpus)
         except TypeError:  # a user's tokenizer that cannot be hashed has a corpus of its own
             return self
         return twin
 
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """The same lists of the texts of the corpus, by row."""
-        return iter(self.corpus.numbered(self.read, *lists))
+        return iter(self.token_corpus.numbered(self.read, *lists))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those with fewer than `least_tokens` tokens."""
-        is_useless: Bools = self.corpus.lengths[texts.numbers] < self.least_tokens
+        is_useless: Bools = self.token_corpus.lengths[texts.numbers] < self.least_tokens
         return is_useless

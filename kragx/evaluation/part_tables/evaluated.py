@@ -23,6 +23,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
+from kragx.evaluation.match_source import itself
 from kragx.evaluation.part_tables.scored import (
     FACTS,
     ScoredPart,
@@ -31,7 +32,6 @@ from kragx.evaluation.part_tables.scored import (
     scored,
     settings_hash,
 )
-from kragx.evaluation.parts.matched import itself
 from kragx.evaluation.parts.source_parts import parts_of, passing
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.searching.searching import unmatched

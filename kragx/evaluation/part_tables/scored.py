@@ -29,7 +29,7 @@ from kragx.evaluation.evaluation import versions
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.forbidden import Beyond, widened
 from kragx.evaluation.inputs import StreamStats, table_counts
-from kragx.evaluation.parts.matched import Matches, MatchPlan
+from kragx.evaluation.match_source import Matches, MatchPlan
 from kragx.evaluation.parts.source_parts import Part, PartResult, match_part
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError

@@ -18,7 +18,7 @@ from kragx.data.batch import Batch, Row, batches_of
 from kragx.data.formats.located import files_of, shown
 from kragx.data.formats.parquet import ParquetTable
 from kragx.evaluation.inputs import Source, StreamStats
-from kragx.evaluation.parts.matched import Matches, MatchPlan, match_stream
+from kragx.evaluation.match_source import Matches, MatchPlan, match_stream
 from kragx.evaluation.parts.workers import Engine
 from kragx.ground.printing import phrase, progress_bar
 from kragx.matchers import MatchItem, Notes, OnMatch, Trace, matching

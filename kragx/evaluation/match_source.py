@@ -93,7 +93,7 @@ class Matches(NamedTuple):
         return searches.of(), searches
 
 
-def observed(
+def watched(
     batches: Iterable[Batch], forbidding: Forbidding | None, searching: Searching | None
 ) -> tuple[Iterable[Batch], Callable[[MatchTable], Matches]]:
     """Batches, as they are matched, and what makes their matches of their table once all passed.
@@ -133,8 +133,9 @@ def match_stream(
     """
     stats.kept, stats.searching = None if plan.keep is None else [], plan.searching
     arranged = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
-    seen, collect = observed(arranged, plan.forbidding, plan.searching)
-    return collect(matching.match_batches(seen, plan.matcher, notes, on_match))
+    batches, with_what_passed = watched(arranged, plan.forbidding, plan.searching)
+    table = matching.match_batches(batches, plan.matcher, notes, on_match)
+    return with_what_passed(table)
 
 
 def match_source(
