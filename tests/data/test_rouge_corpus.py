@@ -57,7 +57,7 @@ def test_token_numbers_that_look_like_surrogates() -> None:
     scored(chosen, [numbered], ["t0"])  # each token gets its own number
     doc, gold = "t55296 t56319 t57343 t57344", "t55296 t57343 t56319 t57344"
     assert scored(chosen, [doc, numbered], [gold])[0, 0] == 3 / 4
-    (tokens,) = chosen.corpus.of([doc])
+    (tokens,) = chosen.token_corpus.of([doc])
     assert tokens.tolist() == [0xD800, 0xDBFF, 0xDFFF, 0xE000]
 
 
