@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kragx.api.evaluations import Evaluations
 from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_dataset, read_rows
 from kragx.data.formats.other_tools import read_submission
 from kragx.evaluation.criteria import Criteria
@@ -18,6 +17,10 @@ from kragx.ground.errors import DataError, inside
 from kragx.metrics import MetricLike
 from kragx.report.record import Clock
 
+if TYPE_CHECKING:
+    # It loads the statistics, which a submission does without
+    from kragx.api.evaluations import Evaluations
+
 
 def evaluate_files(
     paths: Sequence[str],
@@ -28,7 +31,7 @@ def evaluate_files(
     workers: object = None,
     max_failed: float = 0.0,
     anyway: bool = False,
-) -> Evaluations:
+) -> "Evaluations":
     """Results files, each with gold and what one retriever returned, compared.
 
     Of files whose questions, or whose gold, are not all the same, those questions are compared that
@@ -47,6 +50,8 @@ def evaluate_files(
         DataError: a file has mistakes, or lacks gold, or what was retrieved.
         UsageError: a file is named twice; or no question is the same in all of them.
     """
+    from kragx.api.evaluations import Evaluations
+
     clock = Clock()
     corpus_texts, evaluations, names = as_corpus(corpus), [], names_apart(paths)
     datasets, runs = {}, {}

@@ -90,6 +90,7 @@ BUDGETS = ["recall@4tokens", "ndcg@9chars", "precision@6tokens", "coverage@2", "
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:gold of one template")
 @examples(40)
 @drawn(
     st.lists(
