@@ -259,21 +259,21 @@ class Criteria:
         asks: dict[Told, bool] = {"tokens": reads_tokens, "read": "read" in self.reads}
         return frozenset(compress(asks, asks.values()))
 
-    def seeing(self, seen: Seen | None) -> Self:
+    def seeing(self, searches: Seen | None) -> Self:
         """The same where questions may have several searches.
 
         Args:
-            seen: what a look at them shows; None where there are none.
+            searches: what a look at them shows; None where there are none.
         """
-        if seen is None and "searches" not in self.reads:
+        if searches is None and "searches" not in self.reads:
             return self
-        known = seen or Seen("retrieved", frozenset())
+        known = searches or Seen("retrieved", frozenset())
         specs = self.specs
         if self.are_usual:
             names = (*SEARCH_METRICS, *(TOKEN_METRICS if "tokens" in known.says else ()))
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
         says_read = "read" in known.says or "read" not in self.asks_of_searches
-        changed = replace(self, specs=specs, are_usual=False, lists_alone=seen is None)
+        changed = replace(self, specs=specs, are_usual=False, lists_alone=searches is None)
         counts = "tokens" in changed.reads and "tokens" not in known.says
         counts_by = self.tokenizer if counts else None
         searching = Searching(known.basis, changed.looks, counts_by, says_read)

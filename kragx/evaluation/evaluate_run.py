@@ -98,8 +98,8 @@ def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Crite
         keep: as of `Source.ahead`.
     """
     if criteria.basis is None:
-        seen = source.searches_ahead(keep=keep, asks=criteria.asks_of_searches)
-        criteria = criteria.seeing(seen)
+        searches = source.searches_ahead(keep=keep, asks=criteria.asks_of_searches)
+        criteria = criteria.seeing(searches)
     if criteria.needs_vocabulary:
         return criteria.knowing(vocabulary_of(source, keep=keep))
     compares = criteria.forbids(source) and criteria.forbidden_matcher is not None

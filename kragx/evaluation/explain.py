@@ -296,7 +296,7 @@ def _searches(
     """
     lanes = [(search.step, lane) for search, lane in zip(searches, lanes_of(searches))]
     retries = [False, *(before == after for before, after in pairwise(lanes))]
-    seen: set[int] = set()
+    earlier_gold: set[int] = set()
     explained: list[ExplainedSearch] = []
     for step, placed in groupby(zip(searches, retries), lambda place: place[0].step or 0):
         of_step: set[int] = set()
@@ -310,13 +310,13 @@ def _searches(
                     search.query,
                     search.tool,
                     docs if search.is_measured else None,
-                    finds=tuple(sorted(gold - seen)),
-                    again=tuple(sorted(gold & seen)),
+                    finds=tuple(sorted(gold - earlier_gold)),
+                    again=tuple(sorted(gold & earlier_gold)),
                     seconds=search.seconds,
                     tokens=search.tokens,
                     error=search.error,
                     is_retry=is_retry,
                 )
             )
-        seen |= of_step
+        earlier_gold |= of_step
     return tuple(explained)

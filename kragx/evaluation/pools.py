@@ -52,8 +52,8 @@ def pooled(
     texts = replace(Texts.of(corpus, matcher), sides=("retrieved",))
     sources = [source_of(gold, run, resolved, texts=texts) for run in runs]
     # Kept, as a stream that was looked at could not pass once more.
-    seen = [source.searches_ahead(keep=True) for source in sources]
-    if any(of_source is not None for of_source in seen):
+    of_sources = [source.searches_ahead(keep=True) for source in sources]
+    if any(of_source is not None for of_source in of_sources):
         check_whole_lists(matcher)
         for source in sources:  # whichever list they are about, all that came is judged
             source.stats.searching = Searching("retrieved")

@@ -154,13 +154,13 @@ def questions_of(
 
 
 def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
-    seen = {span.place}
+    passed_places = {span.place}
     while span.around is not None:
         # Where the span around it was not logged it stands in the trace; links may go in a circle.
         outer = by_place.get(span.around) or by_place.get((span.place[0], ""))
-        if outer is None or outer.place in seen:
+        if outer is None or outer.place in passed_places:
             return
-        seen.add(outer.place)
+        passed_places.add(outer.place)
         yield outer
         span = outer
 

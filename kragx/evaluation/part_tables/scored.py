@@ -245,8 +245,8 @@ def _compute(
         kinds = {spec["kind"] or FORBIDDEN for spec in asking}
         forbidden = widened(matches.forbidden.marks, kinds)
     if criteria.looks:
-        seen = forbidden, searches, matches.searched
-        evidence = criteria.gathered(lists, table, 1, None, None, *seen)
+        of_searches = forbidden, searches, matches.searched
+        evidence = criteria.gathered(lists, table, 1, None, None, *of_searches)
     elif forbidden is not None or searches is not None:
         evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
     scores = compute(table, criteria.specs, criteria.profile, evidence)

@@ -49,12 +49,16 @@ def seen_in(batches: Iterable[Batch], *, asks: Collection[Told] = ()) -> Seen | 
         batches: the questions.
         asks: for what to look on where a question has said what the basis is.
     """
-    seen: Seen | None = None
+    basis_seen: Seen | None = None
     for batch in batches:
-        seen = Seen.joined((seen, _seen(batch)))
-        if seen is not None and seen.basis == "first" and seen.says.issuperset(asks):
+        basis_seen = Seen.joined((basis_seen, _seen(batch)))
+        if (
+            basis_seen is not None
+            and basis_seen.basis == "first"
+            and basis_seen.says.issuperset(asks)
+        ):
             break
-    return seen
+    return basis_seen
 
 
 def _seen(batch: Batch) -> Seen | None:
