@@ -351,11 +351,8 @@ def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
         yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
         return
     alike = [name for name, end in intervals.items() if not end and agreement[name] is not None]
-    rough = [
-        name
-        for name, n_resting in resting_on(counts, agreement.scale.labels).items()
-        if intervals[name] and n_resting < FEW_QUERIES <= n_queries
-    ]
+    resting = resting_on(counts, agreement.scale.labels) if n_queries >= FEW_QUERIES else {}
+    rough = [name for name, n in resting.items() if intervals[name] and n < FEW_QUERIES]
     remarks = {
         phrase(
             "no interval, as every resample gives the same value: {names}",

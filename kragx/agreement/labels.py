@@ -122,6 +122,17 @@ class Scale:
         return range(self.low, self.high + 1)
 
 
+def _inferred(human: Labels) -> Scale:
+    """The scale that people's labels span, and the judge's alone do not widen."""
+    whole = {int(grade) for grade in human.grades.values() if grade == int(grade)}
+    if not whole:
+        raise UsageError("scale: {name} has no whole number as a label; name one", name=human.name)
+    low, high = min(whole), max(whole)
+    if low == high:
+        low, high = min(low, 0), max(high, 1)
+    return Scale(low, high, inferred=True)
+
+
 def read_scale(value: object, human: Labels) -> Scale:
     """The scale that a value stands for (``"0-3"``, ``(0, 3)``), else that of the human labels.
 
@@ -133,16 +144,7 @@ def read_scale(value: object, human: Labels) -> Scale:
     """
     match value:
         case None:
-            # People's alone: a judge that is off the scale must not widen it.
-            whole = {int(grade) for grade in human.grades.values() if grade == int(grade)}
-            if not whole:
-                raise UsageError(
-                    "scale: {name} has no whole number as a label; name one", name=human.name
-                )
-            low, high = min(whole), max(whole)
-            if low == high:
-                low, high = min(low, 0), max(high, 1)
-            return Scale(low, high, inferred=True)
+            return _inferred(human)
         case Scale():
             return value
         case str() if ends := _SCALE.fullmatch(value):
@@ -274,18 +276,21 @@ class Sides:
         common = [pair for pair in human if judge.get(pair) in self.scale]
         if common:
             return common
-        if held_out:
-            raise DataError(
-                "no pair of the held-out half of the queries has a label from both sides",
-                remedy="label more queries (kragx judge label), and let the judge grade them; or "
-                "count all (--all-queries)",
-            )
+        if not held_out:
+            raise self._nothing_in_common()
+        raise DataError(
+            "no pair of the held-out half of the queries has a label from both sides",
+            remedy="label more queries (kragx judge label), and let the judge grade them; or "
+            "count all (--all-queries)",
+        )
+
+    def _nothing_in_common(self) -> DataError:
         # One id of each side shows at once in which form the other file has them.
         firsts = [
             "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
             for side in (self.human, self.judge)
         ]
-        raise DataError(
+        return DataError(
             phrase(
                 "no pair has a label of the scale {scale} from both sides. {names}: "
                 "pairs are joined by query id and document id",

@@ -195,19 +195,16 @@ class Aligned:
         if not set(kinds) <= {"score"}:
             # What must not be found has exact limits.
             n_open = np.array([self.columns[key].n_open for key in keys])
-            doubts = np.array([self.columns[key].doubt for key in keys]).T
-            doubts = doubts / self._totals(values) * [[-1], [1]]
+            of_keys = np.array([self.columns[key].doubt for key in keys]).T
+            doubts, confidence = (
+                of_keys / self._totals(values) * [[-1], [1]],
+                self.settings.confidence,
+            )
             ends, bounds = (
                 with_exact_limits(
-                    limits,
-                    values,
-                    kinds,
-                    n_open,
-                    open_doubts,
-                    self.settings.confidence,
-                    weights=self.weights,
+                    limits, values, kinds, n_open, open_doubts, confidence, weights=self.weights
                 )
-                for limits, open_doubts in ((ends, doubts), (bounds, 0 * doubts))
+                for limits, open_doubts in ((ends, doubts * [[-1], [1]]), (bounds, 0 * doubts))
             )
         # Where the queries' values do not make a metric's number, their interval is none of it.
         is_mean = [metric in self.tested for metric, _ in keys]
@@ -359,10 +356,9 @@ def shared_weights(
         if differing.size:
             row = int(differing[0])
             raise UsageError(
-                "{name!r} and {name_2!r} cannot be compared: question "
-                "{query_ids!r} stands for {one:g} asks in the one and for "
-                "{other:g} in the other; evaluate both with one gold set, whose weight "
-                "and inclusion each question then has",
+                "{name!r} and {name_2!r} cannot be compared: question {query_ids!r} stands for "
+                "{one:g} asks in the one and for {other:g} in the other; evaluate both with one "
+                "gold set, whose weight and inclusion each question then has",
                 name=scores[0].name,
                 name_2=score.name,
                 query_ids=query_ids[row],

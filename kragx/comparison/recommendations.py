@@ -177,9 +177,8 @@ def _price(case: _Case) -> Advice:
         return
     ratio = values["ratio"]
     text = phrase(
-        "Of those that cannot be told apart in {primary}, {other} costs less for each gold "
-        "item found: {metric} is {other_cost} against {best_cost} of {best}, {ratio} times "
-        "less."
+        "Of those that cannot be told apart in {primary}, {other} costs less for each gold item "
+        "found: {metric} is {other_cost} against {best_cost} of {best}, {ratio} times less."
         if values["tied"] and values["dearer"]
         else "Of those that cannot be told apart in {primary}, {best} costs less for each gold "
         "item found: {metric} is {best_cost} against {other_cost} of {other}, {ratio} "

@@ -34,9 +34,8 @@ def arranged_batch(batch: Batch, profile: Profile) -> Batch:
             place = int(is_repeated.argmax())
             doc_id = None if docs.ids is None else docs.ids[place]
             raise DataError(
-                "query {query_ids!r}: document {doc_id!r} stands "
-                "twice, which the profile {name!r} refuses; remove it, or use the profile "
-                "'kragx'",
+                "query {query_ids!r}: document {doc_id!r} stands twice, which the profile "
+                "{name!r} refuses; remove it, or use the profile 'kragx'",
                 query_ids=batch.query_ids[docs.texts.of_text[place]],
                 doc_id=doc_id,
                 name=profile.name,

@@ -525,9 +525,8 @@ def _interview(
     for query in dataset:
         if not query.text:
             raise DataError(
-                "query {id!r} has no text to ask a retriever; "
-                "add 'query' to the gold file, or pass GoldDataset.from_documents(gold, "
-                "queries=[...]) of kragx",
+                "query {id!r} has no text to ask a retriever; add 'query' to the gold file, or "
+                "pass GoldDataset.from_documents(gold, queries=[...]) of kragx",
                 id=query.id,
             )
     asking, adapter = Asking(**options), adapted(retriever)

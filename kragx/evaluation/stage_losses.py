@@ -253,8 +253,7 @@ class StageLosses(Result):
             "the questions that it was used for, as recall is. ms: median of a question"
             if self.k is None
             else "gold kept: of the gold items that reached the stage; of one that searches, of "
-            "all. "
-            "into / out of {k}: items that the stage moved there by its order. ms: median",
+            "all. into / out of {k}: items that the stage moved there by its order. ms: median",
             k=self.k,
         )
         rows = [_row(stage, has_depth=self.k is not None) for stage in self.stages]

@@ -149,9 +149,8 @@ class Examples:
             if rubric.asks != self.asks:
                 raise UsageError(
                     "people graded {asks}, and here {asks_2} is judged",
-                    remedy="judge {asks} (mode: {asks}), or let people grade "
-                    "{asks_2} (kragx judge label --asks {asks_2}; of labels from "
-                    "elsewhere say asks: {asks_2})",
+                    remedy="judge {asks} (mode: {asks}), or let people grade {asks_2} (kragx "
+                    "judge label --asks {asks_2}; of labels from elsewhere say asks: {asks_2})",
                     asks=self.asks,
                     asks_2=rubric.asks,
                 )

@@ -103,9 +103,8 @@ class Apart(Finding):
         return phrase(
             "no retrieved id is any gold id (questions compared: {n}): a vector store gives a "
             "UUID to each document that is added without an id, and no gold item has one: "
-            "{example}; add "
-            "documents with your ids, name the metadata key that holds yours with 'id_key', or "
-            "compare texts: match 'overlap' or 'text'"
+            "{example}; add documents with your ids, name the metadata key that holds yours with "
+            "'id_key', or compare texts: match 'overlap' or 'text'"
             if self.are_made
             else "no retrieved id is any gold id (questions compared: {n}): {example}; if the "
             "corpus was chunked anew, compare texts: match 'overlap', 'rouge2' or 'text'; if your "

@@ -262,9 +262,8 @@ def profile_for(
     resolved = profile(named if named is not None else "trec" if trec_only else "kragx")
     if trec_only and resolved.name != "trec":
         raise UsageError(
-            "metric {trec_only!r} is trec_eval's name and means the number of the profile "
-            "trec, not {name}; use profile trec, or write "
-            "{in_kragx_words!r}",
+            "metric {trec_only!r} is trec_eval's name and means the number of the profile trec, "
+            "not {name}; use profile trec, or write {in_kragx_words!r}",
             trec_only=trec_only[0],
             name=resolved.name,
             in_kragx_words=in_kragx_words(trec_only[0]),

@@ -257,9 +257,8 @@ def with_no_gold(
     if profile.no_gold == "error" and forgotten:
         queries = "query has" if len(forgotten) == 1 else "queries have"
         raise DataError(
-            "{spec}: {n_forgotten} {queries} no gold (the first is number {value}); "
-            "add gold, mark those that nothing answers with answerable: false, or choose "
-            "no_gold: skip",
+            "{spec}: {n_forgotten} {queries} no gold (the first is number {value}); add gold, "
+            "mark those that nothing answers with answerable: false, or choose no_gold: skip",
             spec=spec,
             n_forgotten=len(forgotten),
             queries=queries,

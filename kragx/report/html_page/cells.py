@@ -167,9 +167,8 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
             is not cell
         ):
             raise UsageError(
-                "evaluations: two are of retriever {name!r} and matcher "
-                "{match_name!r}; give each its own name "
-                "(dataclasses.replace(evaluation, name=...))",
+                "evaluations: two are of retriever {name!r} and matcher {match_name!r}; give each "
+                "its own name (dataclasses.replace(evaluation, name=...))",
                 name=evaluation.name,
                 match_name=evaluation.match_name,
             )

@@ -54,9 +54,8 @@ def _of_another(folder: Path, of: Mapping[str, Any], now: Mapping[str, Any]) -> 
     return UsageError(
         "is the workshop of another lot: its {name} is {value!r}, not {value_2!r}",
         field=str(folder),
-        remedy="give the lists, questions (--questions), metric and seed that it was drawn "
-        "with, of retrievers that answer otherwise each time as results of kragx run; or another "
-        "folder",
+        remedy="give the lists, questions (--questions), metric and seed that it was drawn with, "
+        "of retrievers that answer otherwise each time as results of kragx run; or another folder",
         name=name,
         value=of.get(name),
         value_2=now.get(name),
