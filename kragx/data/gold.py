@@ -422,10 +422,8 @@ def check_unique(query_ids: Iterable[str], place: str) -> None:
             )
         if query_id in ids:
             raise DataError(
-                (
-                    "{where}: query id {id!r} stands twice (again at query {position}); queries "
-                    "are joined by id, so each needs its own"
-                ),
+                "{where}: query id {id!r} stands twice (again at query {position}); queries "
+                "are joined by id, so each needs its own",
                 where=place,
                 id=query_id,
                 position=position,

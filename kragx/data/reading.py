@@ -443,10 +443,8 @@ def named_twice(paths: Sequence[str | Path]) -> str:
 def nothing_retrieved(path: str) -> DataError:
     """The error of a file that should say what was retrieved, and does not."""
     return DataError(
-        (
-            "no query has 'retrieved'; this is a gold file: name results or a retriever beside it "
-            "(of kragx score: --gold FILE RESULTS)"
-        ),
+        "no query has 'retrieved'; this is a gold file: name results or a retriever beside it "
+        "(of kragx score: --gold FILE RESULTS)",
         path=path,
     )
 
@@ -459,10 +457,8 @@ def nothing_to_find(n: int, path: str) -> DataError:
         else phrase("the question has no gold, so no metric has a value"),
         path=path,
         field="gold",
-        remedy=(
-            "say in each question's 'gold' what should be found, or let a judge grade what "
-            "comes (match: llm)"
-        ),
+        remedy="say in each question's 'gold' what should be found, or let a judge grade what "
+        "comes (match: llm)",
     )
 
 

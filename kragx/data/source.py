@@ -282,10 +282,8 @@ class Reading:
                     if (problem.field or "").startswith("columns."):
                         raise problem.error()  # a mapped column is not there, and that is why
                 raise DataError(
-                    (
-                        "not recognised as a gold set or as results; its fields are {fields}; "
-                        "{hint}; or name its format ({formats})"
-                    ),
+                    "not recognised as a gold set or as results; its fields are {fields}; "
+                    "{hint}; or name its format ({formats})",
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
                     fields=", ".join(map(repr, record)),
                     hint=hint(record, self._columns) or _columns_hint(record),

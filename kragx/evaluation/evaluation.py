@@ -426,10 +426,8 @@ class Evaluation(Result):
             raise UsageError(
                 "{method!r} decides yes or no and has no threshold",
                 field="match",
-                remedy=(
-                    "its metrics hold as they are (kragx score shows them); to vary a threshold, "
-                    "match by one that has it, such as 'overlap'"
-                ),
+                remedy="its metrics hold as they are (kragx score shows them); to vary a "
+                "threshold, match by one that has it, such as 'overlap'",
                 method=str(match["method"]),
             )
         if "pool" in self.settings:

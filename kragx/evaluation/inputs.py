@@ -576,11 +576,9 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
     example = next((told_apart(*pair) for pair in alike.items()), "")
     if len(extra) == len(run):
         raise DataError(
-            (
-                "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
-                "queries join by id (of a retriever by name pass a list of documents for each "
-                "question)"
-            ),
+            "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
+            "queries join by id (of a retriever by name pass a list of documents for each "
+            "question)",
             run=run.name,
             n=len(run),
             gold=gold.name,

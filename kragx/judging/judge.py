@@ -287,10 +287,8 @@ async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
     if n_left and (shortage := settings.limits.shortage):
         _warn_of_changes(settings, done)
         raise JudgingError(
-            (
-                "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
-                "judged is in {store}: raise the budget and run again to go on"
-            ),
+            "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
+            "judged is in {store}: raise the budget and run again to go on",
             shortage=shortage,
             n=n_left,
             of=len(progress.questions.wanted),

@@ -241,11 +241,9 @@ class IdMatcher(IdsMatcher):
         n_ids = np.bincount(targets.gold[has_id], minlength=len(golds.numbers))
         for item in np.flatnonzero((n_ids == 0) & is_compared[golds.of_text]).tolist():
             raise DataError(
-                (
-                    "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
-                    "metadata key that holds it with 'gold_id_key', or compare texts: match "
-                    "'overlap' or 'text'"
-                ),
+                "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
+                "metadata key that holds it with 'gold_id_key', or compare texts: match "
+                "'overlap' or 'text'",
                 query=batch.query_ids[golds.of_text[item]],
                 n=item - golds.starts[golds.of_text[item]] + 1,
                 key=key or "id",

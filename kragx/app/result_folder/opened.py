@@ -286,10 +286,8 @@ def _none_there(folder: Path) -> DataError:
         return DataError(
             "a file, and no result folder",
             path=str(folder),
-            remedy=(
-                "results files are compared by kragx score FILE FILE, without gold by kragx diff; "
-                "a baseline's name ends with .json"
-            ),
+            remedy="results files are compared by kragx score FILE FILE, without gold by kragx "
+            "diff; a baseline's name ends with .json",
         )
     if (beside(folder) / "answers").is_dir():
         problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from kragx.app.result_folder.lock import locked
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.ground.errors import DataError, KragxError
+from kragx.ground.printing import joined, phrase
 from kragx.report.record import UNFINISHED
 
 MANIFEST = "manifest.json"
@@ -264,6 +265,6 @@ def _fits(path: Path, entry: ManifestEntry) -> bool:
 
 def listed(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
-    every = list(names)
-    n_more = len(every) - _NAMED
-    return ", ".join(every[:_NAMED]) + (f" and {n_more} more" if n_more > 0 else "")
+    every = [*names]
+    first, n_more = joined(", ", every[:_NAMED]), len(every) - _NAMED
+    return phrase("{names} and {n} more", names=first, n=n_more) if n_more > 0 else first

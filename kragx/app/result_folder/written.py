@@ -85,10 +85,8 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
         manifest = manifest_of(folder)
     if manifest is None and (strangers := _strangers(folder, config)):
         raise UsageError(
-            (
-                "output: {folder} holds what kragx run has not written ({names}), and nothing is "
-                "written there"
-            ),
+            "output: {folder} holds what kragx run has not written ({names}), and nothing is "
+            "written there",
             remedy="name another folder, or an empty one",
             folder=folder,
             names=listed(strangers),
