@@ -64,8 +64,9 @@ def rows_of_moved(
         for document, share in chunks:
             with inside(path=place):
                 if text_of(document) is None:
-                    problem = "the corpus has no such document"
-                    raise DataError(problem, field="candidates", remedy=_ANOTHER)
+                    raise DataError(
+                        "the corpus has no such document", field="candidates", remedy=_ANOTHER
+                    )
             record = asdict(_candidate(uid, document, text, share))
             record |= {"record": "candidate", "question_uid": record.pop("question")}
             candidates.append((place, record))

@@ -36,7 +36,7 @@ def test_dry_run_and_budget(kragx, here):
         assert "6 calls to write and about 12 to check; 0 judgements stored" in out
         assert "in all 18 calls to local-judge" in out
         asked = (*COMMAND, "-n", "6", "--several", "0", "-o", "q.jsonl")
-        code, _, problems = kragx(*asked, "--max-calls", "5")
+        code, _, problems = kragx(*asked, "--set", "judge.budget={calls: 5}")
         assert (code, len(server.requests)) == (4, 5), problems
         assert not (here / "q.jsonl").exists()
         code, out, _ = kragx(*asked)
@@ -68,7 +68,6 @@ def test_what_fell_and_what_exists(kragx, here):
     [
         (("--from", "templates", "--several", "1"), "--several: of no use with --from templates"),
         (("--from", "templates", "--dry-run"), "--dry-run: of no use"),
-        (("--from", "templates", "--budget", "2"), "--budget: of no use"),
         (("--from", "model", "--most-per-template", "2"), "--most-per-template: of no use"),
         (("--from", "model"), "KRAGX_JUDGE_MODEL"),
         (("--set", "judge.model=x"), "--set: belongs to the config of --from model"),
