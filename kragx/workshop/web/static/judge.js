@@ -122,12 +122,14 @@ function firstVisit() {
   return parts.card;
 }
 
-/** Whether the question's words are underlined; kept in the browser. */
-function underline(event, isOn = document.documentElement.dataset.underline !== "on") {
+/** Whether the question's words are underlined, and a long text opens where most of them stand; kept in the browser. */
+function underline(event, isOn = !isUnderlined()) {
   document.documentElement.dataset.underline = isOn ? "on" : "off";
   parts.underline.setAttribute("aria-pressed", isOn);
   if (event !== null) remember("kragx:underline", isOn);
 }
+
+const isUnderlined = () => document.documentElement.dataset.underline === "on";
 
 function draw(pair) {
   current = pair;
@@ -159,8 +161,7 @@ function draw(pair) {
   parts.note.value = draft.note;
   parts.note.hidden = !draft.note;
   parts.bar.querySelectorAll(".grade").forEach((one) => one.classList.toggle("mine", mine?.kind === "grade" && String(mine.grade) === one.dataset.grade));
-  if (window.scrollY > 0) window.scrollTo(0, 0);
-  sayMore();
+  openText();
   [shownAt, away] = [performance.now(), 0];
   lookAhead(pair);
 }
@@ -170,6 +171,17 @@ function sayMark() {
   const { mark } = current;
   parts.mark.hidden = !mark;
   if (mark) fill(parts.mark, t("forbidden", kindOf(mark.why)), mark.note ? [" · ", shown(mark.note)] : "");
+}
+
+/** A text opens at its beginning; where most of the question's words stand beyond what is seen, there. */
+function openText() {
+  if (window.scrollY > 0) window.scrollTo(0, 0);
+  const words = isUnderlined() ? [...text.body.querySelectorAll("u")] : [], height = visiblePart() / 3;
+  const ends = words.map((word) => word.getBoundingClientRect().bottom);
+  const counts = ends.map((end) => new Set(words.filter((_, n) => ends[n] >= end && ends[n] < end + height).map((word) => word.textContent)).size);
+  const most = Math.max(2, ...counts), end = ends[counts.indexOf(most)] ?? 0;
+  if (end > limits().bottom - 40) window.scrollTo(0, end - limits().bottom + height);
+  sayMore();
 }
 
 /** Between which heights of the window the passage is seen. */
