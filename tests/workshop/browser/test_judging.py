@@ -2,11 +2,10 @@
 
 import pytest
 
-from kragx.workshop.folder.starting import start
 from kragx.workshop.queue.suggestions import Remark
 from tests.browser import expect, until
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop
-from tests.workshop.serving import serving, written
+from tests.workshop.serving import serving
 
 READ = 400  # ms: longer than what counts as a double click
 
