@@ -15,18 +15,28 @@ from pathlib import Path
 from kragx import GoldDataset, evaluate, read_dataset
 from kragx.ground.printing import Table, number, percent, show
 from kragx.retrievers import BM25Retriever
-from kragx.workshop.questions import word_leak
+from kragx.workshop.questions import leak, mean_leak
 
 DATA = Path(__file__).parent / "data"
 TOKENIZERS = {"consumer_ko": "kiwi", "shop_en": "unicode"}
 METRICS = ["hit_rate@1", "hit_rate@5", "mrr@10"]
 
 
+def leaks_of(dataset: GoldDataset) -> dict[str, float | None]:
+    """The share of each question's content words that stand in its gold texts, by its id."""
+    return {
+        query.id: leak(
+            query.text, [doc.text for item in query.gold for doc in (item, *item.alternatives)]
+        )
+        for query in dataset
+        if query.gold
+    }
+
+
 def wordings(dataset: GoldDataset) -> dict[str, GoldDataset]:
     """The questions in parts by their leak, all as they are asked, and all as they stand there."""
     asked = [query for query in dataset if query.gold]  # what nothing answers has no leak
-    found = word_leak(dataset).queries
-    leaks = {query.id: found[query.id] or 0 for query in asked}
+    leaks = {query_id: share or 0 for query_id, share in leaks_of(dataset).items()}
     parts = {
         "leak below 30%": [query for query in asked if leaks[query.id] < 0.3],
         "leak of 30% to 60%": [query for query in asked if 0.3 <= leaks[query.id] < 0.6],
@@ -47,7 +57,11 @@ def main() -> dict[str, list[str]]:
         for name, part in wordings(read_dataset(str(DATA / corpus / "gold.jsonl"))).items():
             mean = evaluate(part, retriever, match="overlap", metrics=METRICS).mean
             values = [number(mean[metric]) for metric in METRICS]
-            rows[f"{corpus}, {name}"] = [str(len(part)), percent(word_leak(part).mean, 0), *values]
+            rows[f"{corpus}, {name}"] = [
+                str(len(part)),
+                percent(mean_leak(leaks_of(part).values()), 0),
+                *values,
+            ]
     show(
         [Table(("questions", "n", "leak", *METRICS), [[name, *row] for name, row in rows.items()])]
     )

@@ -6,7 +6,7 @@ from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import CUT, LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.questions.words import Meetings, content_words
+from kragx.workshop.questions.words import content_words
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Remark, Suggester, SuggestionSource
 from kragx.workshop.services.conflicts import Conflicts
@@ -51,9 +51,8 @@ class Desk:
         plan = LabellingPlan(cut, retrievers, settings.k, max(settings.scale), settings.twice)
         queue = Queue(state, documents, Copies(documents), plan)
         suggester = Suggester(queue, sources, self.remark)
-        meetings = Meetings(doc.text or "" for doc in documents.values())
         self.say = say
-        self.context: Context = Context(workshop, state, queue, suggester, meetings, {}, feed)
+        self.context: Context = Context(workshop, state, queue, suggester, {}, feed)
         self.people: People = People(self.context)
         self.passages: Passages = Passages(self.context)
         self.judging: Judging = Judging(self.context)

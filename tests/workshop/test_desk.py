@@ -198,8 +198,6 @@ def test_agreement_by_hand(desk, people):
         alpha = desk.progress.agreement()
         assert (alpha["pairs"], alpha["questions"], alpha["least"]) == (number + 1, number + 1, 10)
         assert alpha["value"] == (1.0 if number == 9 else None)
-    boards = desk.context.queue.boards.values()
-    assert alpha["meant"] == sum(one.is_twice for board in boards for one in board) > 0
 
 
 def test_an_odd_question_is_told_to_the_owner_alone(desk, people):
@@ -421,24 +419,6 @@ def test_nobody_else_has_the_owners_name(desk):
     desk.people.put(PersonForm(uid=owner.uid, name="owner"))
 
 
-@pytest.mark.integration
-def test_templates_say_which_shares_miss_their_aims(desk):
-    """Of four questions that have a type three are similar cases, where a quarter should be."""
-    owner = desk.context.state.owner()
-    for number in range(3):
-        form = QuestionForm(text=f"{number}번 상자는 누가 내나요?", query_type="similar_case")
-        desk.questions.put(owner, form)
-    made = desk.questions.drafts(TemplatesForm(n=1))
-    n_typed = len(made["questions"]) + 3
-    (row,) = [row for row in made["unmet"] if row["value"] == "similar_case"]
-    assert row == {
-        "by": "query_type",
-        "value": "similar_case",
-        "share": 3 / n_typed,
-        "target": 0.25,
-    }
-
-
 def test_releases_that_were_changed_are_told_apart(desk):
     """The page has a sentence for what is wrong with their files."""
     made = desk.releases.release(desk.context.state.owner(), ReleaseForm())
@@ -471,7 +451,7 @@ def test_a_release_is_written_and_listed(desk):
 
 
 def test_progress_by_hand(desk, people):
-    """Of two questions one type each; who has put off what; nothing of others for an annotator."""
+    """Of two questions one type each; nothing of others for an annotator."""
     owner, one, _ = people
     desk.questions.put(owner, QuestionForm(uid="q1", text="환불은?", query_type="lookup"))
     desk.judging.judge(one, said("q1", "warranty", 2))
@@ -488,8 +468,8 @@ def test_progress_by_hand(desk, people):
         ("lookup", 1),
         (None, 1),
     ]
-    rows = {row["name"]: (row["judged"], row["later"]) for row in shown["people"]}
-    assert rows == {"owner": (0, 0), "지민": (1, 1), "서연": (0, 0)}
+    rows = {row["name"]: row["judged"] for row in shown["people"]}
+    assert rows == {"owner": 0, "지민": 1, "서연": 0}
     own = desk.progress.report(one)
     assert own["totals"]["mine"] == 1
     assert own.keys().isdisjoint({"people", "agreement", "notices"})
@@ -525,7 +505,7 @@ def test_progress_tells_people_of_their_own_work_alone(desk, people):
     owner, one, _ = people
     desk.judging.judge(one, said(number=2))
     shown = desk.progress.report(owner)
-    assert {"name": one.name, "judged": 1, "later": 0} in shown["people"]
+    assert {"name": one.name, "judged": 1} in shown["people"]
     assert shown["totals"]["judged"] == 1
     assert {"by", "leak", "decides"} <= shown.keys()
     assert shown["decides"]["outcome"] == "retrievers"
@@ -548,32 +528,6 @@ def test_a_decision_is_work_of_the_owner(desk, people):
     assert desk.progress.report(owner)["totals"]["mine"] == 1
 
 
-def test_what_stands_around_a_piece(tmp_path):
-    """The texts before and after it in its source; a whole document stands alone."""
-    pieces = ((f"c{n}", f"조각 {n}", {"source": "law", "start": 10 * n}) for n in (2, 0, 1))
-    rows = [{"id": key, "text": text, "metadata": own} for key, text, own in pieces]
-    corpus = written(tmp_path / "corpus.jsonl", [*rows, {"id": "whole", "text": "글 하나"}])
-    start(tmp_path / "shop", corpus=corpus)
-    with opened(tmp_path / "shop") as desk:
-        assert desk.passages.around(DocumentForm(document="c0")) == {
-            "before": None,
-            "after": "조각 1",
-        }
-        assert desk.passages.around(DocumentForm(document="c1")) == {
-            "before": "조각 0",
-            "after": "조각 2",
-        }
-        assert desk.passages.around(DocumentForm(document="whole")) == {
-            "before": None,
-            "after": None,
-        }
-        with pytest.raises(UnknownError):
-            desk.passages.around(DocumentForm(document="no such"))
-        owner = desk.context.state.owner()
-        desk.questions.put(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
-        assert desk.judging.next(owner)["pair"]["around"] is True
-
-
 def test_no_document_is_read_again_for_questions_from_templates(tmp_path, monkeypatch):
     """The corpus is read when the workshop is opened, however large, and not at each look."""
     folder = started(tmp_path, corpus=ROOT / "examples/data/shop_en/corpus.jsonl", gold=None)
@@ -593,7 +547,6 @@ def test_questions_from_templates_are_looked_at_before_they_are_stored(tmp_path)
         made = desk.questions.drafts(TemplatesForm(n=6))
         shown = made["questions"]
         assert len(shown) == 6
-        assert not made["lacks_kiwi"]  # an English set needs none
         assert len(desk.context.state.questions) == before
         taken = [one["uid"] for one in shown[:2]]
         assert desk.questions.add_drafts(owner, UidsForm(uids=taken)) == {"added": 2}

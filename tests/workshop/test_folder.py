@@ -174,36 +174,6 @@ def test_a_secret_that_was_cut_short(shop):
         assert desk.people.token(desk.context.state.owner()) != before
 
 
-def test_a_password_in_the_file_is_said(tmp_path, monkeypatch):
-    """And a variable in its place is not."""
-    monkeypatch.setattr("kragx.workshop.folder.folder.Workshop.store", lambda workshop: _Nowhere())
-    corpus = written(tmp_path / "c.jsonl", [{"id": "a", "text": "x"}])
-    monkeypatch.setenv("SHOP_DATABASE", "postgresql://u:secret@host/db")
-    for url, is_said in (
-        ("postgresql://u:secret@host/db", True),
-        ("postgresql://u@host/db", False),
-        ("${SHOP_DATABASE}", False),
-    ):
-        made = start(tmp_path / f"shop{is_said}{len(url)}", corpus=corpus, database=url)
-        assert made.has_password is is_said, url
-
-
-class _Nowhere:
-    """A store that keeps nothing."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def after(self, last, tables=None):
-        return iter(())
-
-    def add(self, records):
-        pass
-
-
 def test_gold_of_one_word_stays_what_it_is(tmp_path):
     """A word (in NFD) of a document is kept as gold; nothing says its document is gone."""
     texts = ("환불은 이레 안에.", "환불")

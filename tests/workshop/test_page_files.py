@@ -4,7 +4,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from kragx.workshop.releases.next import LACKS
+from kragx.workshop.releases.making import REASONS
 from tests.thoroughness import all_cases
 
 STATIC = files("kragx.workshop.web") / "static"
@@ -42,7 +42,7 @@ def test_every_word_that_a_script_names_exists():
 def test_every_code_that_the_server_sends_has_a_sentence():
     """What a release lacks, what decides, and errors that have a code."""
     known = words("en").keys()
-    codes = {f"lack_{what.replace(' ', '_')}" for what in LACKS}
+    codes = {f"lack_{what.replace(' ', '_')}" for what in (*REASONS, "moved", "missing")}
     outcomes = {"decided", "open", "retrievers", "answers", "questions", "pairs"}
     outcomes.add("equal")
     codes |= {f"outcome_{outcome}" for outcome in outcomes}

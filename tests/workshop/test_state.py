@@ -65,7 +65,6 @@ def test_a_mark_says_nothing_of_relevance(store):
     assert (state.newest(pair, "p"), state.mark(pair, "p").kind) == (None, "forbidden")
     state.add([said(why="stale"), said(why="stale")])  # the second takes back nothing
     assert (state.mark(pair, "p"), state.last("p")) == (None, None)
-    assert not state.settled["p"]
 
 
 def test_the_newest_counts_and_undone_takes_back(store):
@@ -196,21 +195,3 @@ def test_who_waited_for_the_lock_reads_nothing_again(tmp_path):
             thread.join()
     assert seen == [True] * 8
     assert len(reads) == 1
-
-
-def test_pairs_that_somebody_has_judged(tmp_path):
-    """A pair counts once however often it is judged, not while put off, and undone it is gone."""
-    own = {"question": "q", "person": "p"}
-    with RecordStore(tmp_path / "a.sqlite") as store:
-        state, counts = State(store), []
-        for row in (
-            Judgement(**own, document="a", grade=1),
-            Judgement(**own, document="a", grade=2),
-            Judgement(**own, document="b", kind="later"),
-            Judgement(**own, document="a", kind="undone"),
-            Judgement(**own, document="b", kind="undone"),
-            Judgement(**own, document="a", kind="undone"),
-        ):
-            state.add([row])
-            counts.append(len(state.settled["p"]))
-    assert counts == [1, 1, 1, 1, 1, 0]

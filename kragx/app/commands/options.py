@@ -98,9 +98,6 @@ WorkshopFolder = Annotated[Path, argument(metavar="FOLDER", help="As kragx gold 
 NewQuestions = Annotated[
     Path | None, typer.Option("--out", "-o", help="The questions, JSON Lines; a new file.")
 ]
-DocumentLanguage = Annotated[
-    Literal["auto", "ko", "en"], typer.Option(help="Of the documents that are asked about.")
-]
 Port = Annotated[
     int | None,
     typer.Option(

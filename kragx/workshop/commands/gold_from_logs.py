@@ -49,10 +49,6 @@ def from_logs(
         ),
     ] = None,
     encoding: opt.Encoding = None,
-    skip_broken: Annotated[
-        bool,
-        typer.Option("--skip-broken", help="Leave out lines that cannot be read, and count them."),
-    ] = False,
     n: Annotated[
         int | None,
         typer.Option("-n", min=1, rich_help_panel=_DRAWING, help="How many by lot (default: all)."),
@@ -127,7 +123,6 @@ def from_logs(
         read_masks(masks) if mask else Masker(()),
         columns=opt.columns(column or [], may_be_none=True),
         encoding=encoding,
-        skip_broken=skip_broken,
         keep=keep or (),
         by=by,
         n=n,

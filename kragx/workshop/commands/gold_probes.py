@@ -25,7 +25,6 @@ def probes(
     n: Annotated[
         int, typer.Option("-n", min=1, help="How many; of a document there is one at most.")
     ] = 400,
-    language: opt.DocumentLanguage = "auto",
     seed: opt.Seed = 0,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -37,7 +36,7 @@ def probes(
     from kragx.workshop.questions.probing import make_probes
 
     check_new("--out", out)
-    result = make_probes(str(corpus), by, n, language=language, seed=seed)
+    result = make_probes(str(corpus), by, n, seed=seed)
     show(format, result.describe, result.to_dict)
     if not result.queries:
         raise DataError("no probe can be made", path=str(corpus))

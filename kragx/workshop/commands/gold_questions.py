@@ -8,7 +8,6 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data.formats.gold import write_gold
-from kragx.data.text import read_number
 from kragx.ground.errors import DataError, UsageError
 from kragx.workshop.commands.workshop_folder import check_new
 
@@ -34,17 +33,9 @@ def questions(
     templates: Annotated[
         Path | None, typer.Option(help="A YAML file of your own (default: kragx's templates).")
     ] = None,
-    language: opt.DocumentLanguage = "auto",
     existing: Annotated[
         Path | None,
         typer.Option(help="A gold set or questions that there are: none of them is made again."),
-    ] = None,
-    targets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--target",
-            help="A target share: query_type.general_inquiry=0.6 or difficulty.hard=0.3; repeat.",
-        ),
     ] = None,
     most_per_template: Annotated[
         int | None, typer.Option(min=1, help="The most questions of one template (3).")
@@ -56,10 +47,6 @@ def questions(
         ),
     ] = None,
     seed: opt.Seed = 0,
-    rubric: Annotated[
-        Path | None,
-        typer.Option(help="From a model: a rubric of your own that asks for questions (YAML)."),
-    ] = None,
     unanswerable: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="From a model: the share that nothing answers (.1)."),
@@ -70,19 +57,8 @@ def questions(
             min=0, max=1, help="From a model: of the others the share of several passages (.2)."
         ),
     ] = None,
-    tries: Annotated[
-        int | None,
-        typer.Option(min=1, help="From a model: passages that a question is tried with (3)."),
-    ] = None,
-    dropped: Annotated[
-        Path | None,
-        typer.Option(help="From a model: where what filters took out goes, with the reasons."),
-    ] = None,
     settings: opt.Settings = None,
     dry_run: opt.DryRun = False,
-    budget: opt.Budget = None,
-    max_calls: opt.MaxCalls = None,
-    submit: opt.Submit = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Make questions for a gold set from a corpus; people then say what answers them.
@@ -91,78 +67,44 @@ def questions(
     model: written by the config's judge, and dropped where they are good for nothing; interrupted,
     it goes on where it was.
     """
-    from kragx.workshop.commands.gold_written import QuestionMaterial
+    from kragx.workshop.commands.gold_written import material, write
     from kragx.workshop.questions import QuestionSet, make_questions, read_templates
-    from kragx.workshop.questions.question import WrittenQuestions
 
-    of_model = opt.given_options(
-        rubric=rubric, unanswerable=unanswerable, several=several, tries=tries
-    )
-    limits = opt.limits(budget, max_calls)
+    of_model = opt.given_options(unanswerable=unanswerable, several=several)
     of_templates = opt.given_options(templates=templates, most_per_template=most_per_template)
     unread = {
-        "templates": of_model | limits | opt.given_options(dropped=dropped, dry_run=dry_run or None)
-        | opt.given_options(submit=submit or None),
+        "templates": of_model | opt.given_options(dry_run=dry_run or None),
         "model": of_templates,
-    }[origin]  # fmt: skip
+    }[origin]
     # An option of the other origin is no harmless extra: somebody thinks that it does something.
     for name in unread:
-        option = name.replace("_", "-").replace("calls", "max-calls").replace("cost", "budget")
+        option = name.replace("_", "-")
         raise UsageError("--{option}: of no use with --from {origin}", option=option, origin=origin)
-    asking = QuestionMaterial.of(config, settings or (), corpus, existing, judge=origin == "model")
-    if not (dry_run or submit):  # which write nothing
+    loaded, texts, there, targets = material(
+        config, settings or (), corpus, existing, judge=origin == "model"
+    )
+    if not dry_run:  # which writes nothing
         if out is None:
             raise UsageError("--out: name the file that the questions go to")
         check_new("--out", out)
-        check_new("--dropped", dropped)
     common: dict[str, Any] = {
-        "language": language,
-        "existing": asking.existing,
-        "targets": {**asking.targets, **_targets(targets or [])},
+        "existing": there,
+        "targets": targets,
         "most_leak": most_leak,
         "seed": seed,
     }
     result: QuestionSet | None
     if origin == "model":
-        result = asking.write(n, limits, dry_run=dry_run, submit=submit, **of_model, **common)
+        result = write(loaded, texts, n, dry_run=dry_run, **of_model, **common)
     else:
         question_templates = None if templates is None else read_templates(templates)
         most_of = opt.given_options(most_per_template=most_per_template)
-        result = make_questions(asking.corpus, question_templates, n, **most_of, **common)
+        result = make_questions(texts, question_templates, n, **most_of, **common)
     if result is None:
         return
     show(format, result.describe, result.to_dict)
     assert out is not None  # it was checked
-    # What fell is written even where nothing was kept: it says why.
-    if dropped is not None and isinstance(result, WrittenQuestions) and result.dropped:
-        write_gold(result.dropped_dataset, dropped)
-        written([dropped])
     if not result.questions:
-        raise DataError("no question can be made", path=str(asking.corpus))
+        raise DataError("no question can be made", path=texts)
     write_gold(result.dataset, out)
     written([out])
-
-
-def _targets(options: list[str]) -> dict[str, dict[str, float]]:
-    """Target shares: those that are named, the usual ones sharing what these leave."""
-    from kragx.workshop.questions.targets import TARGETS
-
-    named: dict[str, dict[str, float]] = {}
-    for option in options:
-        name, _, share = option.partition("=")
-        property_name, _, value = name.partition(".")
-        number = read_number(share)
-        if property_name not in TARGETS or not value or number is None:
-            raise UsageError(
-                "--target {option}: write for example query_type.general_inquiry=0.6, or "
-                "difficulty.hard=0.3",
-                option=option,
-            )
-        named.setdefault(property_name, {})[value] = number
-    for property_name, shares in named.items():
-        unnamed = {
-            value: share for value, share in TARGETS[property_name].items() if value not in shares
-        }
-        remaining = max(0.0, 1 - sum(shares.values())) / (sum(unnamed.values()) or 1)
-        shares |= {value: share * remaining for value, share in unnamed.items() if remaining}
-    return named

@@ -12,14 +12,6 @@ from kragx.workshop.commands.workshop_folder import opened
 def release(
     folder: opt.WorkshopFolder,
     note: Annotated[str, typer.Option(help="What this version is for; goes into its notes.")] = "",
-    allow_undecided: Annotated[
-        bool,
-        typer.Option(
-            "--allow-undecided",
-            help="Take questions, too, on some of whose documents people differ: with the lowest "
-            "grade where all call a document relevant, else without it.",
-        ),
-    ] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Write what is ready as a gold file that never changes.
@@ -37,6 +29,5 @@ def release(
             Copies(workshop.documents),
             person=state.owner().uid,
             note=note,
-            allow_undecided=allow_undecided,
         )
     show(format, outcome.describe, outcome.to_dict)

@@ -1,6 +1,5 @@
 """`kragx gold validate`: every problem of a gold set."""
 
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,10 +29,6 @@ def validate(
     roles: opt.Roles = None,
     encoding: opt.Encoding = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 3 for warnings too.")] = False,
-    leak: Annotated[
-        bool,
-        typer.Option("--leak", help="Also how much of the questions stands in their gold texts."),
-    ] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Report every problem of a gold set, and what it holds.
@@ -55,17 +50,6 @@ def validate(
         role=opt.said(roles, "gold"),
     )
     result = validation.validate(file, **options)
-    copied = None
-    if leak and not result.n_errors:
-        from kragx.data.reading import read_dataset
-        from kragx.workshop.questions import word_leak
-
-        of_file = {name: value for name, value in options.items() if name != "targets"}
-        copied = word_leak(read_dataset(file, **of_file))
-    show(
-        format,
-        lambda: chain(result.describe(), copied.describe() if copied else ()),
-        lambda: result.to_dict() | ({"leak": copied.to_dict()} if copied else {}),
-    )
+    show(format, result.describe, result.to_dict)
     if result.n_errors or (strict and result.n_warnings):
         raise typer.Exit(DataError.exit_code)

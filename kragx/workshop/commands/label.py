@@ -1,6 +1,6 @@
 """`kragx judge label`: people label a sample of pairs in the browser, blind to the judge."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
@@ -140,8 +140,6 @@ def label(
         samples.scale_of(sample, "en")
         samples.documents_of(sample)
         sample.write(sample_file)
-        if queries is not None:
-            say(_drawn_by(sample, candidates, weights, questions))
     if not is_made:
         starting.start(folder, sample=sample_file)
     opened = Workshop.open(folder)
@@ -260,14 +258,6 @@ def _candidates(
             of=Address.of(store),
             n_pairs=len(pairs),
         )
-    if n_left_out := len(pairs) - len(graded):
-        say(
-            phrase(
-                "drawn from {n} pairs; {n_left_out} that the judge has not graded left out",
-                n=len(graded),
-                n_left_out=n_left_out,
-            )
-        )
     return graded
 
 
@@ -313,21 +303,3 @@ def _weights(
             absent=absent[0],
         )
     return weights if len({*weights.values()}) > 1 else None
-
-
-def _drawn_by(
-    sample: Sample,
-    candidates: Iterable[PairToLabel],
-    weights: object,
-    questions: Path | None,
-) -> str:
-    """By what whole questions were drawn, and how asks come in where nobody says them."""
-    drawn = phrase(
-        "questions drawn with equal chances: {n} of {of}"
-        if weights is None
-        else "questions drawn by their asks: {n} of {of}",
-        n=len({item.query_id for item in sample.items}),
-        of=len({pair.query_id for pair in candidates}),
-    )
-    unsaid = weights is None and questions is None
-    return joined("; ", [drawn, phrase("by their asks with --questions FILE") if unsaid else ""])

@@ -77,13 +77,11 @@ def import_file(source: ExportSource, path: str | Path, person: str | None = Non
     """
     path, state = Path(path), source.state
     with state.lock:
-        while True:  # as long as another import comes in between
-            n_imports = state.store.imported()
-            state.refresh()
-            form, lines, *remarks = _read(path, source)
-            added = _Merge(source, path, person).take(lines)
-            if state.add(added, n_imports):
-                return Imported(path, form, counts_of(added), tuple(remarks))
+        state.refresh()
+        form, lines, *remarks = _read(path, source)
+        added = _Merge(source, path, person).take(lines)
+        state.add(added)
+    return Imported(path, form, counts_of(added), tuple(remarks))
 
 
 def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...]]:

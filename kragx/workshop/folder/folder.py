@@ -1,6 +1,5 @@
 """The folder of a workshop, opened."""
 
-import hashlib
 import os
 import secrets
 from dataclasses import dataclass
@@ -70,11 +69,6 @@ class Workshop:
         """What judges go by, as it stands now; empty without such a file."""
         file = self.folder / GUIDELINES
         return read_text(file) if file.is_file() else ""
-
-    @property
-    def guidelines_version(self) -> str:
-        """Tells one text of the guidelines from another."""
-        return hashlib.sha256(self.guidelines.encode()).hexdigest()[:12]
 
     @cached_property
     def secret(self) -> bytes:

@@ -58,7 +58,6 @@ class WorkshopSettings(BaseModel):
         leak_target: the most that the set's mean word leak should be.
         k: how many documents each retriever suggests.
         twice: the share of pairs that go to a second person as well; 1 for all.
-        underline: whether people may have the question's words underlined in the passage.
         forbidden: the rules of the gold set; releases have them.
     """
 
@@ -77,7 +76,6 @@ class WorkshopSettings(BaseModel):
     leak_target: float | None = Field(default=None, ge=0, le=1)
     k: int = Field(default=10, ge=1, le=1000)
     twice: float = Field(default=0.2, ge=0, le=1)
-    underline: bool = True
     forbidden: Annotated[dict[str, Any], AfterValidator(_real_rules)] = Field(default_factory=dict)
 
 

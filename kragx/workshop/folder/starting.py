@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +18,7 @@ from kragx.data.korean import is_korean
 from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Result, phrase, warning
+from kragx.ground.printing import Line, Part, Result, phrase
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import DATABASE, FILE, GUIDELINES, SECRET, Workshop
 from kragx.workshop.folder.incoming import Incoming, incoming
@@ -48,7 +47,6 @@ class Started(Result):
         judgements: how many grades of the gold set.
         kept: gold items that are no document of the corpus with a grade of the scale; they stay
             with their questions.
-        has_password: whether workshop.yaml holds the password of a database.
     """
 
     folder: Path
@@ -56,7 +54,6 @@ class Started(Result):
     questions: int
     judgements: int
     kept: int
-    has_password: bool
 
     def describe(self) -> Iterator[Part]:
         """What was made, and what to do next."""
@@ -76,14 +73,6 @@ class Started(Result):
                     "gold items kept with their questions as they are: {n}; releases have them "
                     "so: grades of documents, or of evidence with its place, would say less",
                     n=self.kept,
-                )
-            )
-        if self.has_password:
-            yield warning(
-                phrase(
-                    "{file} holds a password; write {form} there instead, and set the variable",
-                    file=FILE,
-                    form="${NAME}",
                 )
             )
         yield Line(
@@ -174,36 +163,24 @@ def start(
     if drawn is not None:
         people.append(Person(name=Path(str(sample)).name, role="file"))
         records += records_of(drawn, people[-1])
-    with _whole_or_none(folder):
-        make_folder(folder)
-        if isinstance(texts, Mapping):
-            write_records(map(doc_record, texts.values()), folder / CORPUS)
-        places = (row for row in suggested if row.document in documents)
-        _store(workshop, [*people, *records, *places])
-        _write_files(workshop, text)
+    make_folder(folder)
+    if isinstance(texts, Mapping):
+        write_records(map(doc_record, texts.values()), folder / CORPUS)
+    places = (row for row in suggested if row.document in documents)
+    _ = workshop.secret  # made while nobody can open the folder yet
+    guidelines = files("kragx.workshop") / "guidelines" / f"{workshop.settings.language}.md"
+    _write_new(folder / GUIDELINES, guidelines.read_text("utf-8"))
+    _write_new(folder / ".gitignore", _IGNORED)
+    # The database last but one: what ended before it is made anew by the same command.
+    _store(workshop, [*people, *records, *places])
+    _write_new(folder / FILE, text)  # without it, there is no workshop
     return Started(
         folder=folder,
         documents=len(documents),
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
         kept=sum(source.kept for source in sources),
-        # The URL is shown with its password hidden, if one stands in it and not in a variable.
-        has_password=database is not None and "${" not in database and "***" in str(address),
     )
-
-
-@contextmanager
-def _whole_or_none(folder: Path) -> Iterator[None]:
-    """Around what makes a folder: where it ends early, what it has made is removed."""
-    before = {*folder.iterdir()} if folder.is_dir() else None
-    try:
-        yield
-    except BaseException:  # Ctrl-C too: half a workshop can be neither opened nor made anew
-        for file in {*folder.iterdir()} - (before or set()) if folder.is_dir() else ():
-            file.unlink()
-        if before is None and folder.is_dir():
-            folder.rmdir()
-        raise
 
 
 def _store(workshop: Workshop, records: Iterable[StoredRecord]) -> None:
@@ -215,18 +192,11 @@ def _store(workshop: Workshop, records: Iterable[StoredRecord]) -> None:
         store.add(records)
 
 
-def _write_files(workshop: Workshop, text: str) -> None:
-    """Write what a folder holds beside its database; what is there already stays."""
-    _ = workshop.secret  # made while nobody can open the folder yet
-    guidelines = files("kragx.workshop") / "guidelines" / f"{workshop.settings.language}.md"
-    for name, content in (
-        (GUIDELINES, guidelines.read_text("utf-8")),
-        (".gitignore", _IGNORED),
-        (FILE, text),  # the last one: without it, there is no workshop
-    ):
-        if not (workshop.folder / name).exists():
-            with open_text(workshop.folder / name) as file:
-                file.write(content)
+def _write_new(path: Path, text: str) -> None:
+    """Write a file; what is there already stays."""
+    if not path.exists():
+        with open_text(path) as file:
+            file.write(text)
 
 
 def _check_once(gold: Iterable[Query], questions: Iterable[Query]) -> None:
@@ -259,7 +229,6 @@ _HEAD = """\
 #   leak_target: 0.5    # the most that the mean word leak of the questions should be
 #   k: 10               # documents that each retriever of `config` suggests for a question
 #   twice: 0.2          # the share of pairs that go to a second person as well; 1: all
-#   underline: false    # nobody has the question's words underlined in the passage
 #   forbidden: {stale: {metadata.valid_until: {before: {query: metadata.asked_at}}}}
 
 """

@@ -9,7 +9,7 @@ that rules read) and what was masked in it is part of it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import blake2b
@@ -29,8 +29,6 @@ from kragx.workshop.logs.wording import exact, gist, joined
 N_TURNS = 10
 """So many questions before one in its session are its history."""
 
-_LONGEST = 1_000
-"""Asks of a session; what has more is hardly one person's."""
 _UNSAID = 2  # the thumb of an ask without any, while it is not known what a 0 means
 
 _AROUND, _VALUES, _RANK = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xFF51AFD7ED558CCD
@@ -141,7 +139,6 @@ def gathered(
     asks: list[Ask] = []
     sessions: defaultdict[str, list[Ask]] = defaultdict(list)
     alone: dict[str, tuple[str, str, int]] = {}
-    names: list[int] = []
     fields_met: set[str] = set()
     record: Mapping[str, Any] = {}
     for number, question in enumerate(questions):
@@ -160,14 +157,13 @@ def gathered(
             ask.slice = to_json(fields.get(_name(by)))
         if question.session is not None and not question.history:
             sessions[question.session].append(ask)
-        if question.time is not None and (line_id := record.get("id")) is not None:
-            names.append(key_of(to_json([line_id, question.time, question.text])))
         asks.append(ask)
     for path in (path for path in keep if asks and _name(path) not in fields_met):
         option = "--slice" if path == by else "--keep"
         problem = phrase("no line has {path!r}", path=path)
         raise DataError(problem, field=option, remedy=nearest(path, record))
-    return asks, [*_repeats(names), *_settle_thumbs(asks), *_put_histories(sessions.values())]
+    _put_histories(sessions.values())
+    return asks, [*_settle_thumbs(asks)]
 
 
 def _ask(ask: Ask, question: LoggedQuestion, fields: Mapping[str, Any], masker: Masker) -> Ask:
@@ -180,14 +176,6 @@ def _ask(ask: Ask, question: LoggedQuestion, fields: Mapping[str, Any], masker: 
     ask.thumb = _UNSAID if question.thumbs is None else question.thumbs
     ask.has_list = question.retrieved is not None
     return ask
-
-
-def _repeats(names: Sequence[int]) -> Iterator[str]:
-    if n_repeated := len(names) - len(set(names)):
-        yield phrase(
-            "asks logged more than once, with the same id, time and question: {n}; all count",
-            n=n_repeated,
-        )
 
 
 def _settle_thumbs(asks: Sequence[Ask]) -> Iterator[str]:
@@ -220,7 +208,7 @@ def _name(path: str) -> str:
     return path.removeprefix("metadata.")
 
 
-def _put_histories(sessions: Collection[Sequence[Ask]]) -> Iterator[str]:
+def _put_histories(sessions: Iterable[Sequence[Ask]]) -> None:
     """Note what was asked before in each session, as what stands around a question."""
     for session in sessions:
         turns: deque[tuple[str, int]] = deque(maxlen=N_TURNS)
@@ -232,12 +220,6 @@ def _put_histories(sessions: Collection[Sequence[Ask]]) -> Iterator[str]:
                 ask.around_masked ^= key_of(to_json([text for text, _ in turns]))
             before = ask
             turns.append((exact(ask.alone), ask.values))
-    if (longest := max(map(len, sessions), default=0)) > _LONGEST:
-        yield phrase(
-            "a session has {n} asks, and is hardly one conversation; name what tells "
-            "conversations apart with --column session=...",
-            n=longest,
-        )
 
 
 def fold(asks: Iterable[Ask]) -> tuple[list[FoldedQuestion], int]:

@@ -37,8 +37,6 @@ class LoggedGold(Result):
         n_asks_of_gold: the asks of the questions that gold could be had for; None where all count.
         first, last: the days of the first and last ask; None where the log has no times.
         n_up, n_down: thumbs.
-        n_broken: lines that were left out, as they cannot be read.
-        n_silent: traces that say no question.
         masked: by kind, how many finds were masked; those in what was retrieved and answered come
             as questions are read.
         design: how questions were drawn; empty where all were taken.
@@ -55,8 +53,6 @@ class LoggedGold(Result):
     last: str | None
     n_up: int
     n_down: int
-    n_broken: int
-    n_silent: int
     masked: Mapping[str, int]
     design: Mapping[str, Any]
     gold_from: GoldFrom | None
@@ -67,17 +63,11 @@ class LoggedGold(Result):
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
         biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
-        more = {"n_unmasked": self.n_unmasked, "scope": str(self.scope)}
-        return {**plain(named), **more, **biased}
+        return {**plain(named), "scope": str(self.scope), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
         return iter(self._drawn)
-
-    @property
-    def n_unmasked(self) -> int:
-        """How many ids, keys and numbers look like what is masked, as far as they were read."""
-        return self._drawn.n_unmasked
 
     @property
     def scope(self) -> str:
@@ -127,27 +117,9 @@ class LoggedGold(Result):
         finds = sorted(self.masked.items())
         counts = [joined(" ", (_KINDS.get(name, name), str(n))) for name, n in finds]
         yield Line(phrase("masked: {finds}", finds=joined(", ", counts) or phrase("nothing")))
-        if self.n_unmasked:
-            yield warning(
-                phrase(
-                    "not masked, as documents and fields are known by them, or they are numbers: "
-                    "{n} ids, keys and values that look like personal data",
-                    n=self.n_unmasked,
-                )
-            )
         yield Line(self.scope)
         biased = [] if self.gold_from is None else [_BIASED[self.gold_from]]
         yield from map(warning, (*biased, *self.cautions))
-        if self.n_silent:
-            yield Line(phrase("traces without a question, left out: {n}", n=self.n_silent))
-        if self.n_broken:
-            yield warning(
-                phrase(
-                    "left out, as they cannot be read: {n} lines, the first {place}",
-                    n=self.n_broken,
-                    place=str(self._drawn.logs.broken[0]),
-                )
-            )
 
 
 _TOWARDS = {
@@ -185,9 +157,6 @@ class DrawnQuestions:
 
     What was retrieved and answered is not kept meanwhile: a log is larger than memory, and few of
     its questions are drawn.
-
-    Attributes:
-        n_unmasked: how many ids, keys and numbers look like what is masked, as far as it was read.
     """
 
     logs: Logs
@@ -195,15 +164,12 @@ class DrawnQuestions:
     drawn: Sequence[FoldedQuestion]
     keep: Sequence[str]
     gold_from: GoldFrom | None
-    n_unmasked: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._counts = self.masker.counts.copy()
-        self._lookout = replace(self.masker)  # it counts apart
 
     def __iter__(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions, in the order in which each was last asked."""
-        self.n_unmasked = 0
         self.masker.counts.clear()  # the texts of answers may be read again
         self.masker.counts.update(self._counts)
         drawn = {question.last.number: question for question in self.drawn}
@@ -228,7 +194,6 @@ class DrawnQuestions:
         self, question: FoldedQuestion, logged: LoggedQuestion
     ) -> tuple[Query, Retrieved | None]:
         gold, fields = self._gold(question), fields_of(logged.record, self.keep)
-        self.n_unmasked += self._unmasked(fields) + sum(self._is_seen(item.id) for item in gold)
         metadata = self.masker.within(fields)
         query_type = metadata.pop("query_type", None)
         if logged.answer is not None:
@@ -251,21 +216,8 @@ class DrawnQuestions:
         return query, Retrieved(tuple(map(self._masked, logged.retrieved)))
 
     def _masked(self, doc: Doc) -> Doc:
-        self.n_unmasked += self._is_seen(doc.id) + self._unmasked(doc.metadata)
         text = None if doc.text is None else self.masker.text(doc.text)
         return Doc(doc.id, text, self.masker.within(doc.metadata), doc.score)
-
-    def _unmasked(self, value: Any) -> int:
-        """How many keys and whole numbers within a value look like what is masked."""
-        if isinstance(value, Mapping):
-            return sum(self._is_seen(key) + self._unmasked(inner) for key, inner in value.items())
-        if isinstance(value, (list, tuple)):
-            return sum(map(self._unmasked, value))
-        return isinstance(value, int) and self._is_seen(value)
-
-    def _is_seen(self, value: object) -> bool:
-        text = str(value)
-        return value is not None and self._lookout.text(text) != text
 
 
 def _earlier(ask: Ask) -> list[Turn]:

@@ -18,7 +18,7 @@ from kragx.data import read_run
 from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import phrase
-from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, gathered
+from kragx.workshop.logs.folding import FoldedQuestion, fold, gathered
 from kragx.workshop.logs.logged import DrawnQuestions, GoldFrom, LoggedGold, day
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
@@ -36,7 +36,6 @@ def gold_from_logs(
     *,
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
-    skip_broken: bool = False,
     keep: Sequence[str] = (),
     by: str | None = None,
     n: int | None = None,
@@ -53,7 +52,6 @@ def gold_from_logs(
         masker: masks personal data (`read_masks`).
         columns: where fields stand, if not under usual names (`FIELDS`).
         encoding: of CSV; None for UTF-8, else cp949.
-        skip_broken: leave out what cannot be read, counted.
         keep: fields that go into the metadata, as rules and slices read them: what differs in one
             is another question.
         by: one of these (or another), by whose values the draw is stratified.
@@ -80,25 +78,26 @@ def gold_from_logs(
         [paths] if isinstance(paths, (str, Path)) else paths,
         columns or {},
         encoding,
-        skip_broken,
         replace(masker).text,  # it counts apart
     )
     asks, cautions = gathered(logs.questions(), masker, keep, by, holds_rated=gold_from == "thumbs")
-    for ask in asks if logs.ratings else ():
-        ask.thumb = 0  # a 1 that was read as up before the first 5 came may be the worst
     if not asks:
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
     questions, n_exact = fold(asks)
     rows = [question for question in questions if _has_gold(question, gold_from)]
     if not rows:
-        raise _no_gold(asks, gold_from, str(logs.paths[0]))
+        problem = phrase("no {gold_from} in the logs", gold_from=gold_from)
+        if gold_from == "thumbs":
+            problem = phrase("no ask that was rated up says what was retrieved")
+        remedy = phrase("name the field with --column")
+        raise DataError(problem, path=str(logs.paths[0]), field=gold_from or "", remedy=remedy)
     n_asks_of_gold = sum(len(question.asks) for question in rows)
     design: dict[str, Any] = {}
     if n is not None and n < len(rows):
         scores = {
             "complaints": [float(any(a.thumb < 0 for a in row.asks)) for row in questions],
-            "disagreement": _disagreement(questions, results, cautions),
-            "doubt": _doubt(questions, store, cautions),
+            "disagreement": _disagreement(questions, results),
+            "doubt": _doubt(questions, store),
         }
         sizes = _sizes(questions, scores, random_share, by)
         rows = _drawn(rows, dict(zip(questions, sizes.tolist())), n, seed, by)
@@ -116,12 +115,10 @@ def gold_from_logs(
         last=day(max(times)) if times else None,
         n_up=sum(ask.thumb > 0 for ask in asks),
         n_down=sum(ask.thumb < 0 for ask in asks),
-        n_broken=len(logs.broken),
-        n_silent=len(logs.silent),
         masked=masker.counts,
         design=design,
         gold_from=gold_from,
-        cautions=[*logs.cautions, *cautions],
+        cautions=cautions,
         _drawn=DrawnQuestions(logs, masker, rows, keep, gold_from),
     )
 
@@ -130,18 +127,6 @@ def _has_gold(question: FoldedQuestion, gold_from: GoldFrom | None) -> bool:
     if gold_from == "clicks":
         return any(ask.clicks for ask in question.asks)
     return gold_from is None or any(ask.thumb > 0 and ask.has_list for ask in question.asks)
-
-
-def _no_gold(asks: Sequence[Ask], gold_from: GoldFrom | None, path: str) -> DataError:
-    problem = phrase("no {gold_from} in the logs", gold_from=gold_from)
-    remedy = phrase("name the field with --column")
-    if gold_from == "thumbs" and any(ask.thumb > 0 for ask in asks):
-        problem = phrase("the asks that were rated up do not say what was retrieved")
-        remedy = phrase("name the field with --column retrieved=...")
-    elif gold_from == "thumbs" and any(ask.thumb for ask in asks):
-        problem = phrase("no thumb in the logs is up")
-        remedy = phrase("have a sample judged by people")
-    return DataError(problem, path=path, field=gold_from or "", remedy=remedy)
 
 
 def _drawn(
@@ -184,7 +169,7 @@ def _sizes(
 
 
 def _disagreement(
-    questions: Sequence[FoldedQuestion], results: Sequence[str | Path], cautions: list[str]
+    questions: Sequence[FoldedQuestion], results: Sequence[str | Path]
 ) -> list[float]:
     """How much lists differ: 1 - Jaccard of their documents, the mean over pairs."""
     if len(results) == 1:
@@ -200,40 +185,25 @@ def _disagreement(
         n_known += len(lists) > 1
         pairs = [1 - len(a & b) / max(len(a | b), 1) for a, b in combinations(lists, 2) if a or b]
         values[row] = sum(pairs) / len(pairs) if pairs else 0.0
-    if runs:
-        _check_known("--results", n_known, len(values), cautions)
+    if runs and not n_known:
+        raise _unknown("--results", len(values))
     return values
 
 
-def _check_known(field: str, n: int, of: int, cautions: list[str]) -> None:
-    """Refuse what knows no question, and say how many it knows where these are not all."""
-    if n == 0:
-        problem = phrase("knows none of the {n} questions of the logs", n=of)
-        remedy = phrase(
-            "questions are known by their ids, as --out writes them with the same options"
-        )
-        raise DataError(problem, field=field, remedy=remedy)
-    if n < of:
-        cautions.append(
-            phrase(
-                "{option} knows {n} of {of} questions, and says nothing of the others",
-                option=field,
-                n=n,
-                of=of,
-            )
-        )
+def _unknown(field: str, n: int) -> DataError:
+    """The error for what knows no question."""
+    problem = phrase("knows none of the {n} questions of the logs", n=n)
+    remedy = phrase("questions are known by their ids, as --out writes them with the same options")
+    return DataError(problem, field=field, remedy=remedy)
 
 
-def _doubt(
-    questions: Sequence[FoldedQuestion], store: str | Path | None, cautions: list[str]
-) -> list[float]:
+def _doubt(questions: Sequence[FoldedQuestion], store: str | Path | None) -> list[float]:
     """The share of a question's grades that one step more, or less, would turn."""
     grades: dict[str, list[float]] = defaultdict(list)
     for pair in from_store(store, asks="relevance") if store is not None else ():
         if pair.grade is not None:
             grades[pair.query_id].append(pair.grade)
     shares = {name: sum(g in _UNSURE for g in given) / len(given) for name, given in grades.items()}
-    if store is not None:
-        n_known = sum(question.id in shares for question in questions)
-        _check_known("--store", n_known, len(questions), cautions)
+    if store is not None and not any(question.id in shares for question in questions):
+        raise _unknown("--store", len(questions))
     return [shares.get(question.id, 0.0) for question in questions]

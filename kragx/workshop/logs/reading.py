@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +15,6 @@ from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.tabular import READERS, filled
 from kragx.data.problems import Problems
-from kragx.data.text import read_number
 from kragx.data.turns import Turn, as_turns
 from kragx.evaluation.calls.logged import (
     LoggedQuestion,
@@ -42,14 +40,11 @@ class Field(NamedTuple):
         names: its usual ones, with spaces between them.
         read: gives its value, or None for what is none.
         expected: what is said where a value is none; nothing where any may be none.
-        is_needed: whether a line is broken where it cannot be read; an ask stays without the
-            others, as a usual name may be another tool's word for something else.
     """
 
     names: str
     read: Callable[[Any], Any]
     expected: str = ""
-    is_needed: bool = True
 
 
 _TOOLS: Sequence[ModuleType] = (langfuse, langsmith)
@@ -114,27 +109,23 @@ FIELDS: Mapping[str, Field] = {
         "time timestamp asked_at created_at datetime date ts start_time 시각 시간 일시",
         _time,
         phrase("a time as 2026-01-31T09:30 or 1769851800"),
-        is_needed=False,
     ),
     "retrieved": Field(
         "retrieved documents docs retrieved_documents retrieved_contexts contexts results "
         "retrieved_ids doc_ids document_ids 검색결과",
         _documents,
         phrase("a list of documents or ids"),
-        is_needed=False,
     ),
     "answer": Field("answer response output completion 답변 응답", answer_in),
     "thumbs": Field(
         "thumbs thumb feedback vote user_feedback 평가",
         thumb,
         phrase("up or down, 1 or -1, true or false"),
-        is_needed=False,
     ),
     "click": Field(
         "click clicks clicked clicked_ids clicked_id 클릭",
         _ids,
         phrase("an id, or a list of ids"),
-        is_needed=False,
     ),
     "session": Field("session session_id conversation_id thread_id 세션", str),
     "history": Field("history 이력", _turns, phrase("a list of earlier turns")),
@@ -150,13 +141,7 @@ class Logs:
         columns: where fields (`FIELDS`) stand, if not under a usual name: names, or paths such as
             ``input.question``; an empty one is not read.
         encoding: of CSV; None for UTF-8, else cp949.
-        skip_broken: leave out lines that cannot be read, and count them.
         mask: masks the values that are quoted where they cannot be read.
-
-    Attributes:
-        broken: what was left out of the files, as far as they were read.
-        silent: traces that say no question.
-        ratings: thumbs that are numbers of some other scale, of which 1 is likely the worst.
     """
 
     def __init__(
@@ -164,69 +149,28 @@ class Logs:
         paths: Sequence[str | Path],
         columns: Mapping[str, str] | None = None,
         encoding: str | None = None,
-        skip_broken: bool = False,
         mask: Callable[[str], str] = str,
     ) -> None:
         self.paths: Sequence[str | Path] = paths
-        self._columns, self._encoding = columns or {}, encoding
-        self._skip_broken, self._mask = skip_broken, mask
-        self._forget()
-        for path, n in Counter(Path(path).resolve() for path in paths).items():
-            if n > 1:
-                problem = phrase("{path} is named twice, and would count twice", path=path)
-                raise UsageError(problem, field="LOGS")
+        self._columns, self._encoding, self._mask = columns or {}, encoding, mask
         for name in self._columns.keys() - FIELDS.keys():
             option = f"--column {name}={self._columns[name]}"
             raise UsageError("unknown field", field=option, remedy=nearest(name, FIELDS))
         if not self._columns.get("question", "question"):
             raise UsageError("--column question=: write question=column")
 
-    def _forget(self) -> None:
-        """Begin anew: files are read twice, and what is noted is of the last time."""
-        self.broken: list[DataError] = []
-        self.silent: set[str] = set()
-        self.ratings: list[object] = []
-        self._unread: dict[str, list[DataError]] = {}  # by field
-        self._met: set[str] = set()  # fields whose named column some record has
-        self._spans: list[LoggedSpan] = []
-        self._thumbs: dict[Place, int] = {}
-
-    @property
-    def cautions(self) -> Iterator[str]:
-        """What was not understood in the files, as far as they were read."""
-        for name, errors in self._unread.items():
-            yield phrase(
-                "{field}: not understood in {n} lines, and taken as not said; the first: {problem}",
-                field=name,
-                n=len(errors),
-                problem=str(errors[0]),
-            )
-        if self.ratings:
-            yield phrase(
-                "there are ratings among the thumbs, as {value}, so that a 1 may be the worst: "
-                "no thumb is counted",
-                value=shorten(self.ratings[0]),
-            )
-
     def questions(self) -> Iterator[LoggedQuestion]:
         """The questions, in the order of the files; those of traces come last.
 
         Raises:
-            DataError: a file cannot be read; or, unless `skip_broken`, a line is broken, or a field
-                holds something else: the first of them, with how many more there are.
+            DataError: a file cannot be read; or a line is broken, or a field holds something else.
         """
-        self._forget()
+        self._met = set[str]()  # fields whose named column some record has
+        self._spans: list[LoggedSpan] = []
+        self._thumbs: dict[Place, int] = {}
         for path in self.paths:
             yield from self._of_file(path)
-        if self.broken and not self._skip_broken:
-            first, n_more = self.broken[0], len(self.broken) - 1
-            more = phrase("{problem} (and {n} more)", problem=first.problem, n=n_more)
-            remedy = phrase("mend the line, or leave such lines out with --skip-broken")
-            problem = more if n_more else first.problem
-            raise DataError(problem, path=first.path, field=first.field, remedy=remedy)
-        of_traces = [*questions_of(self._spans, self._thumbs)]
-        self.silent = {span.place[0] for span in self._spans} - {trace for trace, _ in of_traces}
-        yield from (question for _, question in of_traces)
+        yield from (question for _, question in questions_of(self._spans, self._thumbs))
         # What traces are rated by stands elsewhere.
         for name in self._columns.keys() - self._met - ({"thumbs"} if self._spans else set()):
             if path := self._columns[name]:
@@ -237,9 +181,10 @@ class Logs:
                 raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
 
     def _of_file(self, path: str | Path) -> Iterator[LoggedQuestion]:
-        problems, is_empty = Problems(str(path)), True
+        problems, is_empty = Problems(str(path), strict=True), True
         tool: ModuleType | None = None
         for line, record in _records(path, problems, self._encoding):
+            place = f"{path}:{line}"
             if is_empty:  # what the first record is like all are
                 if "resourceSpans" in record:
                     self._spans += logged_spans(path)
@@ -247,16 +192,14 @@ class Logs:
                 is_empty = False
                 tool = next((tool for tool in _TOOLS if tool.is_export(record)), None)
                 if tool is None:
-                    self._check_question(record, f"{path}:{line}")
-            if tool is not None:
-                self._take(record, tool)
-                continue
-            try:
-                yield self._question(record, f"{path}:{line}")
-            except DataError as error:
-                problems.add(line, error.field, error.problem_and_remedy)
-        self.broken += [item.error() for item in problems.found if item.level == "error"]
-        if is_empty and not problems.found:
+                    self._check_question(record, place)
+            with inside(path=place):
+                if tool is not None:
+                    self._take(record, tool)
+                    continue
+                question = self._question(record)
+            yield question
+        if is_empty:
             raise DataError("the file holds no record", path=str(path))
 
     def _check_question(self, record: Record, place: str) -> None:
@@ -282,44 +225,35 @@ class Logs:
         self._spans += tool.spans_of({**record, **told})
         column = self._columns.get("thumbs")
         for place, value in () if column == "" else tool.thumbs_of(record, column):
-            if (mark := self._thumb(value)) is not None:
-                self._thumbs[place] = mark
+            if value not in _NOTHING:
+                self._thumbs[place] = self._checked("thumbs", value)
 
-    def _thumb(self, value: Any) -> int | None:
-        mark = thumb(value)
-        # Stars look like thumbs as long as only 1 and 0 have come: one 5 tells that they are none.
-        if mark is None and not self.ratings:
-            number = read_number(str(value).strip())
-            self.ratings += [value] if number is not None and abs(number) > 1 else []
-        return mark
-
-    def _question(self, record: Record, place: str) -> LoggedQuestion:
+    def _question(self, record: Record) -> LoggedQuestion:
         """A record of a log; a `DataError` names the field that holds something else."""
-        values = {name: self._read(record, name, place) for name in FIELDS}
+        values = {name: self._read(record, name) for name in FIELDS}
         if values["question"] is None:
             raise DataError("missing; a question is expected", field="question")
         text, history = values.pop("question")
         history, clicks = values.pop("history") or history, values.pop("click") or ()
         return LoggedQuestion(text, history, clicks=clicks, record=record, **values)
 
-    def _read(self, record: Record, name: str, place: str) -> Any:
-        """What a record says of a field; None where it says nothing, or what is not understood."""
-        (path, value), field = self._value(record, name), FIELDS[name]
-        if value in _NOTHING:
-            return None
-        try:
-            with inside(path):
-                result = self._thumb(value) if name == "thumbs" else field.read(value)
-                if result is None and field.expected:
-                    said = {"expected": field.expected, "value": self._mask(shorten(value))}
-                    raise DataError(phrase("{expected} is expected, not {value}", **said))
-                return result
-        except DataError as error:
-            # Where somebody said that it stands it has to be understood.
-            if field.is_needed or name in self._columns:
-                raise
-            self._unread.setdefault(path, []).append(error.within(path=place))
-            return None
+    def _read(self, record: Record, name: str) -> Any:
+        """What a record says of a field; None where it says nothing."""
+        path, value = self._value(record, name)
+        with inside(path):
+            return None if value in _NOTHING else self._checked(name, value)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """The value of a field; an error where it is none, as one of another meaning may be."""
+        result, expected = FIELDS[name].read(value), FIELDS[name].expected
+        if result is None and expected:
+            said = {"expected": expected, "value": self._mask(shorten(value))}
+            problem = phrase("{expected} is expected, not {value}", **said)
+            remedy = phrase(
+                "if it means something else, leave it out with --column {name}=", name=name
+            )
+            raise DataError(problem, remedy="" if name == "question" else remedy)
+        return result
 
     def _value(self, record: Record, name: str) -> tuple[str, Any]:
         """Where a field stands in a record, and what stands there."""

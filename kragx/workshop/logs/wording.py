@@ -1,11 +1,9 @@
 """What two wordings of one question share: their words, without what is said for politeness.
 
 Left out are case, punctuation that stands beside no digit, and spaces beside Hangul; greetings
-before a comma, requests to be told, ``the``, thanks; in Korean polite endings, the particle of an
-object before the last word or what asks, and those of topic and subject where the last word can
-have no object (되나요, 얼마예요), each only as the single particle of a text. All else stays in its
-place: numbers, signs (``-5``, ``%``, ``≥``), negations, pronouns, ``a`` (a letter, too), what tells
-who, when, where, or from what to what.
+before a comma, requests to be told, ``the``, thanks; in Korean polite endings. All else stays in
+its place: numbers, signs (``-5``, ``%``, ``≥``), negations, particles, pronouns, ``a`` (a letter,
+too), what tells who, when, where, or from what to what.
 """
 
 from __future__ import annotations
@@ -82,11 +80,6 @@ _POLITE = re.compile(
 )
 _MELTED = {"해요": "하", "돼요": "되", "되요": "되", "하니": "하", "되니": "되", "있니": "있"}
 _MELTED |= {"없니": "없", "예요": "이"}
-_NUMERAL = re.compile("[일이삼사오육칠팔구십백천만억조영공제]+")
-_ASKS = re.compile("언제|어떻게|왜|얼마|무엇|어디|며칠|몇|안$|못$")
-_HAS_NO_OBJECT = re.compile("(?:되|있|없|가능하|필요하|걸리|남|남았)$|얼마|무엇|언제|어디|며칠")
-_PARTICLES = {"은": True, "을": True, "이": True, "는": False, "를": False, "가": False}
-"""Each with whether it stands behind a consonant."""
 
 
 def exact(text: str) -> str:
@@ -137,24 +130,7 @@ def _korean(words: str) -> str:
     if not tokens:
         return words
     tokens[-1] = _plain_ending(tokens[-1])
-    bare = [*map(_bare, tokens[:-1])]
-    places = [place for place, word in enumerate(bare) if word != tokens[place]]
-    # Of two particles or more each tells the other's part: who does what to whom. One alone may go.
-    if len(places) == 1:
-        place, after = places[0], tokens[places[0] + 1]
-        stands_last = place + 2 == len(tokens) or _ASKS.match(after) is not None
-        has_object = tokens[place][-1] in "을를"
-        if stands_last and (has_object or _has_no_object(tokens, place)):
-            tokens[place] = bare[place]
     return " ".join(tokens)
-
-
-def _has_no_object(tokens: list[str], place: int) -> bool:
-    """Whether what stands before the verb is no more than what it is about."""
-    if tokens[place][-1] in "은는" and tokens[place + 1 :] == ["어떻게", "하"]:
-        return True
-    is_price = tokens[place][-1] == "가" and tokens[-1].startswith("얼마")  # 판매가
-    return _HAS_NO_OBJECT.match(tokens[-1]) is not None and not is_price
 
 
 def _plain_ending(word: str) -> str:
@@ -167,14 +143,3 @@ def _plain_ending(word: str) -> str:
     else:
         stem = unicodedata.normalize("NFC", _POLITE.sub("", unicodedata.normalize("NFD", word)))
     return {"": word, "얼마이": "얼마", "해": "하", "돼": "되"}.get(stem, stem)
-
-
-def _bare(word: str) -> str:
-    """A word without a particle of topic, subject or object."""
-    needs_consonant = _PARTICLES.get(word[-1:])
-    stem = word[:-1]
-    if needs_consonant is None or len(stem) < 2 or "없" in word or _NUMERAL.fullmatch(word):
-        return word
-    if not _HANGUL.match(stem[-1]) or bool((ord(stem[-1]) - 0xAC00) % 28) != needs_consonant:
-        return word
-    return stem

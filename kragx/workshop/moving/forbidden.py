@@ -1,9 +1,11 @@
-"""What must not be found, on another corpus: every chunk that holds it is forbidden there."""
+"""What must not be found, on another corpus: by its text, where its chunk is no more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
+from typing import Any, TypeGuard
 
 from kragx.data import Doc, Forbidden, Query
 from kragx.workshop.moving.rebuild import MoveOption
@@ -26,10 +28,7 @@ def forbidden_docs(query: Query) -> Iterator[tuple[int, str, Doc]]:
 def forbidden_moved(
     query: Query, options: Mapping[tuple[str, str], MoveOption]
 ) -> tuple[Forbidden, ...]:
-    """What is forbidden for a query after the move.
-
-    A text that is split is forbidden in each of its parts, and one that several chunks hold in all
-    of them. What is lost, or nobody knows where, stays with its text and without an id.
+    """What is forbidden for a query after the move: what is not the same chunk, by its text.
 
     Args:
         query: as it was.
@@ -39,33 +38,19 @@ def forbidden_moved(
     for number, item in enumerate(query.forbidden or ()):
         field = f"forbidden[{number}]"
         option = options.get((query.id, field))
-        newer_id = _id(options.get((query.id, f"{field}.superseded_by")))
-        bare = replace(item, superseded_by=None)
-        for new_item in [bare] if option is None else _items(bare, option):
+        newer = options.get((query.id, f"{field}.superseded_by"))
+        changes: dict[str, Any] = {}
+        if _is_another(option):
+            changes |= {"id": None, "text": option.probe.text}
+        if _is_another(newer):
+            newer_id, places = newer.parts[0][0].id, chain(*(option.parts if option else ()))
             # A chunk that holds both is not superseded by itself.
-            is_itself = new_item.id == newer_id
-            moved[new_item if is_itself else replace(new_item, superseded_by=newer_id)] = None
+            is_itself = newer_id in {doc.id for doc in places}
+            changes["superseded_by"] = None if is_itself else newer_id
+        moved[replace(item, **changes)] = None
     return tuple(moved)
 
 
-def _items(item: Forbidden, option: MoveOption) -> list[Forbidden]:
-    if option.choice.verdict == "same":
-        return [item]
-    if option.is_open:
-        text = option.probe.text
-        return [replace(item, id=None, text=text)] if text is not None else [item]
-    items: list[Forbidden] = []
-    for ors in option.parts:
-        source, start, end = map(ors[0].metadata.get, ("source", "start", "end"))
-        place = replace(item, source=None if start is None else source, start=start, end=end)
-        items += [replace(place, id=doc.id, text=doc.text) for doc in ors]
-    return items
-
-
-def _id(option: MoveOption | None) -> str | None:
-    """The id of what has taken a document's place; none where nobody knows it any more."""
-    if option is None:
-        return None
-    if option.choice.verdict == "same" or option.probe.text is None:
-        return option.probe.doc.id  # of no document of the old corpus nothing is known
-    return option.parts[0][0].id
+def _is_another(option: MoveOption | None) -> TypeGuard[MoveOption]:
+    """Whether a document of the old corpus is not the same chunk in the new one."""
+    return option is not None and option.choice.verdict != "same" and option.probe.text is not None

@@ -110,30 +110,19 @@ class Move(Result):
         counts: gold items and alternatives by verdict.
         n_items: how many they are.
         n_edited: how many are there in other words; their places are sure.
-        n_joined: gold items that count once with another of the query, as both are in one chunk.
-        n_left_out: parts of less than 5 % of a split text, which are no items.
         n_chunks: of the new corpus.
         bare: queries that had relevant gold, of which nobody knows where any is.
         items: one for each.
         dataset: the moved gold set.
-        forbidden: what must not be found, likewise; none of it counts above.
     """
 
     counts: Counter[str]
     n_items: int
     n_edited: int
-    n_joined: int
-    n_left_out: int
     n_chunks: int
     bare: tuple[str, ...]
     items: tuple[Moved, ...]
     dataset: GoldDataset = field(metadata=HIDDEN)
-    forbidden: tuple[Moved, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; `forbidden` where anything is."""
-        values = super().to_dict()
-        return values if self.forbidden else {n: v for n, v in values.items() if n != "forbidden"}
 
     @property
     def open(self) -> tuple[Moved, ...]:
@@ -155,16 +144,8 @@ class Move(Result):
         heads = [phrase("gold"), phrase("where it is")]
         heads += [phrase("items"), phrase("edited")]
         yield Table(heads, rows, words=2)
-        notes = {
-            phrase("edited: some of its words are not there as they were"): self.n_edited,
-            phrase(
-                "{n:,} items count once with another, as one chunk holds both", n=self.n_joined
-            ): self.n_joined,
-            phrase(
-                "{n:,} parts of less than 5 % of a split text are no items", n=self.n_left_out
-            ): self.n_left_out,
-        }
-        yield from (Line(text, "dim") for text, n in notes.items() if n)
+        if self.n_edited:
+            yield Line(phrase("edited: some of its words are not there as they were"), "dim")
         for name in ("unsure", "lost"):
             if items := [item for item in self.items if item.verdict == name]:
                 yield Heading(f"{name}: {len(items):,}")
@@ -184,27 +165,6 @@ class Move(Result):
                 names=listed([*map(visible, self.bare)], _SHOWN),
             )
             yield Line(text, "bold red")
-        yield from self._forbidden()
-
-    def _forbidden(self) -> Iterator[Part]:
-        """What became of what must not be found; nothing where there is none."""
-        if not self.forbidden:
-            return
-        unplaced = [item for item in self.forbidden if item.is_open]
-        text = phrase(
-            "what must not be found: {n:,} documents moved along, {n_gone:,} not",
-            n=len(self.forbidden) - len(unplaced),
-            n_gone=len(unplaced),
-        )
-        yield Heading(text)
-        yield from self._rows(unplaced)
-        if unplaced:
-            yield warning(
-                phrase(
-                    "These stay in the set with their texts: by text they can still be found, by "
-                    "id their questions are unknown, and never clean."
-                )
-            )
 
     def _edited(self, verdict: str) -> str:
         shares = [item.edited for item in self.items if item.verdict == verdict and item.edited]
@@ -287,14 +247,12 @@ def move(gold: object, old: object, new: object) -> Move:
     for item, option in zip(golds, options):
         by_item[item.query.id, item.number].append(option)
     by_name = {(i.query.id, i.field): option for i, option in zip(forbidden, options[len(golds) :])}
-    queries, n_joined = [], 0
+    queries = []
     for query in dataset:
-        item_options = [by_item[query.id, number] for number in range(len(query.gold))]
-        moved, n = rebuilt(query, item_options)
+        moved = rebuilt(query, [by_item[query.id, number] for number in range(len(query.gold))])
         if query.forbidden:
             moved = replace(moved, forbidden=forbidden_moved(query, by_name))
         queries.append(moved)
-        n_joined += n
     items = [*map(_moved, golds, options)]
     relevant: defaultdict[str, list[bool]] = defaultdict(list)
     for moved_item in items:
@@ -304,17 +262,10 @@ def move(gold: object, old: object, new: object) -> Move:
         counts=Counter(item.verdict for item in items),
         n_items=len(items),
         n_edited=sum(bool(item.edited) for item in items),
-        n_joined=n_joined,
-        n_left_out=sum(option.left_out for option in options[: len(golds)]),
         n_chunks=corpus_search.n_chunks,
         bare=tuple(query for query, are_open in relevant.items() if all(are_open)),
         items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
-        forbidden=tuple(
-            _moved(item, option)
-            for item, option in zip(forbidden, options[len(golds) :])
-            if item.field.endswith("]")
-        ),
     )
 
 

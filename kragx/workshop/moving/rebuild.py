@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from math import prod
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ _MOST_PARTS = 8
 
 _OPENING = "([{<\"'“‘《「『【"
 _PLACES = ("start", "start_index", "end", "end_index")
-_EVIDENCE = ("evidence", "spans")
-_OF_A_PART = (*_PLACES, *_EVIDENCE, "share")
+_OF_A_PART = (*_PLACES, "evidence", "spans", "share")
 _MARKS = ("moved", "old_id", MOVE)
 
 Characters = NDArray[np.int32]
@@ -102,8 +101,7 @@ def _set_parts(option: MoveOption) -> None:
     for piece in choice.pieces:
         chunk = piece.chunks[0]
         source = _source_of(doc, chunk)
-        evidence = _evidence(piece, characters, 0 if source is None else source[1])
-        if is_split and piece.share < SLIVER and not any(evidence.values()):
+        if is_split and piece.share < SLIVER:
             option.left_out += 1
             continue
         begin, end = _ends(piece)
@@ -124,7 +122,7 @@ def _set_parts(option: MoveOption) -> None:
             named = {}
         share = {"share": round(piece.share, 4)} if is_split else {}
         alternatives = {c.id: None for c in piece.chunks if c.id != chunk.id}
-        new = Doc(chunk.id, own_text, {**metadata, **named, **evidence, **share})
+        new = Doc(chunk.id, own_text, {**metadata, **named, **share})
         option.parts.append([new, *(Doc(name, own_text) for name in alternatives)])
         option.ends.append((begin, end, chunk))
     if not option.parts:
@@ -164,42 +162,8 @@ def _source_of(doc: Doc, chunk: Chunk) -> tuple[str, int] | None:
     return None if chunk.start is None or chunk.source is None else (chunk.source, chunk.start)
 
 
-def _evidence(piece: Piece, characters: Characters | None, base: int) -> dict[str, list[list[int]]]:
-    """The evidence of an item, pairs of characters of its source, in the new chunk's.
-
-    `base` is where the new chunk begins in it. Where no source is known, and of a chunk that is its
-    own, pairs are counted in the chunk.
-    """
-    moved: dict[str, list[list[int]]] = {}
-    probe, chunk = piece.place.probe, piece.chunks[0]
-    for name in _EVIDENCE:
-        pairs = probe.doc.metadata.get(name)
-        if characters is None or not _are_pairs(pairs):
-            continue
-        in_source = characters - characters[0] + probe.begin
-        if probe.start is not None and str(probe.doc.metadata.get("source")) == probe.source:
-            in_source += probe.start - probe.begin
-        moved[name] = []
-        for pair in pairs:
-            # Characters to letters: marks and spaces between have none, so an end goes to the next
-            # letter.
-            low, high = np.clip(np.searchsorted(in_source, pair), piece.low, piece.high).tolist()
-            positions = piece.place.positions[low:high]
-            if len(positions := positions[(positions >= chunk.place) & (positions < chunk.end)]):
-                begin, end = chunk.characters(positions[0], positions[-1])
-                moved[name].append([base + begin, base + end + 1])
-    return moved
-
-
-def _are_pairs(value: object) -> TypeGuard[Sequence[Sequence[int]]]:
-    return isinstance(value, (list, tuple)) and all(
-        isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(n, int) for n in pair)
-        for pair in value
-    )
-
-
-def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> tuple[Query, int]:
-    """A query with its gold where it is now, and how many items became one with another.
+def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> Query:
+    """A query with its gold where it is now.
 
     Args:
         query: as it was.
@@ -217,8 +181,7 @@ def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> tuple[Quer
         for gold, option in zip(query.gold, options)
         for item in _golds(gold, option)
     ]
-    joined = _joined(items)
-    return replace(query, gold=joined), len(items) - len(joined)
+    return replace(query, gold=_joined(items))
 
 
 def _leave_irrelevant(query: Query, options: Sequence[Sequence[MoveOption]]) -> None:

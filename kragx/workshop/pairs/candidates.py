@@ -63,7 +63,6 @@ class PooledDocument:
         pair: the question's uid, and the id of the document that stands for its copies.
         standing: what people say of it.
         ranks: where each retriever has it first, from 1; 0 where it does not.
-        is_suggested: whether it is suggested; else somebody searched for it.
         is_twice: whether two people judge it.
         is_judged: whether a person has judged it, and not only a file.
         grade: in a gold file; 0 of what is unusable, and of what is not known.
@@ -75,7 +74,6 @@ class PooledDocument:
     pair: Pair
     standing: Standing
     ranks: tuple[int, ...]
-    is_suggested: bool
     is_twice: bool
     is_judged: bool
     grade: float
@@ -128,7 +126,6 @@ class Board:
         }
         answers = set(empty)
         places: dict[str, list[tuple[int, int]]] = {}
-        suggested: set[str] = set()
         doubts: dict[str, dict[str, float]] = {}
 
         def take(row: SuggestedDocument) -> None:
@@ -141,8 +138,6 @@ class Board:
                 ranks = places.setdefault(first, [])
                 if row.origin == ORIGIN:
                     doubts.setdefault(row.detail, {}).setdefault(first, row.score or 0.0)
-                if row.origin != "search":
-                    suggested.add(first)
                 if number is not None and row.rank is not None:
                     ranks.append((number, row.rank))
 
@@ -163,7 +158,6 @@ class Board:
                 standing(state, question.uid, copies.all(document)),
                 files,
                 plan,
-                is_suggested=document in suggested,
             )
             # In an order of its own: by rank a first place would tell people what to say.
             for document in sorted(places, key=lambda document: chance(question.uid, document))
@@ -186,9 +180,19 @@ class Board:
         return any(candidate.is_relevant for candidate in self)
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether retrievers have not all answered it yet."""
+        return self.question.answerable is not False and not all(self.answered)
+
+    @property
     def is_compared(self) -> bool:
         """Whether retrievers can be compared by it: all answered, and nobody says it has none."""
-        return all(self.answered) and self.question.answerable is not False
+        return self.question.answerable is not False and all(self.answered)
+
+    @cached_property
+    def differing(self) -> list[PooledDocument]:
+        """Those in which retrievers differ."""
+        return [entry for entry in self if entry.disagreement > 0]
 
     @cached_property
     def n_judged(self) -> int:
@@ -239,8 +243,6 @@ def _candidate(
     verdict: Standing,
     files: set[str],
     plan: LabellingPlan,
-    *,
-    is_suggested: bool,
 ) -> PooledDocument:
     """A document of a question, by the ranks at which retrievers of a number have it."""
     ranks = tuple(
@@ -252,7 +254,6 @@ def _candidate(
         pair,
         verdict,
         ranks,
-        is_suggested,
         chance(*pair, "twice") < plan.twice,
         # A file's grade counts, but nobody has looked at the pair here.
         bool(verdict.by - files),

@@ -15,14 +15,13 @@ from kragx.workshop.questions.templates import (
     own_templates,
     read_templates,
 )
-from kragx.workshop.questions.words import WordLeak, leak, mean_leak, word_leak
+from kragx.workshop.questions.words import leak, mean_leak
 
 __all__ = [
     "NewQuestion",
     "ProbeSet",
     "QuestionSet",
     "Template",
-    "WordLeak",
     "WrittenQuestions",
     "leak",
     "make_probes",
@@ -30,6 +29,5 @@ __all__ = [
     "mean_leak",
     "own_templates",
     "read_templates",
-    "word_leak",
     "write_questions",
 ]

@@ -289,11 +289,6 @@ class PassagePart:
         return self.doc.id or ""
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it is all of its document."""
-        return self.end - self.start == len(self.doc.text or "")
-
-    @property
     def text(self) -> str:
         """What it says, under its document's title: a chunk alone may not say what it is about."""
         text = (self.doc.text or "")[self.start : self.end]
@@ -319,40 +314,29 @@ class Passage:
         """The documents that it is of."""
         return tuple(dict.fromkeys(part.id for part in self.parts))
 
-    @property
-    def document(self) -> str | None:
-        """The document that it is the whole of; None for a stretch, and for several together."""
-        is_whole = len(self.parts) == 1 and self.parts[0].is_whole
-        return self.parts[0].id if is_whole else None
-
 
 class CorpusPassages:
     """The passages of a corpus in an order by chance.
 
     Args:
         docs: with texts.
-        language: of those that are taken; ``auto`` for all.
         seed: of the order.
         uses: how many questions were made from a document before, by its id; the fewest first.
 
     Raises:
-        DataError: no document is long enough, or none has the language.
+        DataError: no document is long enough.
     """
 
     def __init__(
         self,
         docs: Sequence[Doc],
-        language: Literal["auto", "ko", "en"] = "auto",
         seed: int = 0,
         uses: Mapping[str, int] = {},
     ) -> None:
-        self._parts = [*_stretches(docs, language)]
+        self._parts = [*_stretches(docs)]
         if not self._parts:
-            language_name = "" if language == "auto" else f" in the language {language!r}"
             raise DataError(
-                "the corpus has no text{language_name} of at least {shortest} characters to ask "
-                "about",
-                language_name=language_name,
+                "the corpus has no text of at least {shortest} characters to ask about",
                 shortest=SHORTEST,
             )
         order = Random(seed).sample(range(len(self)), len(self))
@@ -397,15 +381,14 @@ class CorpusPassages:
         return [self._parts[number] for number in best[:n] if scores[number] > 0]
 
 
-def _stretches(docs: Sequence[Doc], language: str) -> Iterator[PassagePart]:
+def _stretches(docs: Sequence[Doc]) -> Iterator[PassagePart]:
     """Documents, and stretches of long ones: each text once, if it says enough."""
     texts = set[str]()
     for doc in docs:
         text = doc.text or ""
         for window in windows(text, LONGEST):
             bare = normalise(text[window.start : window.end])
-            is_wanted = language == "auto" or is_korean(bare) == (language == "ko")
-            if is_wanted and len(bare) >= SHORTEST and bare not in texts:
+            if len(bare) >= SHORTEST and bare not in texts:
                 texts.add(bare)
                 yield PassagePart(doc, window.start, window.end)
 
@@ -413,30 +396,13 @@ def _stretches(docs: Sequence[Doc], language: str) -> Iterator[PassagePart]:
 def _groups(parts: Sequence[PassagePart]) -> list[list[int]]:
     """For each part those that it belongs together with, itself among them, in their order.
 
-    What belongs together was cut from the same source, or is of one document. Where there is
-    nothing of the kind it has the same words in one field of the metadata: in that one which makes
-    the most groups of several parts, and so the narrowest ones.
+    What belongs together was cut from the same source, by the first field that says one, or is of
+    one document.
     """
-    fields = {name for part in parts for name in part.doc.metadata}
-    named = [_by_field(parts, name) for name in _SOURCES if name in fields]
-    by_document = _by_field(parts, None)
-    groups = next(filter(_n_groups, [*named, by_document]), None) or max(
-        (_by_field(parts, name) for name in [None, *sorted(fields.difference(_SOURCES, _TITLES))]),
-        key=_n_groups,
-    )
-    group_of = {number: group for group in groups.values() for number in group}
-    return [group_of.get(number, [number]) for number in range(len(parts))]
-
-
-def _by_field(parts: Sequence[PassagePart], name: str | None) -> dict[str, list[int]]:
-    """The parts by what one field says in words, or by their documents."""
     members: dict[str, list[int]] = {}
     for number, part in enumerate(parts):
-        value = part.id if name is None else part.doc.metadata.get(name)
-        if isinstance(value, str) and (name is None or any(map(str.isalpha, value))):
-            members.setdefault(value, []).append(number)
-    return members
-
-
-def _n_groups(members: Mapping[str, Sequence[int]]) -> int:
-    return sum(len(group) > 1 for group in members.values())
+        sources = (part.doc.metadata.get(name) for name in _SOURCES)
+        named = next((source for source in sources if isinstance(source, str)), part.id)
+        members.setdefault(named, []).append(number)
+    group_of = {number: group for group in members.values() for number in group}
+    return [group_of[number] for number in range(len(parts))]

@@ -1,10 +1,9 @@
 """Questions that a model writes about a corpus, and what becomes of each: kept, or why not."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import Any, Literal
+from typing import Any
 
 from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
@@ -14,7 +13,6 @@ from kragx.ground.printing import phrase
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
-from kragx.judging.rubric import Rubric
 from kragx.judging.writing import (
     DIFFICULTIES,
     Draft,
@@ -25,15 +23,7 @@ from kragx.judging.writing import (
     relevance_of,
 )
 from kragx.workshop.questions.documents import CorpusPassages, Passage, PassagePart
-from kragx.workshop.questions.question import (
-    LONGEST,
-    Dropped,
-    Fault,
-    NewQuestion,
-    Sieve,
-    WrittenQuestions,
-    pointing,
-)
+from kragx.workshop.questions.question import NewQuestion, Sieve, Why, WrittenQuestions
 from kragx.workshop.questions.targets import (
     Cell,
     Kinds,
@@ -41,7 +31,6 @@ from kragx.workshop.questions.targets import (
     check_shares,
     kinds_of,
     target_shares,
-    unmet_notes,
     uses_of,
 )
 from kragx.workshop.questions.words import leak
@@ -57,8 +46,6 @@ def write_questions(
     judge: Grader,
     n: int = 50,
     *,
-    rubric: Rubric | None = None,
-    language: Literal["auto", "ko", "en"] = "auto",
     existing: Iterable[Query] = (),
     targets: Shares | None = None,
     unanswerable: float = 0.1,
@@ -77,8 +64,6 @@ def write_questions(
         judge: its model writes (of a panel the first) and checks (a panel: all of them). Its
             ``language`` is that of the questions; ``auto``: each passage's.
         n: how many questions.
-        rubric: asks ``questions`` in words of one's own.
-        language: of the passages.
         existing: questions that are there already: none is asked again, their kinds count towards
             the shares, and what they were not made from comes first.
         targets: as of `make_questions`; the difficulty is what the model says that it wrote.
@@ -105,12 +90,12 @@ def write_questions(
             problem, field="targets", remedy=phrase("name {names}", names=", ".join(DIFFICULTIES))
         )
     existing = [*existing]
-    passages = CorpusPassages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
+    passages = CorpusPassages([*as_corpus(corpus).docs.values()], seed, uses_of(existing))
     several = several if passages.have_neighbours else 0.0
     kinds = wanted_kinds(shares, existing, unanswerable, several)
     slots = [_Slot(*pair) for pair in enumerate(islice(kinds, n))]
     sieve = Sieve((query.text or "" for query in existing), most_leak)
-    source = _ModelDrafts(judge, rubric, passages, sieve)
+    source = _ModelDrafts(judge, passages, sieve)
     # Later tries begin so far on that they come to passages which no earlier one has asked about.
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
@@ -119,19 +104,11 @@ def write_questions(
     questions = tuple(slot.question for slot in slots if slot.question is not None)
     cells = [(question.query_type, question.difficulty) for question in questions]
     counts = Kinds(shares, (), [*kinds_of(existing), *cells]).counts
-    notes = unmet_notes(shares, counts)
-    if n_left := sum(slot.is_open for slot in slots):
-        lacking = phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
-        notes = [lacking, *notes]
+    n_left = sum(slot.is_open for slot in slots)
+    lacking = phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
+    notes = (lacking,) if n_left else ()
     return WrittenQuestions(
-        questions,
-        n,
-        shares,
-        counts,
-        len(existing),
-        tuple(notes),
-        dropped=tuple(sieve.dropped),
-        **source.spent,
+        questions, n, shares, counts, len(existing), notes, fell=sieve.fell, **source.spent
     )
 
 
@@ -177,70 +154,42 @@ class _Candidate:
 
     Attributes:
         slot: which place it is for.
-        passage: that it was written about.
         question: the question.
-        parts: that are asked about one by one.
         checks: the questions to the model: how far it needs documents, whether its passage answers
-            it, and the same of each of `parts`.
+            it, and of what is to have no answer whether those nearest to it do.
     """
 
     slot: _Slot
-    passage: Passage
     question: NewQuestion
-    parts: Sequence[PassagePart]
     checks: list[Question]
 
-    def faults(self, judgements: Sequence[Judgement]) -> Iterator[Fault]:
+    def faults(self, judgements: Sequence[Judgement]) -> Iterator[Why]:
         """Yield what the model says against it; what is not known says nothing."""
         need, *answers = judgements
         by_need, by_relevance = (check.rubric for check in self.checks[:2])
         if need.grade is not None and need.grade < by_need.match_from:
-            yield "vague" if need.grade < 1 else "common sense", need.text
-        has_answer = [by_relevance.match_from <= (row.grade or 0) for row in answers]
-        if self.slot.kind.answerable:
-            if answers[0].grade is not None and not has_answer[0]:
-                yield "not answered", answers[0].text
-            return
-        parts = (self.passage.parts[0], *self.parts)
-        for part, row, is_answer in zip(parts, answers, has_answer, strict=True):
-            if is_answer:
-                yield "answered", f"{part.id}: {row.text}"
+            yield "vague" if need.grade < 1 else "common sense"
+        has_answer = any(by_relevance.match_from <= (row.grade or 0) for row in answers)
+        if not self.slot.kind.answerable and has_answer:
+            yield "answered"
+        if self.slot.kind.answerable and answers[0].grade is not None and not has_answer:
+            yield "not answered"
 
     def passed(self, judgements: Sequence[Judgement]) -> NewQuestion:
-        """The question with what the checks gave, and with the documents that it needs."""
-        need, whole, *of_parts = judgements
-        checks = {"need": need.grade, "relevance": whole.grade}
-        made_by: dict[str, Any] = {**self.question.made_by, "checks": checks}
-        sources = self.question.sources
-        if self.slot.kind.answerable and of_parts:
-            # One document that answers it whole is enough; else what has nothing of the answer
-            # is none of its sources.
-            graded = list(zip(self.parts, (row.grade for row in of_parts), strict=True))
-            enough = [part for part, grade in graded if grade == self.checks[1].rubric.top]
-            some = [part for part, grade in graded if grade is None or grade > 0]
-            sources = Passage(tuple(enough[:1] or some or self.parts)).sources
-        stretches = [
-            {"source": part.id, "start": part.start, "end": part.end}
-            for part in self.passage.parts
-            if not part.is_whole and part.id in sources
-        ]
-        if stretches:
-            made_by["shown"] = stretches
-        return replace(self.question, sources=sources, made_by=made_by)
+        """The question with what the checks gave."""
+        checks = {"need": judgements[0].grade, "relevance": judgements[1].grade}
+        return replace(self.question, made_by={**self.question.made_by, "checks": checks})
 
 
 class _ModelDrafts:
     """Rounds of writing and checking, and what came of them."""
 
-    def __init__(
-        self, judge: Grader, rubric: Rubric | None, passages: CorpusPassages, sieve: Sieve
-    ) -> None:
+    def __init__(self, judge: Grader, passages: CorpusPassages, sieve: Sieve) -> None:
         relevance_of(judge, Draft("", "", "easy"), "")  # what cannot be asked is refused at once
-        self._judge, self._rubric, self._passages, self._sieve = judge, rubric, passages, sieve
+        self._judge, self._passages, self._sieve = judge, passages, sieve
         self._requests: set[tuple[str, Kind]] = set()
-        self._counts = Counter[str]()
         self._writing, self._checking = Tally(), Tally()
-        self._n_refused = 0
+        self._n_excused = self._n_refused = self._n_unknown = 0
 
     def round(self, slots: Sequence[_Slot], offset: int) -> None:
         """Write a question for each of these places, and check it."""
@@ -271,15 +220,13 @@ class _ModelDrafts:
             kind = replace(kind, number=kind.number + 1)
         self._requests.add((passage.text, kind))
         ids = ", ".join(passage.sources)
-        return passage, asked_for(self._judge, passage.text, kind, ids, rubric=self._rubric)
+        return passage, asked_for(self._judge, passage.text, kind, ids)
 
     def _unwritten(self, slot: _Slot, failure: str | None, request: Question) -> Draft | None:
         """Count a question that was not written; in a dry run what stands for it."""
-        if failure is None:
-            self._counts["n_without"] += 1
-        else:
+        if failure is not None:
             self._count(slot, {failure})
-        if slot.is_open or failure != "not_asked" or self._judge.members[0].outbox is not None:
+        if slot.is_open:
             return None
         # As long as one that will be checked, and each of its own, as these will be.
         words = ("질문 " if request.rubric.language == "ko" else "question ") * 10
@@ -289,8 +236,8 @@ class _ModelDrafts:
         """Count a place of whose question nothing is known; a dry run does not go on with it."""
         is_refused = _REFUSED.issuperset(failures)
         slot.is_open = is_refused or not self._judge.dry_run
-        unknown = "n_unknown" if slot.is_open else "n_waiting"
-        self._counts["n_refused" if is_refused else unknown] += 1
+        self._n_refused += is_refused
+        self._n_unknown += not is_refused
 
     def _candidate(
         self, slot: _Slot, passage: Passage, request: Question, draft: Draft
@@ -308,16 +255,17 @@ class _ModelDrafts:
             answerable=None if answerable else False,
             reference=draft.answer or None if answerable else None,
         )
-        faults = _faults(question, passage, request)
+        # A Korean question about a Korean passage is right, whatever the rubric's language is.
+        wanted = request.rubric.language == "ko" or is_korean(passage.text)
+        is_right = is_korean(question.text) in (wanted, request.rubric.language == "ko")
+        faults: list[Why] = [] if is_right else ["wrong language"]
         if slot.is_open and self._sieve.first([question], faults) is None:
             return None
-        parts = passage.parts if len(passage.parts) > 1 else ()
-        if not answerable:
-            parts = self._elsewhere(slot, draft, passage)
+        parts = () if answerable else self._elsewhere(slot, draft, passage)
         passages, uid = (passage, *(Passage((part,)) for part in parts)), question.uid
         checks = [need_of(judge, draft, answerable=answerable)]
-        checks += [relevance_of(judge, draft, row.text, uid, row.document) for row in passages]
-        return _Candidate(slot, passage, question, parts, checks)
+        checks += [relevance_of(judge, draft, row.text, uid) for row in passages]
+        return _Candidate(slot, question, checks)
 
     def _elsewhere(self, slot: _Slot, draft: Draft, passage: Passage) -> tuple[PassagePart, ...]:
         """The other passages in which an answer is looked for."""
@@ -335,7 +283,7 @@ class _ModelDrafts:
         if not slot.is_open:
             return  # it merely stood for a question
         if fault := next(candidate.faults(judgements), None):
-            self._sieve.dropped.append(Dropped(candidate.question, *fault))
+            self._sieve.fell[fault] += 1
         elif failures:
             self._count(slot, failures)
         else:
@@ -348,13 +296,13 @@ class _ModelDrafts:
             JudgingError: more is missing than may be, but for what was refused.
         """
         tally.add(judged.tally)
-        self._n_refused += sum(row.failure in _REFUSED for row in judged.judgements)
+        self._n_excused += sum(row.failure in _REFUSED for row in judged.judgements)
         total, judge = self._writing + self._checking, self._judge
         check_missing(
             total,
             judge,
             lambda: f"What was judged is in {judge.store}: run again to ask for what is missing",
-            n_excused=self._n_refused,
+            n_excused=self._n_excused,
         )
 
     @property
@@ -369,19 +317,6 @@ class _ModelDrafts:
             "currency": writer.currency,
             "writing": self._writing,
             "checking": self._checking,
-            **self._counts,
+            "n_refused": self._n_refused,
+            "n_unknown": self._n_unknown,
         }
-
-
-def _faults(question: NewQuestion, passage: Passage, request: Question) -> Iterator[Fault]:
-    """Yield what the rules of a written text have against a question."""
-    if len(question.text) > LONGEST:
-        yield "too long", f"{len(question.text)} characters"
-    language = request.rubric.language
-    # A Korean question about a Korean passage is right, whatever the rubric's language is.
-    if is_korean(question.text) != (language == "ko") and (
-        language == "ko" or not is_korean(passage.text)
-    ):
-        yield "wrong language", f"asked for in {language}"
-    if words := pointing(question.text):
-        yield "points at its passage", words

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import islice
 from random import Random
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from kragx.data import Forbidden
 from kragx.data.corpus import as_corpus
@@ -20,13 +20,12 @@ from kragx.data.documents import Doc, value_at
 from kragx.data.formats.jsonl import to_json
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
-from kragx.ground.errors import UsageError, check_whole, installing, nearest, shorten
+from kragx.ground.errors import UsageError, check_whole, nearest, shorten
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, phrase, visible
 from kragx.workshop.folder.places import known_place
-from kragx.workshop.questions.documents import Filling, Language, fillings, sampled
+from kragx.workshop.questions.documents import Filling, fillings, sampled
 from kragx.workshop.questions.templates import own_templates
-from kragx.workshop.questions.words import has_kiwi
 
 PROBE = "probe"
 """The ``query_type`` of probes: nobody asked them, so they are no traffic."""
@@ -46,7 +45,6 @@ class ProbeSet(Result):
         n_documents: how many documents say whose they are.
         n_without: how many do not: nobody is kept from them.
         n_values: how many different values there are.
-        notes: what could not be done, and why.
         queries: the probes.
     """
 
@@ -55,7 +53,6 @@ class ProbeSet(Result):
     n_documents: int
     n_without: int
     n_values: int
-    notes: tuple[str, ...] = ()
     queries: tuple[Query, ...] = field(default=(), metadata=HIDDEN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("n_probes",)
@@ -93,8 +90,13 @@ class ProbeSet(Result):
                 by=visible(self.by),
             )
             yield Line(text, "yellow")
-        for note in self.notes:
-            yield Line(note, "yellow")
+        if n_missing := self.n_wanted - self.n_probes:
+            text = phrase(
+                "{n} probes could not be made: every document that has a heading or a noun phrase "
+                "is probed",
+                n=n_missing,
+            )
+            yield Line(text, "yellow")
         yield Line(
             phrase(
                 "A document is probed once: two questions about it would fail together. They are "
@@ -108,14 +110,13 @@ def make_probes(
     by: str,
     n: int = 400,
     *,
-    language: Language | Literal["auto"] = "auto",
     seed: int = 0,
 ) -> ProbeSet:
     """Make questions of one tenant about what another one's documents say.
 
-    Each is asked by somebody who has none of a document's values, about a heading or a noun phrase
-    of it, one that the asker's own documents lack where there is one. Forbidden are all documents
-    with that phrase that the asker has no part in. Tenants take turns, as owners and as askers.
+    Each is asked by somebody who has none of a document's values, about its heading or the noun
+    phrase that tells most of it. Forbidden are all documents with that phrase that the asker has no
+    part in. Tenants take turns, as owners and as askers.
     A document is probed once, and so are chunks of one source and copies.
 
     Args:
@@ -123,7 +124,6 @@ def make_probes(
         by: the path in the metadata that says whose a document is, as ``metadata.tenant``; a list
             there says that it is everybody's in it.
         n: how many.
-        language: of the documents that are asked about.
         seed: of what is random. The same seed and corpus give the same probes.
 
     Raises:
@@ -132,26 +132,10 @@ def make_probes(
     """
     check_whole("n", n)
     docs = [*as_corpus(corpus).docs.values()]
-    source = _ProbeDrafts(docs, by, language, n, Random(seed))
+    source = _ProbeDrafts(docs, by, n, Random(seed))
     queries = tuple(islice(source.queries(), n))
-    notes: list[str] = []
-    if n_missing := n - len(queries):
-        notes.append(
-            phrase(
-                "{n} probes could not be made: every document that has a heading or a noun "
-                "phrase is probed",
-                n=n_missing,
-            )
-        )
-    if source.has_korean and not has_kiwi():
-        notes.append(
-            phrase(
-                "without Kiwi, Korean documents are asked about by their headings alone; {install}",
-                install=installing("korean"),
-            )
-        )
-    n_owned, n_values = len(source.owners), len(source.values)
-    return ProbeSet(by, n, n_owned, len(docs) - n_owned, n_values, tuple(notes), queries)
+    n_owned = len(source.owners)
+    return ProbeSet(by, n, n_owned, len(docs) - n_owned, len(source.values), queries)
 
 
 class _ProbeDrafts:
@@ -160,10 +144,9 @@ class _ProbeDrafts:
     Attributes:
         owners: by document the keys of its values; without those that have none.
         values: by key the value: ``1`` and ``"1"`` are two.
-        has_korean: whether any document that may be asked about is Korean.
     """
 
-    def __init__(self, docs: Sequence[Doc], by: str, language: str, n: int, rng: Random) -> None:
+    def __init__(self, docs: Sequence[Doc], by: str, n: int, rng: Random) -> None:
         self._by, self._rng = by, rng
         self.values: dict[str, Any] = {}
         self.owners: dict[str, frozenset[str]] = {}
@@ -176,12 +159,10 @@ class _ProbeDrafts:
                 self.owners[doc.id or ""] = frozenset(keys)
         self._check(docs)
         filled = fillings(sampled([*filter(self._askers, docs)], _DOCUMENTS_A_PROBE * n, rng))
-        self.has_korean = any(filling.language == "ko" for filling in filled)
         self._of_owner: dict[str, list[Filling]] = {}
         for filling in filled:
-            if language in ("auto", filling.language):
-                owner = min(self.owners[filling.doc.id or ""])
-                self._of_owner.setdefault(owner, []).append(filling)
+            owner = min(self.owners[filling.doc.id or ""])
+            self._of_owner.setdefault(owner, []).append(filling)
         # What the documents that say whose they are say, titles too, in one case and Unicode form.
         self._folded = {
             doc.id or "": normalise(" \n".join([*titles, doc.text or ""]), casefold=True)
@@ -265,23 +246,15 @@ class _ProbeDrafts:
         )
 
     def _topic(self, filling: Filling, asker: str) -> tuple[str, str, list[str]] | None:
-        """What a document is asked about, and all that is forbidden for it.
-
-        That is the first noun phrase or heading that none of the asker's own documents has, else
-        the first one.
-        """
-        options = [("noun", noun) for noun in filling.nouns]
+        """What a document is asked about, and all that is forbidden for it."""
+        options = [("noun", noun) for noun in filling.nouns[:1]]
         if "heading" in filling.values:
-            options.insert(self._rng.randrange(2), ("heading", filling.values["heading"]))
-        first = None
-        for name, words in options:
-            holding = self._holding(words)
-            others = [doc_id for doc_id in holding if asker not in self.owners[doc_id]]
-            topic = name, words, [*dict.fromkeys([filling.doc.id or "", *others])]
-            if len(others) == len(holding):
-                return topic
-            first = first or topic
-        return first
+            options.append(("heading", filling.values["heading"]))
+        if not options:
+            return None
+        name, words = self._rng.choice(options)
+        others = [doc_id for doc_id in self._holding(words) if asker not in self.owners[doc_id]]
+        return name, words, [*dict.fromkeys([filling.doc.id or "", *others])]
 
     def _holding(self, words: str) -> list[str]:
         """The documents in which some words stand, that say whose they are."""

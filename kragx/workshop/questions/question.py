@@ -1,8 +1,6 @@
 """Questions that are made: what one is, which drafts fall by rules, and what came of them."""
 
 import hashlib
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,21 +10,16 @@ from typing import Any, ClassVar, Literal
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
 from kragx.data.words import words
-from kragx.ground.json_values import HIDDEN, plain
-from kragx.ground.printing import Line, Part, Result, Table, counted, percent, phrase, warning
+from kragx.ground.json_values import plain
+from kragx.ground.printing import Line, Part, Result, Table, percent, phrase, warning
 from kragx.judging.judgement_counts import Tally, failure_lines
 from kragx.workshop.questions.words import content_words, mean_leak
 
-LONGEST = 300
-"""Characters of a question by a model; nobody asks for more at once."""
 Why = Literal[
-    "too long", "wrong language", "points at its passage", "asked already", "copies",
-    "vague", "common sense", "not answered", "answered",
+    "wrong language", "asked already", "copies", "vague", "common sense", "not answered", "answered"
 ]  # fmt: skip
 MEANS: Mapping[Why, str] = {
-    "too long": phrase("of more than {n} characters", n=LONGEST),
     "wrong language": phrase("not in the passage's language"),
-    "points at its passage": phrase('means nothing without it ("this text", "위 조항")'),
     "asked already": phrase("asks what another question asks"),
     "copies": phrase("its word leak is above the target"),
     "vague": phrase("cannot be understood alone, or nearly any document would do"),
@@ -83,27 +76,6 @@ class NewQuestion:
             reference=self.reference,
             metadata={name: value for name, value in metadata.items() if value is not None},
         )
-
-
-@dataclass(frozen=True)
-class Dropped:
-    """A question that was written, and is not used.
-
-    Attributes:
-        question: the question.
-        why: the filter.
-        detail: what it said.
-    """
-
-    question: NewQuestion
-    why: Why
-    detail: str
-
-    @property
-    def query(self) -> Query:
-        """As a gold set would hold it, the reason in its metadata."""
-        query = self.question.query
-        return replace(query, metadata={**query.metadata, "dropped": [self.why, self.detail]})
 
 
 @dataclass(frozen=True)
@@ -188,66 +160,32 @@ class WrittenQuestions(QuestionSet):
 
     Attributes:
         model: who wrote them.
-        dropped: what a filter took out, in the order in which it was written.
+        fell: how many each filter took out.
         n_unknown: passages of whose question nothing is known, since a call failed; another run
             asks again.
         n_refused: questions that the model, or its provider, refuses to write or to check.
-        n_without: passages about which it found nothing to ask.
-        n_waiting: passages of whose question it is known later: of a dry run, or of a batch.
         cost: of all calls; None where no price is known.
         currency: of the cost.
         writing, checking: what it took.
     """
 
     model: str = ""
-    dropped: tuple[Dropped, ...] = field(default=(), metadata=HIDDEN)
+    fell: Mapping[Why, int] = field(default_factory=dict)
     n_unknown: int = 0
     n_refused: int = 0
-    n_without: int = 0
-    n_waiting: int = 0
     cost: float | None = None
     currency: str = ""
     writing: Tally = field(default_factory=Tally)
     checking: Tally = field(default_factory=Tally)
 
-    also_plain: ClassVar[tuple[str, ...]] = (*QuestionSet.also_plain, "fell")
-
-    @property
-    def fell(self) -> dict[Why, int]:
-        """How many questions each filter took out."""
-        counts = Counter(dropped.why for dropped in self.dropped)
-        return {why: counts[why] for why in MEANS if counts[why]}
-
-    @property
-    def dropped_dataset(self) -> GoldDataset:
-        """What was taken out, with the reasons; a question written twice stands once.
-
-        Raises:
-            DataError: there is nothing.
-        """
-        queries = {dropped.question.uid: dropped.query for dropped in self.dropped}
-        return GoldDataset((*queries.values(),), name="dropped questions")
-
     def describe(self) -> Iterator[Part]:
         """What there is, what fell by which filter, what is not known, and what it cost."""
         yield from super().describe()
-        unanswerable = sum(question.answerable is False for question in self.questions)
-        several = sum(len(question.sources) > 1 for question in self.questions)
-        yield from _counts(
-            {
-                phrase("questions to have no answer"): unanswerable,
-                phrase("of several documents"): several,
-            }
-        )
-        if self.dropped:
-            rows = [[why, MEANS[why], str(n)] for why, n in self.fell.items()]
+        if rows := [[why, MEANS[why], str(self.fell[why])] for why in MEANS if why in self.fell]:
             yield Table((phrase("filter"), phrase("question"), phrase("fell")), rows, words=2)
-        yield from _counts(
-            {
-                phrase("passages with nothing to ask"): self.n_without,
-                phrase("questions that the model refuses to write or to check"): self.n_refused,
-            }
-        )
+        if self.n_refused:
+            refused = phrase("questions that the model refuses to write or to check")
+            yield Line(f"{refused}: {self.n_refused}")
         total = self.writing + self.checking
         if self.n_unknown:
             yield warning(phrase("not known, as a call failed: {n} questions", n=self.n_unknown))
@@ -269,15 +207,6 @@ class WrittenQuestions(QuestionSet):
         )
 
 
-def _counts(counts: Mapping[str, int]) -> Iterator[Part]:
-    """A line of what there is any of."""
-    if some := {what: n for what, n in counts.items() if n}:
-        yield Line(counted(some))
-
-
-Fault = tuple[Why, str]
-"""The rule that takes a draft out, and what it saw."""
-
 ALIKE = 0.8
 """Questions of which one has all content words of the other, and at most this much is the larger
 one's share of them, are told apart; above it they are one question asked twice."""
@@ -291,17 +220,17 @@ class Sieve:
         most_leak: the highest word leak; None for any.
 
     Attributes:
-        dropped: what fell, in order.
+        fell: how many fell, and why.
     """
 
     def __init__(self, existing: Iterable[str], most_leak: float | None = None) -> None:
-        self.dropped: list[Dropped] = []
+        self.fell: Counter[Why] = Counter()
         self._most_leak = most_leak
         # By the words as they stand those that have content.
         self._words = {" ".join(words(text)): content_words(text) for text in existing}
 
     def first(
-        self, drafts: Iterable[NewQuestion], faults: Iterable[Fault] = ()
+        self, drafts: Iterable[NewQuestion], faults: Iterable[Why] = ()
     ) -> NewQuestion | None:
         """The first of some drafts that passes; None if none does.
 
@@ -314,14 +243,14 @@ class Sieve:
             if fault is None:
                 self._words[" ".join(words(draft.text))] = content_words(draft.text)
                 return draft
-            self.dropped.append(Dropped(draft, *fault))
+            self.fell[fault] += 1
         return None
 
-    def _faults(self, draft: NewQuestion) -> Iterator[Fault]:
+    def _faults(self, draft: NewQuestion) -> Iterator[Why]:
         if draft.text in self:
-            yield "asked already", "nearly the same words"
+            yield "asked already"
         if self._most_leak is not None and (draft.leak or 0) > self._most_leak:
-            yield "copies", f"word leak {draft.leak:.2f}"
+            yield "copies"
 
     def __contains__(self, text: str) -> bool:
         """Whether a question is there: in the same words, or in content words that are nearly all.
@@ -337,42 +266,3 @@ class Sieve:
             and len(content & existing) >= ALIKE * len(content | existing)
             for existing in self._words.values()
         )
-
-
-_TEXTS = "글|본문|문서|문단|단락|지문|텍스트|발췌문?|자료|안내문|구절|대목|제시문"
-_PARTS = "조항|조문|규정|사례|사건|내용|항목|판결|설명|문장"
-_PASSAGE = "text|passage|document|article|paragraph|excerpt|snippet|chapter|page"
-_PIECE = (
-    f"(?:{_PASSAGE}|section|clause|provision|rule|case|table|context|content|source|sentence)s?"
-)
-# Hangul that goes on is another word (글씨), but for a particle.
-_END = "(?=(?:은|는|이|가|을|를|의|에|과|와|도|로|으로|에서|에는|에서는|이란)?(?![가-힣]))"
-_POINTING = re.compile(
-    "|".join(
-        (
-            rf"(?<![가-힣])(?:이|(?:위|앞|아래|다음)의?|상기|제시된|주어진)\s?(?:{_TEXTS}){_END}",
-            rf"(?<![가-힣])(?:(?:위|앞|아래|다음)의?|상기|제시된|주어진)\s?(?:{_PARTS}){_END}",
-            rf"^(?:이|그|해당|본)\s?(?:{_TEXTS}|{_PARTS}){_END}",
-            r"(?<![가-힣])(?:글|본문|지문|문서|텍스트|자료|기사)에\s?(?:따르면|의하면|언급된|나온)",
-            r"(?<![가-힣])(?:본문|지문)에서",
-            r"(?<![가-힣])(?:글|본문|지문|문서)의?\s(?:주제|요지|제목|목적|저자|글쓴이)",
-            rf"\bthis (?:{_PASSAGE})\b",
-            rf"\bthe (?:above|following|given|provided|attached) (?:\w+ )?{_PIECE}\b",
-            rf"\bthe {_PIECE} (?:above\b|below(?! \w))",
-            r"\bthe (?:text|passage|excerpt|snippet)\b(?! message)",
-            rf"\baccording to the (?:{_PASSAGE}|author|context|source)\b",
-            r"\b(?:mentioned|described|stated|discussed|listed|shown) (?:above|below)\b",
-        )
-    ),
-    re.IGNORECASE,
-)
-
-
-def pointing(question: str) -> str | None:
-    """The words by which a question points at its passage ("이 글", "the text"); None for none.
-
-    Only what points at a text is looked for: "이 경우" and "in this case" point at what the
-    question itself has told.
-    """
-    match = _POINTING.search(" ".join(unicodedata.normalize("NFC", question).split()))
-    return match[0] if match else None

@@ -1,11 +1,11 @@
 """The shares that kinds of questions should have, and which kind comes next."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kragx.data.gold import Query
-from kragx.data.validation import TOLERANCE, target_problems
+from kragx.data.validation import target_problems
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
 
@@ -57,32 +57,6 @@ def uses_of(existing: Iterable[Query]) -> Counter[str]:
     lists = (query.metadata.get("sources") for query in existing)
     sources = (entry for entry in lists if isinstance(entry, list | tuple))
     return Counter(str(source) for of_query in sources for source in of_query)
-
-
-def unmet(
-    targets: Shares, counts: Mapping[str, Mapping[str, int]]
-) -> Iterator[tuple[str, str, float, float]]:
-    """Yield what is further from its target than validation lets pass: of what, share, target."""
-    for name, shares in targets.items():
-        whole = sum(counts[name].values())
-        for value, target in shares.items():
-            count = counts[name].get(value, 0)
-            share = count / whole if whole else 0.0
-            if abs(share - target) > TOLERANCE and abs(count - target * whole) >= 1:
-                yield name, value, share, target
-
-
-def unmet_notes(targets: Shares, counts: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """A line for each share that is `unmet`."""
-    return [
-        phrase(
-            "{name}: {share:.0%} of the questions, the target is {target:.0%}",
-            name=f"{name}.{value}",
-            share=share,
-            target=target,
-        )
-        for name, value, share, target in unmet(targets, counts)
-    ]
 
 
 class Kinds:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import islice, starmap
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import yaml
 
@@ -34,7 +34,6 @@ from kragx.workshop.questions.targets import (
     check_shares,
     kinds_of,
     target_shares,
-    unmet_notes,
     uses_of,
 )
 from kragx.workshop.questions.words import has_kiwi, leak
@@ -178,13 +177,15 @@ _PAIR = re.compile(
 )
 # A note in brackets at the end, or a mark: the particle goes by the sound before.
 _NOT_SPOKEN = re.compile(r"\s*\([^()]*\)$|[\W_]$")
-_FINAL_OF_DIGIT = dict(zip("0123456789", ["x", "l", "", "x", "", "", "x", "l", "l", ""]))
-"""What the digits' Sino-Korean names end in: a vowel, ``l`` (ㄹ) or another consonant."""
-_FINAL_OF_LETTER = {"L": "l", "R": "l", "M": "x", "N": "x"}
-"""The same of the letters' names; all others end in a vowel."""
-# A short vowel with a stop, as in `cap` or `kick`: Korean writes the stop as a final consonant.
-_SHORT = re.compile(r"(?:^|[^aeiou])[aeiou](?:ck|[ckpt])$")
-_LATIN = re.compile(r"[A-Za-z]+$")
+_FINAL_OF = {
+    **dict(zip("0123456789", ["x", "l", "", "x", "", "", "x", "l", "l", ""])),
+    **dict.fromkeys("ABCDEFGHIJKOPQSTUVWXYZ", ""),
+    "L": "l",
+    "R": "l",
+    "M": "x",
+    "N": "x",
+}
+"""What the names of digits (Sino-Korean) and capitals end in: a vowel, ``l`` (ㄹ), a consonant."""
 
 
 def josa(word: object, particle: str) -> str:
@@ -194,8 +195,7 @@ def josa(word: object, particle: str) -> str:
     ('환불은', '배송으로', '서울로', 'A4가')
 
     What stands in brackets at the end, and marks, are not spoken. Digits are read as Sino-Korean
-    numbers and capital letters by their names; of other Latin words the spelling tells roughly.
-    After anything else both forms are written: ``猫은(는)``.
+    numbers, capitals by their names. After anything else both forms are written: ``email은(는)``.
 
     Args:
         word: what is filled in.
@@ -225,19 +225,7 @@ def _final(text: str) -> str | None:
     if "가" <= last <= "힣":
         number = (ord(last) - ord("가")) % 28
         return "" if not number else "l" if number == 8 else "x"
-    if last in _FINAL_OF_DIGIT and last:
-        return _FINAL_OF_DIGIT[last]
-    latin = _LATIN.search(text)
-    return None if latin is None else _final_of_latin(latin[0])
-
-
-def _final_of_latin(word: str) -> str:
-    if word.isupper():
-        return _FINAL_OF_LETTER.get(word[-1], "")
-    word = word.lower()
-    if word.endswith(("l", "le")):
-        return "l"
-    return "x" if word.endswith(("m", "n", "ng")) or _SHORT.search(word) else ""
+    return _FINAL_OF.get(last)
 
 
 _DOCUMENTS_A_QUESTION = 2
@@ -249,7 +237,6 @@ def make_questions(
     templates: Sequence[Template] | None = None,
     n: int = 100,
     *,
-    language: Language | Literal["auto"] = "auto",
     existing: Iterable[Query] = (),
     targets: Shares | None = None,
     most_per_template: int = 3,
@@ -264,7 +251,6 @@ def make_questions(
         corpus: as of `kragx.evaluate`.
         templates: None for kragx's own.
         n: how many questions.
-        language: of the documents that templates are filled from; ``auto`` takes a document's own.
         existing: questions that are there already: none is made again, their kinds count towards
             the shares, and what was made from a template counts towards its most.
         targets: by ``query_type`` and ``difficulty`` the share that each value should have;
@@ -282,9 +268,9 @@ def make_questions(
     check_shares(most_leak=most_leak)
     shares, rng, existing = target_shares(targets), Random(seed), [*existing]
     docs = sampled([*as_corpus(corpus).docs.values()], _DOCUMENTS_A_QUESTION * n, rng)
-    filled = [filling for filling in fillings(docs) if language in ("auto", filling.language)]
+    filled = fillings(docs)
     if templates is None:
-        languages = sorted({filling.language for filling in filled}) or ["en"]
+        languages = sorted({filling.language for filling in filled})
         templates = [template for name in languages for template in own_templates(name)]
     check_ids(templates)
     source = _TemplateDrafts(filled, templates, existing, most_per_template, rng)
@@ -297,9 +283,18 @@ def make_questions(
         else:
             kinds.count(cell)
             questions.append(question)
-    notes = [*source.notes(n - len(questions), sieve), *unmet_notes(kinds.shares, kinds.counts)]
-    if not filled:
-        notes = [phrase("no document is in the language {language!r}", language=language)]
+    notes: list[str] = []
+    if n_missing := n - len(questions):
+        notes.append(
+            phrase(
+                "{n} questions could not be made: a template makes {most} at most, {n_known} asked "
+                "again what there is, and {n_leaking} copied too much",
+                n=n_missing,
+                most=most_per_template,
+                n_known=sieve.fell["asked already"],
+                n_leaking=sieve.fell["copies"],
+            )
+        )
     if not has_kiwi() and any(filling.language == "ko" for filling in filled):
         notes.append(
             phrase(
@@ -337,7 +332,6 @@ class _TemplateDrafts:
             ]
             for template in templates
         }
-        self._unfilled = {name for name, fitting in self._fits.items() if not fitting}
 
     @property
     def cells(self) -> set[Cell]:
@@ -364,14 +358,11 @@ class _TemplateDrafts:
 
     def _drafts(self, template: Template) -> Iterator[NewQuestion]:
         """What a template makes of the documents."""
-        is_filled = self._uses[template.id] > 0
         for filling, values in islice(self._values(template), _MOST_TRIES):
             if (text := template.render(values)) is not None:
-                is_filled, doc = True, filling.doc
-                share, made_by = leak(text, [doc.text or ""]), {"template": template.id}
+                doc, made_by = filling.doc, {"template": template.id}
+                share = leak(text, [doc.text or ""])
                 yield NewQuestion(text, *template.cell, (doc.id or "",), made_by, share)
-        if not is_filled:
-            self._unfilled.add(template.id)
 
     def _values(self, template: Template) -> Iterator[tuple[Filling, dict[str, Any]]]:
         """What a template can be filled with, documents that were used least first.
@@ -388,30 +379,3 @@ class _TemplateDrafts:
             named = [values | {"noun": noun, "nouns": nouns} for noun in nouns] or [values]
             for with_noun in named if "noun" in template.names else named[:1]:
                 yield filling, with_noun
-
-    def notes(self, n_missing: int, sieve: Sieve) -> list[str]:
-        """Templates that no document fills, and why questions are missing."""
-        notes: list[str] = []
-        if empty := [name for name in self._fits if name in self._unfilled]:
-            names = ", ".join(empty[:5])
-            text = phrase(
-                "{n} templates that no document fills: {names}", n=len(empty), names=names
-            )
-            notes.append(text)
-        if n_missing > 0:
-            n_full = sum(self._uses[template.id] >= self._most for template in self._templates)
-            fell = Counter(dropped.why for dropped in sieve.dropped)
-            notes.append(
-                phrase(
-                    "{n} questions could not be made: {n_full} of {of} templates made {most}, the "
-                    "most of each; {n_known} others asked again what there is, and {n_leaking} "
-                    "copied too much",
-                    n=n_missing,
-                    n_full=n_full,
-                    of=len(self._templates),
-                    most=self._most,
-                    n_known=fell["asked already"],
-                    n_leaking=fell["copies"],
-                )
-            )
-        return notes

@@ -15,23 +15,17 @@ or plural: that says where to look first, and nothing of relevance.
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from typing import ClassVar
 
 import yaml
 
-from kragx.data.gold import GoldDataset
 from kragx.data.korean import HANGUL, stem
 from kragx.data.text import normalise
 from kragx.data.tokenizers import KiwiTokenizer
 from kragx.data.words import words
-from kragx.ground.printing import Line, Part, Result, Table, percent, phrase
 
 _TAGS = ("NNG", "NNP", "XR", "SL", "SH", "SN", "VV", "VA")
 COMMON: Mapping[str, str] = yaml.safe_load(
@@ -100,134 +94,16 @@ def _singular(word: str) -> str:
     return word[:-1] if is_plural else word
 
 
-@dataclass(frozen=True)
-class WordLeak(Result):
-    """The word leak of each question of a gold set.
-
-    Attributes:
-        queries: by the id of each question; None where it has no content word, or its gold no text.
-        difficulties: the questions' difficulties by id, of those that have one.
-    """
-
-    queries: Mapping[str, float | None]
-    difficulties: Mapping[str, str]
-
-    also_plain: ClassVar[tuple[str, ...]] = ("mean",)
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of those that are known; None if none is."""
-        return mean_leak(self.queries.values())
-
-    def describe(self) -> Iterator[Part]:
-        """The mean, over all questions and by difficulty."""
-        n_known = sum(value is not None for value in self.queries.values())
-        yield Line(
-            phrase(
-                "mean word leak: {share} of the content words of {n} questions stand in their "
-                "gold; {others} questions have none, or gold without texts",
-                share=percent(self.mean, 0),
-                n=n_known,
-                others=len(self.queries) - n_known,
-            )
-        )
-        leaks_of: dict[str, list[float | None]] = {}
-        for query_id, level in self.difficulties.items():
-            leaks_of.setdefault(level, []).append(self.queries[query_id])
-        if leaks_of:
-            rows = [
-                [level, str(len(leaks)), percent(mean_leak(leaks), 0)]
-                for level, leaks in leaks_of.items()
-            ]
-            yield Table((phrase("difficulty"), phrase("questions"), phrase("word leak")), rows)
-
-
-def word_leak(dataset: GoldDataset) -> WordLeak:
-    """How much of each question stands in its gold texts, alternatives too, taken together.
-
-    Args:
-        dataset: the gold set, with texts (`kragx.read_dataset` takes a corpus that has those of
-            ids). What is judged non-relevant, with grade 0 or less, does not count.
-    """
-    queries: dict[str, float | None] = {}
-    for query in dataset:
-        relevant = [gold for gold in query.gold if gold.grade > 0]
-        texts = [gold.text for gold in relevant]
-        texts += [alternative.text for gold in relevant for alternative in gold.alternatives]
-        queries[query.id] = leak(query.text or "", filter(None, texts)) if any(texts) else None
-    levels = {query.id: query.metadata.get("difficulty") for query in dataset}
-    return WordLeak(queries, {key: str(level) for key, level in levels.items() if level})
-
-
-WINDOW = 300
-"""Characters: so much is read at a glance."""
-
-COMMON_SHARE = 1 / 3
-"""What stands in more than this share of the documents says nothing of where to look."""
-
-_SAMPLE = 500
-_FEWEST = 30
-
 _RUN = re.compile(r"\w+(?:[.,]\d+)*[+#]*")
 _ENDING = re.compile(r"(?<=[a-z]{4})(?:ing|ed|es|s|ly)$")
 
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """Where words stand in a text.
-
-    Attributes:
-        spans: the places, as [start, end) in characters, in order.
-        densest: the first place of the stretch of `WINDOW` characters that has most of the
-            different words; None where none has two.
-    """
-
-    spans: tuple[Span, ...] = ()
-    densest: int | None = None
-
-
-class Meetings:
-    """Finds words in the texts of a corpus.
-
-    Args:
-        texts: of the corpus. What more than `COMMON_SHARE` of the first 500 hold is looked for only
-            if there is nothing else; of fewer than 30 texts nothing is common.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._sample = [normalise(text, casefold=True) for text in islice(texts, _SAMPLE)]
-        self._common: dict[str, bool] = {}
-
-    def of(self, words: str, text: str) -> Meeting:
-        """Where the content words of a question, or of a search, stand in a text."""
-        content = content_words(words)
-        rare = _roots(word for word in content if not self._is_common(word)) or _roots(content)
-        places = [
-            (start, end, word)
-            for roots, start, end in _placed(text)
-            for word in [min(roots & rare, default=None)]
-            if word is not None
-        ]
-        return Meeting(tuple((start, end) for start, end, _ in places), _densest(places))
-
-    def _is_common(self, word: str) -> bool:
-        n = len(self._sample)
-        if word not in self._common:
-            share = sum(word in text for text in self._sample) / max(n, 1)
-            self._common[word] = n >= _FEWEST and share > COMMON_SHARE
-        return self._common[word]
-
-
-def _densest(places: list[tuple[int, int, str]]) -> int | None:
-    ends = [end for _, end, _ in places]  # in order, as no word of a text reaches into the next
-    counts = [
-        len({word for _, _, word in places[first : bisect_right(ends, start + WINDOW)]})
-        for first, (start, _, _) in enumerate(places)
-    ]
-    most = max(counts, default=0)
-    return counts.index(most) if most > 1 else None
+def word_places(words: str, text: str) -> list[Span]:
+    """Where the content words of a question, or of a search, stand in a text: [start, end)."""
+    roots = _roots(content_words(words))
+    return [(start, end) for placed, start, end in _placed(text) if placed & roots]
 
 
 @lru_cache(maxsize=4096)

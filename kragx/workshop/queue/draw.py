@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,8 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
         _, recorded = next(read_records(folder / LOT), (1, {}))
         # Of another order the labels would be no random part, and the interval would be wrong.
         if recorded != lot.record:
-            raise _of_another(folder, recorded.get("lot", {}), lot.record["lot"])
+            remedy = "give the lists, questions, metric and seed that it was drawn with"
+            raise UsageError("is the workshop of another lot", field=str(folder), remedy=remedy)
         if (folder / FILE).exists():
             return
     elif there := next((name for name in (FILE, CORPUS) if (folder / name).exists()), None):
@@ -47,19 +47,6 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
     # The lot comes first and the workshop last: what was ended between them is made anew.
     lot.write(folder / LOT)
     start(folder, corpus=documents)
-
-
-def _of_another(folder: Path, of: Mapping[str, Any], now: Mapping[str, Any]) -> UsageError:
-    name = next((name for name in now if of.get(name) != now[name]), "lot")
-    return UsageError(
-        "is the workshop of another lot: its {name} is {value!r}, not {value_2!r}",
-        field=str(folder),
-        remedy="give the lists, questions (--questions), metric and seed that it was drawn with, "
-        "of retrievers that answer otherwise each time as results of kragx run; or another folder",
-        name=name,
-        value=of.get(name),
-        value_2=now.get(name),
-    )
 
 
 class LotFeed:

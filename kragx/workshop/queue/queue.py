@@ -11,21 +11,14 @@ from typing import Literal
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import Board, LabellingPlan, PooledDocument, chance
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.convergence import Sums
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
 
-LEASE = 600.0
+LEASE = 120.0
 """So many seconds nobody else is shown what somebody is being shown."""
-
-_IDLE = 120.0
-"""Where nothing else is left, what somebody has been shown for so many seconds is for all again."""
 
 _HELD = 2
 """So many pairs are a person's own: the one that they look at, and the next."""
-
-_LEASES = 4
-"""So many are remembered of a person, with what they have just judged."""
 
 _SECOND_TURN = 5
 """Every so many turns of a person a pair is one that another has judged, while there are any."""
@@ -38,7 +31,6 @@ _STAY = 5
 
 To read another question takes longer than to judge a pair that is worth less."""
 
-Purpose = Literal["deciding", "search"]
 Why = Literal["no questions", "no documents", "all judged", "with others"]
 
 
@@ -51,14 +43,12 @@ class JudgingTurn:
         document: the id of the document.
         copies: how many documents of the corpus it stands for, itself among them.
         mine: what the person said of it before.
-        late: how many pairs the person has put off, once only those are left; else 0.
     """
 
     question: str
     document: str
     copies: int = 1
     mine: Judgement | None = None
-    late: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +84,6 @@ class Queue:
 
     Attributes:
         boards: of the open questions, by uid.
-        sums: of the boards.
     """
 
     def __init__(
@@ -111,7 +100,6 @@ class Queue:
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
         self._position = 0
-        self.sums: Sums = Sums(len(self.plan.retrievers))
         self._leases: dict[str, dict[Pair, float]] = {}
         self._now = 0.0
         self.refresh()
@@ -132,15 +120,13 @@ class Queue:
 
     def _make(self, questions: Iterable[str]) -> None:
         for uid in questions:
-            if (before := self.boards.get(uid)) is not None:
-                self.sums.take(before, -1)
             question = self.state.questions.get(uid)
             if question is None or question.state != "open":
                 self.boards.pop(uid, None)
                 continue
-            board = Board.of(self.state, question, self.plan, self.copies, self.docs, self.empty)
-            self.boards[uid] = board
-            self.sums.take(board)
+            self.boards[uid] = Board.of(
+                self.state, question, self.plan, self.copies, self.docs, self.empty
+            )
 
     # -- what is next -----------------------------------------------------------------------------
 
@@ -158,22 +144,13 @@ class Queue:
             self.refresh()
             boards = [b for uid, b in self.boards.items() if question in (None, uid)]
             request = _Request(person, question, besides, boards)
-            now = self._now = time.monotonic()
+            self._now = time.monotonic()
             pair = self._leased(request) or self._choose(request)
-            if pair is None:  # others may just have left their page open
-                self._now = now + LEASE - _IDLE
-                pair = self._choose(request)
-                self._now = now
             # Of what a page fetches ahead only the next pair is kept from others: whoever leaves
             # without a word should not hold many.
-            self._lease(person, [*besides, *filter(None, [pair])][:_HELD])
-            if pair is None:
-                return NothingToJudge(self._why(request))
-            turn = self.turn(person, *pair)
-            if self._is_late(person, self.boards[pair[0]].candidates[pair[1]]):
-                late = self._open(replace(request, besides=(), late=True), Board.__iter__)
-                turn = replace(turn, late=sum(1 for _ in late))
-            return turn
+            pairs = [*besides, *filter(None, [pair])][:_HELD]
+            self._leases[person] = dict.fromkeys(pairs, self._now + LEASE)
+            return NothingToJudge(self._why(request)) if pair is None else self.turn(person, *pair)
 
     def turn(self, person: str, question: str, document: str) -> JudgingTurn:
         """A pair as it is shown, whether it is suggested or was searched for."""
@@ -181,12 +158,6 @@ class Queue:
         newest = (self.state.newest((question, copy), person) for copy in copies)
         mine = max(filter(None, newest), key=lambda judgement: judgement.at, default=None)
         return JudgingTurn(question, document, len(copies), mine)
-
-    def purpose(self, question: str, document: str) -> Purpose:
-        """Why a pair is judged: it was suggested, or searched for."""
-        board = self.boards.get(question)
-        candidate = board and board.candidates.get(self.copies.first(document))
-        return "deciding" if candidate and candidate.is_suggested else "search"
 
     def _why(self, request: _Request) -> Why:
         if not request.boards:
@@ -202,14 +173,6 @@ class Queue:
         """Let others be shown what a person was being shown."""
         with self.state.lock:
             self._leases.pop(person, None)
-
-    def _lease(self, person: str, pairs: Sequence[Pair]) -> None:
-        """Keep pairs from others; the newest stand last, and the oldest are forgotten."""
-        leases = self._leases.pop(person, {})
-        if pairs:
-            leases = {pair: end for pair, end in leases.items() if pair not in pairs}
-            leases |= dict.fromkeys(pairs, self._now + LEASE)
-            self._leases[person] = dict([*leases.items()][-_LEASES:])
 
     def _leased(self, request: _Request) -> Pair | None:
         """What the person was shown, and has not judged."""
@@ -285,38 +248,24 @@ class Queue:
                 best[board.question.uid] = board.worth(first)
         if not best:
             return None
-        uid = self._question(request, best)
-        board, least = self.boards[uid], min(_ENOUGH * max(best.values()), best[uid])
+        current, run = self._current(request)
+        is_lacking = not all(self.boards[uid].has_relevant for uid in best)
+
+        def rank(uid: str) -> tuple[bool, float, tuple[bool, int], float]:
+            board = self.boards[uid]
+            is_wanted = best[uid] > 0 or board.has_relevant != is_lacking
+            stays = uid == current and run < _STAY and is_wanted
+            # By lot, and another for each person, so that two who begin at once do not read the
+            # same.
+            return not stays, -best[uid], board.progress, chance(request.person, uid)
+
+        board = self.boards[min(best, key=rank)]
+        least = _ENOUGH * best[board.question.uid]
         # Of pairs that are worth about the same each person has an order of their own.
         return min(
             (e for e in board.unjudged if board.worth(e) >= least and self._may_judge(request, e)),
             key=lambda candidate: chance(request.person, *candidate.pair),
         )
-
-    def _question(self, request: _Request, best: Mapping[str, float]) -> str:
-        """The question to go on with: where somebody is, or one of those that are worth most.
-
-        Args:
-            request: who asks.
-            best: by question what its best pair is worth.
-        """
-        top = max(best.values())
-        current, run = self._current(request)
-        stays = False
-        if top > 0:
-            # Several are as good, so that two people at once are not sent to one question.
-            alike = [uid for uid, worth in best.items() if worth >= _ENOUGH * top]
-            stays = run < _STAY and best.get(current, 0.0) > 0
-        else:
-            progress = {uid: self.boards[uid].progress for uid in best}
-            lowest = min(progress.values())
-            alike = [uid for uid, state in progress.items() if state == lowest]
-            if current in best and progress[current][0] == lowest[0]:
-                stays = run < _STAY or not self.boards[current].has_relevant
-        if stays or current in alike:
-            return current
-        # By lot, and another for each person, so that two who begin at once do not read the same.
-        return min(alike, key=lambda uid: chance(request.person, uid))
 
     def _current(self, request: _Request) -> tuple[str, int]:
         """The question that somebody is at, and with how many pairs in a row.

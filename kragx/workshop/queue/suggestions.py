@@ -274,12 +274,8 @@ class Neighbours:
 
     def of(self, document: str) -> list[str]:
         """The chunk before and the chunk after, where there are any."""
-        return [*filter(None, self.around(document))]
-
-    def around(self, document: str) -> tuple[str | None, str | None]:
-        """The chunk before and the chunk after, each None where there is none."""
         if document not in self._place:
-            return None, None
+            return []
         source, place = self._place[document]
-        chunks = [None, *self._chunks[source], None]
-        return chunks[place], chunks[place + 2]
+        chunks = self._chunks[source]
+        return chunks[max(0, place - 1) : place] + chunks[place + 1 : place + 2]

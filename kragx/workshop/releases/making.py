@@ -65,32 +65,19 @@ class Ready:
     Attributes:
         queries: the questions that are ready, with their gold.
         left_out: the questions that are not.
-        n_disputed: documents that people differ on, left out of questions that are in.
-        n_lowest: documents that all call relevant, with the lowest of their grades.
         n_moved: relevant gold texts in them of before a move, whose place nobody has told yet.
-        n_gone: documents that must not be found, and are not in the corpus any more.
     """
 
     queries: tuple[Query, ...]
     left_out: tuple[LeftOut, ...]
-    n_disputed: int = 0
-    n_lowest: int = 0
     n_moved: int = 0
-    n_gone: int = 0
 
     def dataset(self, name: str, version: str, forbidden: Mapping[str, Any]) -> GoldDataset:
         """The gold set with its rules; a `DataError` if no question is ready."""
         return GoldDataset(self.queries, name, version=version, forbidden=forbidden)
 
 
-def ready(
-    state: State,
-    documents: Mapping[str, Doc],
-    copies: Copies,
-    top: int,
-    *,
-    allow_undecided: bool = False,
-) -> Ready:
+def ready(state: State, documents: Mapping[str, Doc], copies: Copies, top: int) -> Ready:
     """The gold that people's judgements come to.
 
     A document's grade is what is decided, else what all who judged it say; grades that mean the
@@ -102,13 +89,10 @@ def ready(
         documents: of the corpus.
         copies: of its documents.
         top: the highest grade of the scale.
-        allow_undecided: take questions, too, on some of whose documents people differ: with the
-            lowest grade where all call a document relevant, else without it.
     """
     people = {person.uid for person in state.people.values() if person.role != "file"}
     queries: list[Query] = []
     left_out: list[LeftOut] = []
-    undecided: list[Standing] = []
     for question in state.open_questions():
         standings = _standings(state, question.uid, copies, top)
         judged = [
@@ -119,7 +103,7 @@ def ready(
         places = state.candidates.get(question.uid, {})
         is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
         forbidden = forbidden_of(state, question, documents, copies)
-        outcome = _make_query(question, standings, documents, copies, allow_undecided, is_found)
+        outcome = _make_query(question, standings, documents, copies, is_found)
         # What must not come can be measured without gold.
         if isinstance(outcome, LeftOut) and _is_probe(outcome, forbidden):
             outcome = query_of(question)
@@ -127,13 +111,8 @@ def ready(
             left_out.append(outcome)
         else:
             queries.append(outcome if forbidden is None else replace(outcome, forbidden=forbidden))
-            undecided += (now for now in standings.values() if now.state == "conflict")
-    n_lowest = sum(_grade(now) is not None for now in undecided)
-    n_disputed = len(undecided) - n_lowest
     n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
-    items = [item for query in queries for item in query.forbidden or ()]
-    n_gone = sum(item.id is not None and item.id not in documents for item in items)
-    return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest, n_moved, n_gone)
+    return Ready(tuple(queries), tuple(left_out), n_moved)
 
 
 def _is_probe(left_out: LeftOut, forbidden: Sequence[Forbidden] | None) -> bool:
@@ -153,17 +132,11 @@ def _standings(state: State, question: str, copies: Copies, top: int) -> dict[st
     return {first: now for first, now in standings.items() if now.rows}
 
 
-def _grade(now: Standing) -> float | None:
-    """Of people who differ the lowest grade, where all call it relevant."""
-    return now.least if now.state == "conflict" and now.least else now.grade
-
-
 def _make_query(
     question: Question,
     standings: Mapping[str, Standing],
     documents: Mapping[str, Doc],
     copies: Copies,
-    allow_undecided: bool,
     is_found: Callable[..., bool],
 ) -> Query | LeftOut:
     """A question as a gold file holds it, or why it is not ready."""
@@ -173,10 +146,9 @@ def _make_query(
 
     undecided = [first for first, now in standings.items() if now.state == "conflict"]
     # Before what is missing: a decision may take the document out of the gold.
-    if undecided and not allow_undecided:
+    if undecided:
         return without("undecided", *undecided)
-    grades = {first: _grade(now) for first, now in standings.items()}
-    disputed = [first for first in undecided if grades[first] is None]
+    grades = {first: now.grade for first, now in standings.items()}
     mender = Mender()
     golds = [gold for item in question.gold for gold in gold_items(item, mender, strings=False)]
     # What people say of a document replaces what came with the question from a file.
@@ -199,8 +171,6 @@ def _make_query(
     if question.answerable is False and relevant:
         return without("contradiction", *relevant)
     if question.answerable is not False and not relevant:
-        if disputed:
-            return without("undecided", *disputed)
         return without("nothing relevant" if golds or grades else "not judged")
     query = query_of(question, sorted(golds, key=lambda gold: (-gold.grade, gold.id or "")))
     return without("broken") if any(contradictions(query)) else query
@@ -216,8 +186,7 @@ def _gold(
     """The gold item of a document and its copies; None if none is in the corpus any more.
 
     It says where it stands in its source, where the corpus does. Evidence that people marked is its
-    text, with its place (`place_of`); of several stretches that which holds them all, with each in
-    the metadata.
+    text, with its place (`place_of`); of several stretches that which holds them all.
     """
     marked = [row for row in rows if row.spans and grade > 0]
     newest = max(marked, key=lambda row: row.at, default=None)
@@ -239,8 +208,6 @@ def _gold(
         if spans:
             start, end = spans[0][0], min(len(text), max(end for _, end in spans))
             metadata = {"source": source, "start": first_place + start, "end": first_place + end}
-            if len(spans) > 1:
-                metadata["evidence"] = [[first_place + a, first_place + b] for a, b in spans]
             text = text[start:end]
     alternatives = [
         Doc(member, (text if text in whole else whole) or None)

@@ -23,18 +23,15 @@ from kragx.workshop.state.state import State
 _FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
 
 
-LACKS = (*REASONS, "again", "answers", "disputed", "lowest", "moved", "gone", "later", "missing")
-"""What a release may lack: why questions are left out, then of those that are in, then files."""
-
-
 @dataclass(frozen=True)
 class Lack:
     """Something that a release lacks.
 
     Attributes:
-        what: one of `LACKS`.
+        what: why questions are left out (`REASONS`); "moved" gold of those that are in; or
+            "missing", a file.
         n: how many.
-        name: of the release or the file that it is about.
+        name: of the file.
     """
 
     what: str
@@ -44,33 +41,17 @@ class Lack:
     @property
     def text(self) -> str:
         """It in a sentence."""
-        n, name = self.n, self.name
-        texts = {
-            "again": phrase("of these {version} has {n}", version=name, n=n),
-            "answers": phrase(
-                "every question is marked as unanswerable ({n}): a retriever that finds nothing is "
-                "right everywhere",
-                n=n,
-            ),
-            "disputed": phrase("documents left out: {n}, {why}", n=n, why=REASONS["undecided"]),
-            "lowest": phrase("documents with the lowest of people's grades: {n}", n=n),
-            "moved": phrase(
+        if self.what == "moved":
+            return phrase(
                 "gold texts without a place since kragx gold move, which count as not found: {n}",
-                n=n,
-            ),
-            "gone": phrase(
-                "documents that must not be found and are not in the corpus any more, so that by "
-                "id nobody can tell whether they come: {n}",
-                n=n,
-            ),
-            "later": phrase("pairs that were put off (later): {n}", n=n),
-            "missing": phrase(
-                "{file} is not in this folder, so nothing is held against it", file=name
-            ),
-        }
-        for reason, why in REASONS.items():
-            texts[reason] = phrase("questions left out: {n}, {why}", n=n, why=why)
-        return texts[self.what]
+                n=self.n,
+            )
+        if self.what == "missing":
+            return phrase(
+                "{file} is not in this folder, so nothing is held against it", file=self.name
+            )
+        why = next(why for reason, why in REASONS.items() if reason == self.what)
+        return phrase("questions left out: {n}, {why}", n=self.n, why=why)
 
 
 @dataclass(frozen=True)
@@ -132,39 +113,26 @@ class Next(Result):
         """What it lacks."""
         counts = Counter(question.reason for question in self.content.left_out)
         yield from (Lack(why, number) for why, number in counts.items())
-        dropped = {change.query_id for change in self.diff.of("dropped")} if self.diff else set()
-        n_again = sum(question.question in dropped for question in self.content.left_out)
-        numbers = {
-            "again": (n_again, self.previous or ""),
-            "answers": (self.n_questions if self.is_ready and not self.n_gold else 0, ""),
-            "disputed": (self.content.n_disputed, ""),
-            "lowest": (self.content.n_lowest, ""),
-            "moved": (self.content.n_moved, ""),
-            "gone": (self.content.n_gone, ""),
-            "later": (sum(share.later for share in self.shares), ""),
-        }
-        yield from (Lack(kind, n, name) for kind, (n, name) in numbers.items() if n)
+        if self.content.n_moved:
+            yield Lack("moved", self.content.n_moved)
         if self.missing is not None:
             yield Lack("missing", name=self.missing)
 
 
-def next_release(
-    workshop: Workshop, state: State, copies: Copies, *, allow_undecided: bool = False
-) -> Next:
+def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
     """What a release would hold now.
 
     Args:
         workshop: its folder.
         state: what its database holds; its lock is held.
         copies: of its corpus.
-        allow_undecided: as of `ready`.
 
     Raises:
         DataError: a release that is there was changed.
     """
     settings, folder = workshop.settings, workshop.folder
     top = max(settings.scale)
-    content = ready(state, workshop.documents, copies, top, allow_undecided=allow_undecided)
+    content = ready(state, workshop.documents, copies, top)
     rows = {row.version: row for row in state.releases}
     files = dict(_files(folder))
     version = max([0, *rows, *files]) + 1

@@ -7,11 +7,8 @@ taken up by the next call, which writes the same version if nothing has changed 
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,9 +27,6 @@ from kragx.workshop.releases.next import Next, next_release
 from kragx.workshop.releases.notes import notes
 from kragx.workshop.state import records
 from kragx.workshop.state.state import State
-
-_STALE = 3600
-"""Seconds after which nobody is writing any more."""
 
 
 class NotReadyError(UsageError):
@@ -101,7 +95,6 @@ def release(
     *,
     person: str = "",
     note: str = "",
-    allow_undecided: bool = False,
 ) -> Released:
     """Write the next release: gold_vN.jsonl, gold_vN.md and gold_vN.release.json.
 
@@ -111,7 +104,6 @@ def release(
         copies: of its corpus.
         person: the uid of who releases.
         note: goes into the notes.
-        allow_undecided: as of `ready`.
 
     Returns:
         The release; or, where nothing has changed, that none was made.
@@ -125,15 +117,13 @@ def release(
     while True:
         with state.lock:
             state.refresh()
-            coming = next_release(workshop, state, copies, allow_undecided=allow_undecided)
+            coming = next_release(workshop, state, copies)
         dataset = coming.dataset
         if dataset is None or not coming.is_ready:
             raise NotReadyError(
-                (
-                    "no question is ready but those marked as unanswerable ({n}): {why}"
-                    if coming.n_questions
-                    else "no question is ready: {why}"
-                ),
+                "no question is ready but those marked as unanswerable ({n}): {why}"
+                if coming.n_questions
+                else "no question is ready: {why}",
                 field=str(workshop.folder),
                 remedy="kragx workshop {folder} opens it for judging",
                 n=coming.n_questions,
@@ -187,7 +177,6 @@ def _write(
     workshop: Workshop, coming: Next, dataset: GoldDataset, path: Path, note: str
 ) -> Validation:
     """Write a release in a folder of its own, and then put each file whole where it belongs."""
-    _tidy(workshop.folder)
     with (
         refused(path, "written"),
         tempfile.TemporaryDirectory(".part", ".release-", workshop.folder) as folder,
@@ -226,11 +215,3 @@ def _write(
             (work / target.name).chmod(0o444)
             (work / target.name).replace(target)
     return validation
-
-
-def _tidy(folder: Path) -> None:
-    """Remove what writers that were killed have left."""
-    for stale in folder.glob(".release-*.part"):
-        with suppress(OSError):
-            if stale.stat().st_mtime < time.time() - _STALE:
-                shutil.rmtree(stale)

@@ -1,7 +1,7 @@
 """What every service of a workshop shares, and how a question, a document, a judgement is shown."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.ground.errors import DataError, KragxError, UsageError
@@ -9,7 +9,8 @@ from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.questions.words import Meetings, leak
+from kragx.workshop.questions.words import leak
+from kragx.workshop.queue.convergence import outlook
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Remark, Suggester
 from kragx.workshop.state.records import Judgement, Person, Question
@@ -48,7 +49,6 @@ class Context:
         state: what its database holds.
         queue: what each person is shown next.
         suggester: asks the retrievers, and knows what lies beside a document.
-        meetings: finds the words of a question in texts.
         remarks: what the owner should know of what goes on behind, by what it is about.
         feed: called before somebody is shown a pair: it may open more questions.
     """
@@ -57,10 +57,8 @@ class Context:
     state: State
     queue: Queue
     suggester: Suggester
-    meetings: Meetings
     remarks: dict[str, Sequence[Remark]]
     feed: Callable[[], object] = lambda: None
-    _leaks: dict[tuple[str, tuple[str, ...]], float | None] = field(default_factory=dict)
 
     @property
     def documents(self) -> Documents:
@@ -130,7 +128,7 @@ class Context:
         self.queue.refresh()
         counts = {
             "questions": sum(1 for _ in self.state.open_questions()),
-            "pairs": self.queue.sums.counts["pairs"],
+            "pairs": sum(len(board.candidates) for board in self.queue.boards.values()),
             "mine": self.n_judged(person),
         }
         if person.role == "owner":
@@ -139,23 +137,20 @@ class Context:
         return counts
 
     def n_judged(self, person: Person) -> int:
-        """How many pairs a person has judged."""
-        return len(self.state.settled.get(person.uid, ()))
+        """How many pairs a person has judged, put off ones aside."""
+        rows = self.state.history.get(person.uid, ())
+        return len({(row.question, row.document) for row in rows if row.kind != "later"})
 
     @property
     def decides(self) -> Plain:
         """How far the comparison of retrievers is, without their names."""
-        outlook = self.queue.sums.outlook
-        return {name: getattr(outlook, name) for name in ("state", "outcome", "needed")}
+        return outlook(self.queue.boards.values(), len(self.queue.plan.retrievers))
 
     def leak(self, question: Question) -> float | None:
         """The share of a question's content words that its sources have; None without sources."""
-        key = (question.text, question.sources)
-        if key not in self._leaks:  # Kiwi takes milliseconds for a text
-            docs = [self.documents.get(source) for source in question.sources]
-            texts = [doc.text or "" for doc in docs if doc is not None]
-            self._leaks[key] = leak(question.text, texts) if texts else None
-        return self._leaks[key]
+        docs = [self.documents.get(source) for source in question.sources]
+        texts = [doc.text or "" for doc in docs if doc is not None]
+        return leak(question.text, texts) if texts else None
 
 
 def plain_judgement(judgement: Judgement, document: str | None = None) -> Plain:

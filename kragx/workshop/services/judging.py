@@ -9,6 +9,7 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import UsageError
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.scale import check_fits
+from kragx.workshop.questions.words import word_places
 from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
 from kragx.workshop.services.context import (
     ClashError,
@@ -120,19 +121,15 @@ class Judging:
             "document": context.document(turn.document),
             "copies": turn.copies,
             "moved": self._moved(turn),
-            "around": bool(context.suggester.beside.of(turn.document)),
             "mine": None if mine is None else plain_judgement(mine, turn.document),
-            "late": turn.late,
             "mark": None if mark is None else {"why": mark.why, "note": mark.note},
         }
         return {"pair": pair, **self._status(person)}
 
     def _underlined(self, view: Plain) -> Plain:
         """The same with where the question's words stand in the text; nobody waits for Kiwi."""
-        context, pair = self.context, view["pair"]
-        if context.workshop.settings.underline:
-            meeting = context.meetings.of(pair["question"]["text"], pair["document"]["text"])
-            pair["words"] = {"spans": list(map(list, meeting.spans)), "densest": meeting.densest}
+        pair = view["pair"]
+        pair["words"] = word_places(pair["question"]["text"], pair["document"]["text"])
         return view
 
     def _moved(self, turn: JudgingTurn) -> list[str]:
@@ -160,9 +157,8 @@ class Judging:
         """
         context = self.context
         with context.state.lock:
-            judgement, is_odd = form.judgement(context, person), form.kind == "odd"
-            purpose = "odd" if is_odd else context.queue.purpose(form.question, form.document)
-            context.store(replace(judgement, purpose=purpose))
+            purpose = "odd" if form.kind == "odd" else ""
+            context.store(replace(form.judgement(context, person), purpose=purpose))
         context.suggester.wake()  # what lies beside a relevant document is suggested next
         return {"stored": True, "next": self.next(person)}
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from kragx.data import Doc, tokenizer
+from kragx.workshop.questions.words import word_places
 from kragx.workshop.services.context import Context, Plain, plain_judgement
 from kragx.workshop.services.forms import Id, RequestForm, Words, get
 from kragx.workshop.services.markdown_tree import tree
@@ -70,20 +71,6 @@ class Passages:
         """A document of the corpus; an `UnknownError` if it has none."""
         return self._context.document(form.document)
 
-    @get("around")
-    def around(self, form: DocumentForm) -> Plain:
-        """The texts before and after a document in its source, None where there is none.
-
-        Raises:
-            UnknownError: the corpus has no such document.
-        """
-        self._context.document(form.document)
-        before, after = (
-            None if neighbour is None else self._context.document(neighbour)["text"]
-            for neighbour in self._context.suggester.beside.around(form.document)
-        )
-        return {"before": before, "after": after}
-
     @get("search")
     def search(self, person: Person, form: SearchForm) -> Plain:
         """Documents by somebody's own words, best first, with what they have said of them."""
@@ -96,8 +83,7 @@ class Passages:
                 passages.append({**context.document(document), "mine": mine})
         # The words are looked for once the lock is free: Kiwi takes milliseconds for a text.
         for passage in passages:
-            spans = context.meetings.of(form.q, passage["text"]).spans
-            passage["words"] = [list(span) for span in spans]
+            passage["words"] = word_places(form.q, passage["text"])
         return {"documents": passages}
 
     def index(self) -> PassageIndex:
@@ -112,4 +98,4 @@ class Passages:
     def guidelines(self) -> Plain:
         """What people judge by."""
         workshop = self._context.workshop
-        return {"tree": tree(workshop.guidelines), "version": workshop.guidelines_version}
+        return {"tree": tree(workshop.guidelines)}

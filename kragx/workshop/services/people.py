@@ -16,7 +16,7 @@ from kragx.workshop.state.records import OWNER, Person, now
 
 
 class PersonForm(RequestForm):
-    """Somebody new by name; or, by uid, another name, or a link that is taken away."""
+    """Somebody new by name; or, by uid, a link that is taken away or given back."""
 
     uid: Id | None = None
     name: Name | None = None
@@ -122,8 +122,7 @@ class People:
                 if before.role != "annotator" and form.state is not None:
                     problem = "only an annotator's link can be taken away"
                     raise ClashError(problem, code="person", field="state")
-                name, status = form.name or before.name, form.state or before.state
-                person = replace(before, name=name, state=status, at=now())
+                person = replace(before, state=form.state or before.state, at=now())
             # Who has left may have had the name: their judgements keep it, and their link is dead.
             others = [
                 somebody

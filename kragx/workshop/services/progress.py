@@ -1,6 +1,6 @@
 """How far a workshop is, for who judges and for its owner."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -31,13 +31,11 @@ class Progress:
             "set": {
                 "name": settings.name,
                 "language": settings.language,
-                "underline": settings.underline,
                 "targets": {name: list(values) for name, values in settings.targets.items()},
                 "scale": [
                     {"grade": grade, "words": words}
                     for grade, words in sorted(settings.scale.items())
                 ],
-                "guidelines_version": context.workshop.guidelines_version,
             },
             "counts": counts,
         }
@@ -69,7 +67,7 @@ class Progress:
     def _of_everybody(self, counts: Plain, boards: Collection[Board]) -> Plain:
         """What the owner alone may know."""
         further = {
-            "judged": self.context.queue.sums.counts["judged"],
+            "judged": sum(board.n_judged for board in boards),
             "questions_with_relevant": sum(board.has_relevant for board in boards),
         }
         return {
@@ -82,15 +80,11 @@ class Progress:
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval.
 
-        Values are None where undefined, and below `least` pairs; `meant` are to be judged twice.
+        Values are None where undefined, and below `least` pairs.
         """
         context = self.context
         with context.state.lock:
             alpha = agreement(context.state, max(context.workshop.settings.scale))
-            context.queue.refresh()
-            n_meant = sum(
-                entry.is_twice for board in context.queue.boards.values() for entry in board
-            )
         ends = alpha.interval
         return {
             "value": alpha.value,
@@ -98,18 +92,11 @@ class Progress:
             "pairs": alpha.pairs,
             "questions": alpha.questions,
             "least": LEAST_PAIRS,
-            "meant": n_meant,
         }
 
     def _people(self) -> list[Plain]:
-        boards = self.context.queue.boards.values()
-        later = Counter(uid for board in boards for entry in board for uid in entry.standing.later)
         return [
-            {
-                "name": person.name,
-                "judged": self.context.n_judged(person),
-                "later": later[person.uid],
-            }
+            {"name": person.name, "judged": self.context.n_judged(person)}
             for person in self.context.state.people.values()
             if person.role != "file"
         ]

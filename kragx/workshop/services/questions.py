@@ -8,7 +8,7 @@ from pydantic import Field
 from kragx.data import GoldDataset
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.questions.question import NewQuestion
-from kragx.workshop.questions.words import has_kiwi, mean_leak
+from kragx.workshop.questions.words import mean_leak
 from kragx.workshop.releases.making import query_of
 from kragx.workshop.services.context import (
     ClashError,
@@ -66,7 +66,6 @@ class UidsForm(RequestForm):
 class QuestionsForm(RequestForm):
     """Which questions are listed."""
 
-    q: Words = ""
     state: Literal["open", "dropped"] | None = None
 
 
@@ -83,12 +82,10 @@ class Questions:
         """Questions; what only the owner may know is left out for others."""
         with self._state.lock:
             self._context.queue.refresh()
-            words = form.q.casefold().split()
             questions = [
                 question
                 for question in self._state.questions.values()
                 if form.state in (None, question.state)
-                and all(word in question.text.casefold() for word in words)
             ]
             rows = [self._row(question, person) for question in questions]
         # Kiwi reads texts that are new, and nobody who judges waits for that behind the lock.
@@ -165,7 +162,7 @@ class Questions:
     @get("templates", owner=True)
     def drafts(self, form: TemplatesForm) -> Plain:
         """Questions that templates would make from the corpus; nothing is stored."""
-        from kragx.workshop.questions.targets import TARGETS, unmet
+        from kragx.workshop.questions.targets import TARGETS
         from kragx.workshop.questions.templates import make_questions
 
         with self._state.lock:
@@ -184,11 +181,6 @@ class Questions:
             "questions": [
                 {name: getattr(question, name) for name in fields} for question in result.questions
             ],
-            "unmet": [
-                dict(zip(("by", "value", "share", "target"), row))
-                for row in unmet(result.targets, result.counts)
-            ],
-            "lacks_kiwi": settings.language == "ko" and not has_kiwi(),
         }
 
     @post("templates", owner=True)

@@ -13,10 +13,9 @@ from kragx.workshop.state.records import Person
 
 
 class ReleaseForm(RequestForm):
-    """What goes into a release's notes, and whether questions on which people differ are in it."""
+    """What goes into a release's notes."""
 
     note: Words = ""
-    allow_undecided: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,10 @@ class Releases:
             ClashError: nothing has changed since the last release, or its files cannot be
                 written or were changed.
         """
-        context, options = self.context, form.model_dump()
+        context = self.context
         with _clashes():
             outcome = release(
-                context.workshop, context.state, context.copies, person=person.uid, **options
+                context.workshop, context.state, context.copies, person=person.uid, note=form.note
             )
         if outcome.version is None:
             raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
 from kragx.workshop.state.records import (
@@ -37,7 +37,6 @@ class State:
         marks: by question, document and person, whether it may come for the question, likewise.
         history: by person, what counts of all that they said, oldest first, decisions too.
         marked: by person, what counts of their marks, oldest first.
-        settled: by person the pairs that they have judged, put off ones aside, and how often.
         judged: by question the documents of which anything was said, in that order.
         releases: oldest first.
         touched: uids of questions of which something was said or suggested, one for each row; see
@@ -55,7 +54,6 @@ class State:
         self.marks: dict[str, dict[str, dict[str, list[Judgement]]]] = defaultdict(dict)
         self.history: dict[str, list[Judgement]] = defaultdict(list)
         self.marked: dict[str, list[Judgement]] = defaultdict(list)
-        self.settled: dict[str, Counter[Pair]] = defaultdict(Counter)
         self.judged: dict[str, dict[str, None]] = defaultdict(dict)
         self.releases: list[Release] = []
         self.touched: list[str] = []
@@ -89,20 +87,17 @@ class State:
         """
         return [*dict.fromkeys(self.touched[position:])], len(self.touched)
 
-    def add(self, records: Iterable[StoredRecord], imported: tuple[int, ...] | None = None) -> bool:
+    def add(self, records: Iterable[StoredRecord]) -> None:
         """Write records; once this returns they are committed, and part of what is read.
-
-        With `imported`, of an import, False if another one has come meanwhile; see its `add`.
 
         Raises:
             StoreFailedError: nothing is written.
         """
         records = list(records)
         with self.lock:
-            is_added = self.store.add(records, imported)
+            self.store.add(records)
             # What is kept is what the database says, also where it knew the uid already.
             self._read({record.table for record in records})
-            return is_added
 
     def owner(self) -> Person:
         """Whose workshop it is; made when it is first asked for."""
@@ -186,19 +181,9 @@ class State:
         if record.kind != "undone":
             rows.append(record)
             history[person].append(record)
-            self._settle(record, 1)
         elif rows:
             # One step at a time, as the page's button does: twice takes back the two before.
             undone = rows.pop()
             # It is the last of its person's, or nearly so.
             of_person = history[undone.person]
             del of_person[max(n for n, row in enumerate(of_person) if row.uid == undone.uid)]
-            self._settle(undone, -1)
-
-    def _settle(self, row: Judgement, times: int) -> None:
-        """Count the pairs that a person has judged, for good or not."""
-        if not row.is_mark and row.kind != "later":
-            pairs, pair = self.settled[row.person], (row.question, row.document)
-            pairs[pair] += times
-            if not pairs[pair]:
-                del pairs[pair]

@@ -48,37 +48,11 @@ class RecordStore:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._database.close()
 
-    @property
-    def read_only(self) -> bool:
-        """Whether there is no right to write."""
-        return self._database.read_only
-
-    def imported(self) -> tuple[int, ...]:
-        """How many rows there are of what files bring: it grows with every import."""
-        return self._database.do(self._imported)
-
-    def _imported(self, db: "Connection") -> tuple[int, ...]:
-        from sqlalchemy import func, select
-
-        judgements, places = self._tables["judgements"], self._tables["candidates"]
-        newest = (
-            select(func.count()).select_from(self._tables["people"]),
-            select(func.count()).select_from(self._tables["questions"]),
-            select(func.count()).select_from(judgements).where(judgements.c.purpose == "import"),
-            select(func.count()).select_from(places).where(places.c.origin == "moved"),
-        )
-        return tuple(int(db.execute(query).scalar_one()) for query in newest)
-
-    def add(self, records: Iterable[StoredRecord], imported: tuple[int, ...] | None = None) -> bool:
+    def add(self, records: Iterable[StoredRecord]) -> None:
         """Commit all of these, or none; a judgement or release that is known already adds nothing.
 
         Args:
             records: rows to add.
-            imported: of an import, `imported` before it read what there is: if there is more by
-                now, nothing is written.
-
-        Returns:
-            Whether they are written.
 
         Raises:
             StoreFailedError: nothing is written: a full disk, a server that does not answer.
@@ -89,18 +63,16 @@ class RecordStore:
         for record in records:
             rows.setdefault(record.table, []).append(record.row())
 
-        def work(db: "Connection") -> bool:
+        def work(db: "Connection") -> None:
             if db.dialect.name == "postgresql":
                 # Numbers are given before the commit; who reads on from the last one would miss
                 # those of a slower transaction.
                 db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            if imported is not None and self._imported(db) != imported:
-                return False
             for table, of_table in rows.items():
                 insert_rows(db, self._tables[table], of_table)
-            return True
 
-        return self._database.do(work, write=True) if rows else True
+        if rows:
+            self._database.do(work, write=True)
 
     def after(
         self, last: dict[str, int], tables: Collection[str] | None = None

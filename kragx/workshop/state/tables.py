@@ -1,8 +1,7 @@
 """The tables of a workshop, as its records say; their rows are only added to."""
 
-import json
 import re
-from dataclasses import MISSING, Field, fields
+from dataclasses import Field, fields
 from types import NoneType, UnionType
 from typing import Any, get_args
 
@@ -19,17 +18,10 @@ USUAL = "kragx_workshop"
 
 
 def _column(field: Field[Any]) -> Column[Any]:
-    """The column of a field; its default is that of rows from before it was there."""
     kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
-    is_json, default = field.name in AS_JSON, field.default
+    is_json = field.name in AS_JSON
     kind = Text() if is_json else next((_TYPES[kind] for kind in kinds if kind in _TYPES), Text())
-    usual = json.dumps(default) if is_json and default is not MISSING else default
-    return Column(
-        field.name,
-        kind,
-        nullable=NoneType in kinds and not is_json,
-        server_default=str(usual) if isinstance(usual, (str, float)) else None,
-    )
+    return Column(field.name, kind, nullable=NoneType in kinds and not is_json)
 
 
 _tables = MetaData()

@@ -63,16 +63,12 @@ def test_counted(kragx, jsonl, here):
 
 
 def test_broken(kragx, jsonl, here):
-    """A half-written line ends it with its place and the way on; --skip-broken counts it."""
+    """A half-written line ends it with its place."""
     log = jsonl(*LOG)
     log.write_text(log.read_text() + '{"question": "How')
     code, _, problem = kragx("gold", "from-logs", log)
     assert code == 3
     assert "results.jsonl:4: not valid JSON" in problem
-    assert "--skip-broken" in problem
-    code, out, _ = kragx("gold", "from-logs", log, "--skip-broken")
-    assert code == 0
-    assert "left out, as they cannot be read: 1 lines, the first" in out
 
 
 def test_no_column(kragx, jsonl, here):
@@ -112,8 +108,7 @@ def test_korean(kragx, jsonl, here, monkeypatch):
     """Every sentence is said in Korean."""
     monkeypatch.setenv("KRAGX_LANG", "ko")
     log = jsonl(*LOG, *({"question": f"질문 {k}", "lang": "ko"} for k in range(5)))
-    log.write_text(log.read_text() + "{")
-    options = ("-n", "3", "--slice", "lang", "--skip-broken")
+    options = ("-n", "3", "--slice", "lang")
     for more in ((), ("--gold-from", "clicks"), ("--gold-from", "thumbs")):
         log.write_text(log.read_text().replace('"thumbs": "down"', '"thumbs": "up", "docs": ["d"]'))
         code, out, _ = kragx("gold", "from-logs", log, *options, *more)
@@ -124,13 +119,13 @@ def test_korean(kragx, jsonl, here, monkeypatch):
 
 def test_korean_errors(kragx, jsonl, here, monkeypatch):
     """What is wrong in a log is said in Korean too, with what to do."""
-    log = jsonl({"question": "Q", "time": "soon"}, {"question": 3}, {"question": None})
     monkeypatch.setenv("KRAGX_LANG", "ko")
-    code, _, problem = kragx("gold", "from-logs", log)
+    code, _, problem = kragx("gold", "from-logs", jsonl({"question": 3}))
     assert code == 3
     assert "question: 있어야 할 값: 텍스트 또는 메시지 목록. 실제 값: 3" in problem
-    assert "--skip-broken으로 그런 줄을 제외하세요" in problem
-    _, out, _ = kragx("gold", "from-logs", log, "--skip-broken")
-    assert "시각. 실제 값: 'soon'" in out
-    _, _, problem = kragx("gold", "from-logs", log, "--skip-broken", "--keep", "x")
+    log = jsonl({"question": "Q", "time": "soon"})
+    _, _, problem = kragx("gold", "from-logs", log)
+    assert "시각. 실제 값: 'soon'" in problem
+    assert "--column time=" in problem
+    _, _, problem = kragx("gold", "from-logs", log, "--column", "time=", "--keep", "x")
     assert "--keep: 어느 줄에도 'x' 필드가 없습니다" in problem

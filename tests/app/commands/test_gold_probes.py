@@ -18,14 +18,10 @@ def test_counted(kragx, jsonl, here):
 
 
 def test_refused(kragx, jsonl, here):
-    """A wrong field, a file that is there, a language that no document has: codes and remedies."""
+    """A wrong field and a file that is there: codes and remedies."""
     corpus = jsonl(*DOCS, name="corpus.jsonl")
     code, _, problem = kragx("gold", "probes", corpus, "--by", "metadata.tenat")
     assert (code, "perhaps you meant 'metadata.tenant'" in problem) == (2, True)
     (here / "p.jsonl").write_text("")
     code, _, problem = kragx("gold", "probes", corpus, "--by", "metadata.tenant", "-o", "p.jsonl")
     assert (code, "p.jsonl exists" in problem) == (2, True)
-    code, _, problem = kragx(
-        "gold", "probes", corpus, "--by", "metadata.tenant", "--language", "ko"
-    )
-    assert (code, "no probe can be made" in problem) == (3, True)

@@ -53,31 +53,6 @@ def test_own_templates(kragx, jsonl, here):
     assert all(made["made_by"] == {"template": "t"} for made in result["questions"])
 
 
-def test_targets(kragx, jsonl, here):
-    """A named share is taken, the others share what it leaves; a wrong one says how to write it."""
-    corpus = jsonl(*DOCS, name="corpus.jsonl")
-    asked = ("gold", "questions", "--corpus", corpus, "-n", "1", "--format", "json", "-o")
-    targets = kragx(*asked, "q.jsonl", "--target", "difficulty.hard=0.5").json()["targets"]
-    assert targets["difficulty"] == {"hard": 0.5, "easy": 0.25, "medium": 0.25}
-    for wrong in ("hard=0.5", "difficulty.hard", "difficulty.hard=half", "size.big=0.5"):
-        code, _, problem = kragx(*asked, "new.jsonl", "--target", wrong)
-        assert (code, f"--target {wrong}: write" in problem) == (2, True)
-
-
-def test_leak_of_a_gold_set(kragx, jsonl, here):
-    """`gold validate --leak` measures it, by texts of a corpus too; not where there are errors."""
-    jsonl(*DOCS, name="corpus.jsonl")
-    gold = {"query_id": "q", "query": "opened box, gift card", "relevant_chunk_ids": ["d1"]}
-    jsonl({**gold, "query_type": "a"}, name="gold.jsonl")
-    validate = ("gold", "validate", "gold.jsonl", "--leak", "--corpus", "corpus.jsonl")
-    assert kragx(*validate, "--format", "json").json()["leak"]["mean"] == 0.5
-    assert "mean word leak: 50%" in kragx(*validate).out
-    assert "leak" not in kragx(*validate[:3], "--format", "json").json()
-    jsonl({**gold, "query_type": "a", "relevant_chunk_ids": ["d9"]}, name="gold.jsonl")
-    code, out, _ = kragx(*validate)
-    assert (code, "word leak" in out) == (3, False)
-
-
 def test_without_kiwi(kragx, jsonl, here, monkeypatch):
     """Without Kiwi there are Korean questions of headings, and it says what is different."""
     monkeypatch.setitem(sys.modules, "kiwipiepy", None)

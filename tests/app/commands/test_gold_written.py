@@ -11,8 +11,7 @@ import time
 import pytest
 
 from kragx import read_dataset
-from tests.judging.batch_server import Batches
-from tests.judging.server import Handler, running, serving
+from tests.judging.server import serving
 from tests.workshop.questions.model import Writer, corpus
 
 COMMAND = ("gold", "questions", "c.yaml", "--from", "model", "--unanswerable", "0")
@@ -37,7 +36,7 @@ def test_dry_run_and_budget(kragx, here):
         assert "6 calls to write and about 12 to check; 0 judgements stored" in out
         assert "in all 18 calls to local-judge" in out
         asked = (*COMMAND, "-n", "6", "--several", "0", "-o", "q.jsonl")
-        code, _, problems = kragx(*asked, "--max-calls", "5")
+        code, _, problems = kragx(*asked, "--set", "judge.budget={calls: 5}")
         assert (code, len(server.requests)) == (4, 5), problems
         assert not (here / "q.jsonl").exists()
         code, out, _ = kragx(*asked)
@@ -51,48 +50,24 @@ def test_dry_run_and_budget(kragx, here):
 
 @pytest.mark.integration
 def test_what_fell_and_what_exists(kragx, here):
-    """Reasons go to a file; the config's gold set counts as what exists; JSON has the counts."""
+    """The config's gold set counts as what exists; JSON has the counts of what fell."""
     with serving(handler=Writer) as server:
         config(here, server.base_url, n=6)
         asked = (*COMMAND, "--several", "0", "-n", "6")
         assert kragx(*asked, "-o", "gold.jsonl").code == 0
         text = (here / "c.yaml").read_text()
         (here / "c.yaml").write_text(text.replace("{corpus", "{path: gold.jsonl, corpus"))
-        result = kragx(*asked, "-o", "more.jsonl", "--dropped", "bad.jsonl", "--format", "json")
+        result = kragx(*asked, "-o", "more.jsonl", "--format", "json")
         assert (result.code, {*result.json()["fell"]}) == (0, {"asked already"})
         before = {query.text for query in read_dataset("gold.jsonl")}
         assert before.isdisjoint(query.text for query in read_dataset("more.jsonl"))
-        (line, *_) = (here / "bad.jsonl").read_text().splitlines()
-        assert json.loads(line)["metadata"]["dropped"][0] == "asked already"
-
-
-@pytest.mark.integration
-def test_submitted(kragx, here, monkeypatch):
-    """What is written, and then what is checked, goes through batches until nothing is left."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-" + "b" * 20)
-    monkeypatch.setattr(Handler, "completion", Writer.completion)
-    with running(Batches(here / "provider", quick=True)) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        config(here, server.base_url)
-        asked = (*COMMAND, "-n", "3", "--several", "0")
-        for n_calls in (3, 6):
-            code, out, _ = kragx(*asked, "--submit")
-            assert (code, f"{n_calls} questions submitted" in out) == (0, True), out
-            code, _, problems = kragx(*asked, "-o", "q.jsonl")
-            assert (code, "pending" in problems) == (4, True)
-            assert kragx("judge", "collect").code == 0
-        assert "0 questions submitted, 9 stored" in kragx(*asked, "--submit").out
-        assert kragx(*asked, "-o", "q.jsonl").code == 0
-        assert len(read_dataset("q.jsonl")) == 3
-        assert server.requests == []
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--from", "templates", "--tries", "2"), "--tries: of no use with --from templates"),
+        (("--from", "templates", "--several", "1"), "--several: of no use with --from templates"),
         (("--from", "templates", "--dry-run"), "--dry-run: of no use"),
-        (("--from", "templates", "--budget", "2"), "--budget: of no use"),
         (("--from", "model", "--most-per-template", "2"), "--most-per-template: of no use"),
         (("--from", "model"), "KRAGX_JUDGE_MODEL"),
         (("--set", "judge.model=x"), "--set: belongs to the config of --from model"),

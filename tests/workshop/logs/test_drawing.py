@@ -93,34 +93,7 @@ def test_masked_everywhere(tmp_path):
     assert sorted(masks) == ["[email 2]", "[email 3]"]
     assert made.masked == {"email": 6}
     assert "@" not in json.dumps(question_record(query, answer))
-    assert ([*made.questions()], made.masked, made.n_unmasked) == (
-        [(query, answer)],
-        {"email": 6},
-        0,
-    )
-
-
-def test_quoted(tmp_path):
-    """A value that is quoted, as it is not understood, is masked."""
-    row = {"question": "Where?", "feedback": "mail a@b.kr"}
-    made = gold_from_logs(_log(tmp_path / "a.jsonl", row), read_masks())
-    assert "not 'mail [email 1]'" in made.cautions[0]
-    assert made.masked == {}
-
-
-def test_not_masked(tmp_path):
-    """Ids, keys and numbers stay, as documents are known by them; that they do is said."""
-    metadata = {"who@b.kr": 1, "cards": [4111111111111111, 3], "from": "c@d.kr"}
-    record = {
-        "question": "Where?",
-        "retrieved": [{"id": "a@b.kr", "text": "T", "metadata": metadata}],
-        "click": "a@b.kr",
-    }
-    made = gold_from_logs(_log(tmp_path / "a.jsonl", record), read_masks(), gold_from="clicks")
-    ((query, answer),) = made.questions()
-    assert answer.documents[0].id == query.gold[0].id == "a@b.kr"
-    assert (made.n_unmasked, made.to_dict()["n_unmasked"], made.masked) == (4, 4, {"email": 1})
-    assert "4 ids, keys and values that look like personal data" in made.to_text()
+    assert ([*made.questions()], made.masked) == ([(query, answer)], {"email": 6})
 
 
 def test_ids_and_masks(tmp_path):
@@ -222,7 +195,7 @@ def test_no_order_of_lines(tmp_path):
 
 
 def test_long_sessions(tmp_path):
-    """The ten questions before are history, and no more; a session of thousands is warned of."""
+    """The ten questions before are history, and no more."""
     rows = [
         {"question": f"Is {k} a prime?", "session": "web", "time": T + k} for k in range(1, 1002)
     ]
@@ -230,22 +203,13 @@ def test_long_sessions(tmp_path):
     histories = {query.text: [t.content for t in query.history] for query, _ in made.questions()}
     assert histories["Is 900 a prime?"] == [f"Is {k} a prime?" for k in range(890, 900)]
     assert histories["Is 3 a prime?"] == ["Is 1 a prime?", "Is 2 a prime?"]
-    assert "a session has 1001 asks, and is hardly one conversation" in made.to_text()
-    assert made.to_dict()["cautions"] == [*made.cautions]
-    made = gold_from_logs(_log(tmp_path / "b.jsonl", *rows[:1000]), Masker(()))
-    assert not made.cautions
 
 
 def test_ratings(tmp_path):
-    """A 1 of a scale to 5 is no thumb up; a 0 is down where none is -1, and that is said."""
+    """Ratings to 5 are no thumbs, and refused; a 0 is down where none is -1, and that is said."""
     rows = [{"question": f"question {k}", "vote": k % 5 + 1} for k in range(10)]
-    made = gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
-    assert (made.n_up, made.n_down) == (0, 0)
-    assert (
-        "there are ratings among the thumbs, as 2, so that a 1 may be the worst" in made.to_text()
-    )
-    with pytest.raises(DataError, match="no thumbs"):
-        gold_from_logs(tmp_path / "a.jsonl", Masker(()), gold_from="thumbs")
+    with pytest.raises(DataError, match="not 2; if it means something else, leave it out"):
+        gold_from_logs(_log(tmp_path / "a.jsonl", *rows), Masker(()))
     rows = [{"question": f"question {k}", "vote": k % 2} for k in range(10)]
     made = gold_from_logs(_log(tmp_path / "b.jsonl", *rows), Masker(()))
     assert (made.n_up, made.n_down) == (5, 5)
@@ -253,18 +217,6 @@ def test_ratings(tmp_path):
     rows.append({"question": "another", "vote": -1})
     made = gold_from_logs(_log(tmp_path / "c.jsonl", *rows), Masker(()))
     assert (made.n_up, made.n_down, made.cautions) == (5, 1, [])
-
-
-def test_logged_twice(tmp_path):
-    """A file that is named twice is refused; asks of one id, time and question are counted."""
-    row = {"id": "r1", "time": T, "question": "Where?"}
-    path = _log(tmp_path / "a.jsonl", row, {**row, "time": T + 1}, {**row, "id": "r2"})
-    assert not gold_from_logs(path, Masker(())).cautions
-    with pytest.raises(UsageError, match=r"a\.jsonl is named twice, and would count twice"):
-        gold_from_logs([path, tmp_path / "b" / ".." / "a.jsonl"], Masker(()))
-    again = _log(tmp_path / "c.jsonl", row, {"question": "Where?", "time": T})
-    (caution,) = gold_from_logs([path, again], Masker(())).cautions
-    assert "with the same id, time and question: 1; all count" in caution
 
 
 def _many(tmp_path, n=60):
@@ -329,10 +281,6 @@ def test_lists_that_differ(tmp_path):
     chances = {query.text: query.inclusion for query, _ in made.questions()}
     assert chances.pop("question 20") == 1
     assert [*chances.values()] == pytest.approx([9 / 49] * 9)
-    assert not made.cautions
-    short = _log(tmp_path / "short.jsonl", *rows[:20])
-    made = gold_from_logs(path, Masker(()), n=10, results=[files[0], short])
-    assert "--results knows 20 of 50 questions, and says nothing of" in made.cautions[0]
     strange = _log(tmp_path / "d.jsonl", {**rows[0], "query_id": "q1"})
     with pytest.raises(DataError, match="--results: knows none of the 50 questions of the logs"):
         gold_from_logs(path, Masker(()), n=10, results=[files[0], strange])
@@ -355,7 +303,6 @@ def test_doubt(tmp_path):
     made = gold_from_logs(path, Masker(()), n=10, store=store)
     assert made.design["towards"] == ["doubt"]
     assert {query.text: query.inclusion for query, _ in made.questions()}["question 1"] == 1
-    assert "--store knows 3 of 50 questions" in made.cautions[0]
     other = _log(tmp_path / "b.jsonl", *({"question": f"other {k}"} for k in range(50)))
     with pytest.raises(DataError, match="--store: knows none of the 50 questions"):
         gold_from_logs(other, Masker(()), n=10, store=store)
@@ -377,9 +324,8 @@ def test_biased_gold(tmp_path):
         assert "and not of the others" in made.scope
     assert "that people rated up and whose documents are logged" in rated.scope
     rows = [{"question": "A?", "thumbs": "up"}, {"question": "B?", "thumbs": "down"}]
-    for n, problem in enumerate(("rated up do not say what was retrieved", "no thumb .* is up")):
-        with pytest.raises(DataError, match=f"thumbs: .*{problem}"):
-            gold_from_logs(_log(tmp_path / "c.jsonl", *rows[n:]), Masker(()), gold_from="thumbs")
+    with pytest.raises(DataError, match="thumbs: no ask that was rated up says"):
+        gold_from_logs(_log(tmp_path / "c.jsonl", *rows), Masker(()), gold_from="thumbs")
     with pytest.raises(DataError, match="clicks: no clicks in the logs"):
         gold_from_logs(_log(tmp_path / "b.jsonl", LOG[3]), Masker(()), gold_from="clicks")
 
@@ -435,7 +381,7 @@ def test_a_workshop(tmp_path):
 
 @pytest.mark.parametrize("place", ["insert_rows", "secret"])
 def test_interrupted(tmp_path, monkeypatch, place):
-    """Ctrl-C while a workshop is made leaves nothing of it, and what was there; it can be made."""
+    """After Ctrl-C the same call makes the workshop; what was there stays."""
     made = gold_from_logs(_log(tmp_path / "a.jsonl", *LOG), Masker(()))
     shop = tmp_path / "shop"
     shop.mkdir()
@@ -451,11 +397,8 @@ def test_interrupted(tmp_path, monkeypatch, place):
             patch.setattr(database, "insert_rows", interrupt)
         with pytest.raises(KeyboardInterrupt):
             open_workshop(made, shop)
-        with pytest.raises(KeyboardInterrupt):
-            open_workshop(made, tmp_path / "new")
-    assert [path.name for path in shop.iterdir()] == ["notes.txt"]
-    assert not (tmp_path / "new").exists()
     open_workshop(made, shop)
+    assert (shop / "notes.txt").read_text() == "mine"
     with Workshop.open(shop).store() as store:
         suggested = [row for row in store.after({}) if isinstance(row, SuggestedDocument)]
     assert {row.document for row in suggested} == {"d2"}

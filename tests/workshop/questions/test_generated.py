@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from kragx import Query
 from kragx.errors import DataError, JudgingError, UsageError
-from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel, Rubric, Store
+from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.writing import Kind
 from kragx.workshop.questions import write_questions
@@ -68,9 +68,7 @@ def test_goes_on_and_grows(tmp_path):
 @pytest.mark.parametrize(
     ("model", "why"),
     some([
-        ({"write": lambda text, _: ("Why? " * 70, "a", 0)}, "too long"),
         ({"write": lambda text, _: ("이 물건은 언제 사나요?", "a", 0)}, "wrong language"),
-        ({"write": lambda text, _: ("What does this text say?", "", 0)}, "points at its passage"),
         ({"write": lambda text, _: ("When might I buy a thing?", "a", 0)}, "asked already"),
         ({"write": lambda text, _: (f"Does it hold: {text}", "a", 0)}, "copies"),
         ({"need": lambda question: 0}, "vague"),
@@ -86,12 +84,10 @@ def test_what_falls(tmp_path, model, why):
     assert result.questions == ()
     assert result.fell == {why: 9}  # three questions, three tries
     assert any("3 questions are lacking" in note for note in result.notes)
-    assert all(dropped.detail for dropped in result.dropped)
-    by_rule = why in list(MEANS)[:5]
+    by_rule = why in list(MEANS)[:3]
     assert (result.checking.n_calls == 0) == by_rule
     with pytest.raises(DataError):
         _ = result.dataset
-    assert result.dropped_dataset.queries[0].metadata["dropped"][0] == why
 
 
 @pytest.mark.integration
@@ -119,23 +115,22 @@ def test_no_two_alike(tmp_path):
 
 @pytest.mark.integration
 def test_nothing_to_ask(tmp_path):
-    """A passage about which the model writes nothing is counted; another takes its place."""
+    """Of a passage about which the model writes nothing another takes the place."""
 
     def write(text, system):
         return None if "item0001" in text else question_about(text, system)
 
     result = write_questions(corpus(6), judge_of(tmp_path, client_of(write=write)), 6, **ALONE)
-    assert (len(result.questions), result.n_without) == (6, 1)
+    assert len(result.questions) == 6
     assert ("d1",) not in {one.sources for one in result.questions}
 
 
 @pytest.mark.integration
 def test_the_difficulty_is_the_models(tmp_path):
-    """What was asked for as hard and came out easy is easy; the missed share is said."""
+    """What was asked for as hard and came out easy is easy."""
     judge = judge_of(tmp_path, client_of(write=lambda t, s: (*question_about(t, s)[:2], 0)))
     result = write_questions(corpus(20), judge, 10, **ALONE)
     assert {one.difficulty for one in result.questions} == {"easy"}
-    assert "difficulty.hard: 0% of the questions, the target is 20%" in result.notes
 
 
 # -- what is not known --------------------------------------------------------------------------
@@ -150,7 +145,7 @@ def test_a_failed_check_is_not_known(tmp_path):
 
     judge = judge_of(tmp_path, client_of(need=need), max_missing=0.5, attempts=1)
     result = write_questions(corpus(3), judge, 3, tries=1, **ALONE)
-    assert (len(result.questions), result.n_unknown, result.dropped) == (2, 1, ())
+    assert (len(result.questions), result.n_unknown, result.fell) == (2, 1, {})
     broken[0] = False
     after = write_questions(corpus(3), judge, 3, tries=1, **ALONE)
     assert (len(after.questions), after.n_unknown) == (3, 0)
@@ -222,16 +217,16 @@ def test_a_dry_run_counts(tmp_path):
     """As many calls as it then takes, where nothing falls; of unanswerable ones at most."""
     docs = corpus(30, source=lambda at: f"file{at // 3}")
     dry = write_questions(docs, judge_of(tmp_path, dry_run=True), 10, unanswerable=0.0)
-    assert (dry.questions, dry.n_waiting) == ((), 10)
+    assert (dry.questions, dry.n_unknown) == ((), 10)
     real = write_questions(docs, judge_of(tmp_path), 10, unanswerable=0.0)
     assert len(real.questions) == 10
     assert dry.writing.planned.n_calls == real.writing.n_calls == 10
-    assert dry.checking.planned.n_calls == real.checking.n_calls > 20
+    assert dry.checking.planned.n_calls == real.checking.n_calls == 20
     # Of what is to have no answer the nearest passages are asked about, too: at most four.
     dry = write_questions(docs, judge_of(tmp_path, dry_run=True), 3, unanswerable=1.0)
     assert dry.checking.planned.n_calls == 3 * (2 + 4)
     again = write_questions(docs, judge_of(tmp_path, dry_run=True), 10, unanswerable=0.0)
-    assert (len(again.questions), again.n_waiting, again.checking.planned.n_calls) == (10, 0, 0)
+    assert (len(again.questions), again.n_unknown, again.checking.planned.n_calls) == (10, 0, 0)
 
 
 # -- unanswerable, several, long ----------------------------------------------------------------
@@ -241,7 +236,6 @@ def test_unanswerable(tmp_path):
     """Its passage and those nearest to it must not answer it; what it lacks is kept for people."""
     judge = judge_of(tmp_path, client_of(relevance=lambda question, text: 1))
     result = write_questions(corpus(9), judge, 3, unanswerable=1.0)
-    assert "questions to have no answer: 3" in str(result)
     assert [one.answerable for one in result.questions] == [False] * 3
     query = result.questions[0].query
     assert (query.reference, "difficulty" in query.metadata) == (None, False)
@@ -252,7 +246,7 @@ def test_unanswerable(tmp_path):
 
 
 def test_unanswerable_and_answered_elsewhere(tmp_path):
-    """One passage that answers it takes it out, and is named."""
+    """One passage that answers it takes it out."""
 
     def write(text, _):
         return f"Who signs for the small parcel of {text.split()[-1]}?", "who", 0
@@ -266,36 +260,20 @@ def test_unanswerable_and_answered_elsewhere(tmp_path):
     ]
     judge = judge_of(tmp_path, client_of(write=write, relevance=relevance))
     result = write_questions(docs, judge, 3, unanswerable=1.0, tries=1)
-    assert result.questions == ()
-    assert {dropped.detail.partition(":")[0] for dropped in result.dropped} == {"hr"}
+    assert (result.questions, result.fell) == ((), {"answered": 3})
 
 
 @pytest.mark.integration
 def test_several(tmp_path):
-    """Neighbours of one source are asked about together; what has nothing of the answer is left."""
-    grades = {"item0003": 2, "item0004": 1, "item0005": 0}
-
-    def relevance(question, text):
-        return 2 if "***" in text else grades.get(text.split()[-1].strip("."), 0)
-
+    """Neighbours of one source are asked about together."""
     docs = corpus(9, source=lambda at: f"file{at // 3}", page=lambda at: f"page {at % 3}")
-    judge = judge_of(tmp_path, client_of(relevance=relevance))
-    result = write_questions(docs, judge, 9, unanswerable=0.0, several=1.0)
+    judge = judge_of(tmp_path)
+    write_questions(docs, judge, 9, unanswerable=0.0, several=1.0)
     asked = [request.messages[1][1] for request in judge.client.requests[:9]]
     assert all(text.count("***") in (1, 2) for text in asked)
     for text in asked:  # never of two files
         items = {int(word[4:8]) // 3 for word in text.split() if word.startswith("item")}
         assert len(items) == 1
-    sources = {one.sources for one in result.questions if set(one.sources) & {"d3", "d4", "d5"}}
-    assert sources <= {("d3", "d4"), ("d4",)}
-
-
-def test_one_of_several_is_enough(tmp_path):
-    """Where one passage answers it whole, it alone is the source."""
-    judge = judge_of(tmp_path, client_of(relevance=lambda q, text: 3 if "0001" in text else 2))
-    docs = corpus(2, source=lambda at: "file")
-    (question,) = write_questions(docs, judge, 1, unanswerable=0.0, several=1.0).questions
-    assert question.sources == ("d1",)
 
 
 def test_no_neighbours(tmp_path):
@@ -305,16 +283,12 @@ def test_no_neighbours(tmp_path):
 
 
 def test_a_long_document(tmp_path):
-    """Of a long document a stretch is shown, and named in characters of its text."""
+    """Of a long document a stretch is shown."""
     text = " ".join(f"sentence number {at} tells of item{at:04}." for at in range(300))
     judge = judge_of(tmp_path)
     result = write_questions([{"id": "long", "text": text}], judge, 3, **ALONE)
-    for question in result.questions:
-        (shown,) = question.made_by["shown"]
-        assert shown["source"] == "long"
-        stretch = text[shown["start"] : shown["end"]]
-        assert len(stretch) <= 3000
-        assert stretch.split()[-1].strip(".") in question.text
+    assert {one.sources for one in result.questions} == {("long",)}
+    assert all(len(request.messages[1][1]) < 4000 for request in judge.client.requests)
 
 
 def test_a_corpus_of_one_passage(tmp_path):
@@ -334,7 +308,7 @@ def test_nothing_to_ask_about(tmp_path, docs):
 
 @pytest.mark.integration
 def test_language(tmp_path):
-    """Korean passages have Korean questions; those of another language can be left out."""
+    """Korean passages have Korean questions."""
     korean = [
         {
             "id": f"k{at}",
@@ -346,24 +320,19 @@ def test_language(tmp_path):
     result = write_questions([*korean, *corpus(6)], judge, 12, **ALONE)
     by_source = {one.sources[0][0]: one.made_by["rubric"] for one in result.questions}
     assert by_source == {"k": "questions-ko-1", "d": "questions-en-1"}
-    result = write_questions([*korean, *corpus(6)], judge, 4, language="ko", **ALONE)
-    assert {one.sources[0][0] for one in result.questions} == {"k"}
 
 
 # -- options ------------------------------------------------------------------------------------
 
 
-def test_a_rubric_and_a_panel(tmp_path):
-    """A rubric of one's own asks; of a panel the first writes, and all check."""
-    rubric = Rubric("mine", "questions", "Ask like a lawyer.", {0: "a", 1: "b", 2: "c"})
+def test_a_panel(tmp_path):
+    """Of a panel the first writes, and all check."""
     clients = [client_of(), client_of(need=lambda question: 0), client_of(need=lambda question: 0)]
     for at, client in enumerate(clients):
         client.model = f"m{at}"
     panel = Panel([judge_of(tmp_path, client) for client in clients])
-    result = write_questions(corpus(3), panel, 1, rubric=rubric, tries=1, **ALONE)
+    result = write_questions(corpus(3), panel, 1, tries=1, **ALONE)
     assert result.fell == {"vague": 1}
-    asked = [client.requests[0].messages[0][1] for client in clients]
-    assert [text.startswith("Ask like a lawyer.") for text in asked] == [True, False, False]
     assert (result.model, result.writing.n_calls, result.checking.n_calls) == ("m0", 1, 6)
 
 
@@ -401,7 +370,6 @@ def test_examples_of_relevance(tmp_path):
         ({"several": 1.5}, "several: 1.5 is no share"),
         ({"tries": 0}, "tries"),
         ({"targets": {"difficulty": {"tough": 1.0}}}, "name easy, medium, hard"),
-        ({"rubric": Rubric("r", "nuggets", "?", {0: "a", 1: "b"})}, "'r' asks for nuggets"),
     ],
 )
 def test_wrong_options(tmp_path, options, problem):
@@ -447,19 +415,6 @@ def test_kinds_count_what_exists():
     existing = [Query(f"q{at}", "?", query_type="general_inquiry") for at in range(8)]
     kinds = wanted_kinds(TARGETS, existing, 0.0, 0.0)
     assert "general_inquiry" not in {kind.query_type for kind in islice(kinds, 6)}
-
-
-def test_the_store_knows_the_pairs(tmp_path):
-    """A grade of a question and a whole document is found by both, as any other."""
-    judge = judge_of(tmp_path)
-    (question,) = write_questions(corpus(1), judge, 1, **ALONE).questions
-    with Store(judge.store) as store:
-        pairs = [
-            record["pairs"]
-            for record in store.records()
-            if record["question"]["asks"] == "relevance"
-        ]
-    assert pairs == [[[question.uid, "d0"]]]
 
 
 def test_hostile_passages(tmp_path):

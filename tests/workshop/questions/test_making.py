@@ -136,23 +136,9 @@ def test_what_cannot_be_reached():
     """Too few templates: as many as there can be, and why not more."""
     result = make_questions(DOCS, templates("Is the {{ noun }} far?", kind="similar_case"), 10)
     assert len(result.questions) == 3
-    assert result.notes[0] == (
-        "7 questions could not be made: 1 of 1 templates made 3, the most of each; 0 others asked "
-        "again what there is, and 0 copied too much"
-    )
-    assert "query_type.general_inquiry: 0% of the questions, the target is 50%" in result.notes
-
-
-def test_names_that_no_document_has():
-    """A template with a misspelt name is named, wherever in it that stands."""
-    mine = templates("{{ nuon }}", "{{ noun }} {{ metadata.categry }}", "{{ noun }}", language="en")
-    notes = make_questions(DOCS, mine, 1).notes
-    assert notes[0] == "1 templates that no document fills: t0"
-    for own in (mine[1:2], templates("{{ noun }}", language="ko")):
-        text = f"1 templates that no document fills: {own[0].id}"
-        assert make_questions(DOCS, own, 1).notes[0] == text
-    assert make_questions(DOCS, n=1, language="ko").notes == (
-        "no document is in the language 'ko'",
+    assert result.notes == (
+        "7 questions could not be made: a template makes 3 at most, 0 asked again what there is, "
+        "and 0 copied too much",
     )
 
 

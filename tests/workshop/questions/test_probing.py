@@ -127,7 +127,7 @@ def test_korean():
         {"id": "a", "text": "멤버십 등급은 해마다 정합니다.", "metadata": {"tenant": "가"}},
         {"id": "b", "text": "도서산간 배송비는 5,000원입니다.", "metadata": {"tenant": "나"}},
     ]
-    for query in make_probes(docs, "metadata.tenant", language="ko").queries:
+    for query in make_probes(docs, "metadata.tenant").queries:
         words = {"a": ("멤버십", "등급"), "b": ("도서", "산간", "배송비")}[query.metadata["probe"]]
         assert any(word in query.text for word in words)
 

@@ -40,7 +40,7 @@ class Rows:
         return iter(rows)
 
 
-def made(*rows, top=3, **options):
+def made(*rows, top=3):
     """What a release of a question, and of what is said of it, would hold."""
     people = [
         Person(uid=name, name=name, role="file" if name == "file" else "annotator")
@@ -48,7 +48,7 @@ def made(*rows, top=3, **options):
     ]
     question = Question(uid="q", person="ann", text="Until when?")
     asked = [] if any(isinstance(row, Question) for row in rows) else [question]
-    return ready(State(Rows([*people, *asked, *rows])), DOCUMENTS, COPIES, top, **options)
+    return ready(State(Rows([*people, *asked, *rows])), DOCUMENTS, COPIES, top)
 
 
 def said(grade, person="ann", document="delivery", **fields):
@@ -126,16 +126,6 @@ def test_what_is_not_ready(rows, reason):
     assert content.queries == ()
 
 
-def test_disputed_documents_may_be_left_out_instead():
-    """With --allow-undecided the question is there without the document; never without any gold."""
-    content = made(RELEVANT, said(3), said(0, "bob"), allow_undecided=True)
-    assert (grades(content), content.n_disputed) == ({"refund": 2}, 1)
-    (left,) = made(said(3), said(1, "bob"), allow_undecided=True).left_out
-    assert (left.reason, left.documents) == ("undecided", ("delivery",))
-    lowest = made(said(3), said(2, "bob"), allow_undecided=True)
-    assert (grades(lowest), lowest.n_disputed, lowest.n_lowest) == ({"delivery": 1}, 0, 1)
-
-
 def test_a_question_without_an_answer():
     """Unanswerable on purpose: it is there with what was judged as no answer."""
     asked = Question(
@@ -155,13 +145,12 @@ def test_a_question_without_an_answer():
 
 
 def test_evidence_is_the_gold_text_with_its_place():
-    """One stretch is the text; of several what holds them all, each in the metadata."""
+    """One stretch is the text; of several what holds them all."""
     (gold,) = made(said(3, spans=((15, 23),))).queries[0].gold
     assert gold.text == "two days"
     assert gold.metadata == {"source": "delivery", "start": 15, "end": 23}
     (gold,) = made(said(3, spans=((15, 18), (0, 8)))).queries[0].gold
     assert gold.text == TEXTS["delivery"][:18]
-    assert gold.metadata["evidence"] == [[0, 8], [15, 18]]
     (gold,) = made(said(3, spans=((500, 900), (8, 9)))).queries[0].gold  # of another text, blank
     assert (gold.text, gold.metadata) == (TEXTS["delivery"], {})
     rows = (said(3, spans=((0, 8),)), said(0, "bob", spans=((9, 12),)), said(3, is_decision=True))
@@ -293,10 +282,9 @@ def test_forbidden_of_a_file():
 
 
 def test_forbidden_and_gone():
-    """A marked document that the corpus has no more is forbidden by its id alone, and is said."""
+    """A marked document that the corpus has no more is forbidden by its id alone."""
     content = made(said(3), marked("stale", document="gone"))
     assert content.queries[0].forbidden == (Forbidden("gone", why="stale"),)
-    assert content.n_gone == 1
 
 
 def test_a_probe_needs_no_gold():

@@ -103,25 +103,6 @@ def test_the_command(shop, kragx):
     assert (plain["version"], plain["left_out"][0]["reason"]) == (None, "nothing relevant")
 
 
-def test_a_question_that_is_lost_again_is_said(shop):
-    """A new disagreement takes a question out of the next version; that it was in is said."""
-    released(shop)
-    add(
-        shop,
-        ANN,
-        Person(uid="bob", name="bob"),
-        Judgement(question="q1", document="refund", person="ann", grade=3),
-        Judgement(question="q1", document="refund", person="bob", grade=0),
-    )
-    second = released(shop)
-    assert second.lacks == (
-        "questions left out: 1, people differ, and nobody has decided",
-        "of these v1 has 1",
-    )
-    notes = (shop / "gold_v2.md").read_text(encoding="utf-8")
-    assert "1 pairs have two people's grades; too few: below 10 a figure would say" in notes
-
-
 def test_a_gold_set_comes_back_as_it_was(tmp_path):
     """Started from a gold set and released, nothing is lost: managed grades, stretches, groups."""
     gold = [
@@ -193,15 +174,10 @@ def test_only_unanswerable_questions_are_ready(tmp_path, kragx):
 
 
 def test_a_set_of_unanswerable_questions(tmp_path):
-    """Where no question is left out they are released, and it is said what such a set is."""
+    """Where no question is left out they are released."""
     shop = started(tmp_path, gold=None)
     add(shop, ANN, Question(uid="none", person="ann", text="who?", answerable=False))
-    (lack,) = released(shop).lacks
-    assert lack == (
-        "every question is marked as unanswerable (1): a retriever that finds nothing is right "
-        "everywhere"
-    )
-    assert lack in (shop / "gold_v1.md").read_text(encoding="utf-8")
+    assert (released(shop).version, released(shop).lacks) == ("v1", ())
 
 
 def test_a_changed_release_stops_the_next(shop):

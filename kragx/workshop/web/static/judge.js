@@ -1,7 +1,6 @@
 // One question, one passage, one grade; and on to the next.
 
 import { get, leave as giveBack, newUid, recall, remember } from "./api.js";
-import { around } from "./around.js";
 import { button, byId, el, empty, fill, grades, name, plain, shown } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
 import { forbid, kindOf } from "./mark.js";
@@ -15,7 +14,7 @@ const TOO_SOON = 300;
 const AHEAD = 2; // pairs that are fetched before they are asked for
 
 let app, only, parts; // `only`: uid of the question that alone is judged; `parts`: the elements that change
-let current = null, ahead = [], end = null, shownAt = 0, away = 0, text = null, latePairs = 0;
+let current = null, ahead = [], end = null, shownAt = 0, away = 0, text = null;
 let standing = {}; // what the server said last of how far everything is
 let row = { question: null, pairs: 0 }; // the question that was shown last, and with how many pairs in a row
 const drafts = new Map(); // what was marked and noted of a pair, by its key, while it is away
@@ -63,7 +62,6 @@ function take(answer) {
   status(answer);
   const { pair } = answer;
   const isDone = pair && done.has(keyOfPair(pair)) && pair.mine?.kind !== "later";
-  if (pair?.late) sayLate(pair.late);
   if (!pair) end = answer;
   else if (!isDone && !same(pair, current) && !ahead.some((other) => same(pair, other))) ahead.push(pair);
   if (!current) advance();
@@ -106,7 +104,7 @@ function frame(main) {
   };
   parts.before = button(`↑ ${t("textBefore")}`, () => window.scrollTo({ top: 0 }), { class: "more before", hidden: true });
   parts.after = button(`↓ ${t("textAfter")}`, () => window.scrollBy({ top: 0.7 * visiblePart() }), { class: "more after", hidden: true });
-  parts.underline = app.me.set.underline ? tool("underline", "w", underline, "underlineHint") : null;
+  parts.underline = tool("underline", "w", underline, "underlineHint");
   parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, parts.noteHint, grades(app.me.set.scale, (grade) => give("grade", grade)),
     el("div.tools", {}, TOOLS.map((entry) => tool(...entry))));
   parts.all = el("div.judge.over", { vars: { "--top": `${byId("top").offsetHeight}px` } }, el("div.left", {}, parts.question, parts.stop, firstVisit(), parts.bar), parts.document);
@@ -127,7 +125,7 @@ function firstVisit() {
 /** Whether the question's words are underlined, and a long text opens where most of them stand; kept in the browser. */
 function underline(event, isOn = !isUnderlined()) {
   document.documentElement.dataset.underline = isOn ? "on" : "off";
-  parts.underline?.setAttribute("aria-pressed", isOn);
+  parts.underline.setAttribute("aria-pressed", isOn);
   if (event !== null) remember("kragx:underline", isOn);
 }
 
@@ -149,31 +147,23 @@ function draw(pair) {
     el("h1", { id: "question", dir: "auto" }, shown(question.text)),
     question.note ? el("p.muted", { dir: "auto" }, shown(question.note)) : "",
     pair.moved?.length ? el("aside.card.moved", {}, el("p", {}, t("moved")), pair.moved.map((words) => el("blockquote", { dir: "auto" }, shown(words)))) : "");
-  text = passage(pair.document.text, draft.spans, pair.words?.spans);
+  text = passage(pair.document.text, draft.spans, pair.words);
   const facts = Object.entries(metadata ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "");
-  parts.late = el("p.caution.small", { hidden: !pair.late && mine?.kind !== "later" });
   parts.mark = el("p.caution.small", { dir: "auto" });
-  sayLate(latePairs);
   sayMark();
-  fill(parts.document, parts.before, parts.late, parts.mark,
+  fill(parts.document, parts.before, mine?.kind === "later" ? el("p.caution.small", {}, t("postponed")) : "", parts.mark,
     title ? el("h2", { dir: "auto" }, shown(title)) : "", text.node, parts.after,
     recall("kragx:marked") ? "" : el("p.small.muted", {}, t(isTouch() ? "markHintTouch" : "markHint")),
-    parts.underline, pair.around ? around(id) : "",
+    parts.underline,
     el("details.small", {}, el("summary", {}, t("aboutPassage")),
       copies > 1 ? el("p", {}, t(copies === 2 ? "copies1" : "copies", copies - 1)) : "",
       el("dl", {}, [[t("documentId"), id], ...facts].map(([key, value]) => el("div", {}, el("dt", {}, name(key)), el("dd", {}, name(value)))))));
   parts.note.value = draft.note;
   parts.note.hidden = !draft.note;
   parts.bar.querySelectorAll(".grade").forEach((one) => one.classList.toggle("mine", mine?.kind === "grade" && String(mine.grade) === one.dataset.grade));
-  openAt(pair.words?.densest);
+  openText();
   [shownAt, away] = [performance.now(), 0];
   lookAhead(pair);
-}
-
-/** Only pairs that were put off come now: how many, lest they seem to have no end. */
-function sayLate(pairs) {
-  latePairs = pairs;
-  if (current) fill(parts.late, current.late ? t("onlyLate", pairs) : t("postponed"));
 }
 
 /** That it was marked as one that must not be shown here, with its kind and note. */
@@ -184,11 +174,13 @@ function sayMark() {
 }
 
 /** A text opens at its beginning; where most of the question's words stand beyond what is seen, there. */
-function openAt(position) {
+function openText() {
   if (window.scrollY > 0) window.scrollTo(0, 0);
-  const word = position == null || !isUnderlined() ? null : text.body.querySelector(`u[data-word="${position}"]`);
-  const lowest = word ? word.getBoundingClientRect().bottom - limits().bottom + 0.3 * visiblePart() : 0;
-  if (word && word.getBoundingClientRect().bottom > limits().bottom - 40) window.scrollTo(0, lowest);
+  const words = isUnderlined() ? [...text.body.querySelectorAll("u")] : [], height = visiblePart() / 3;
+  const ends = words.map((word) => word.getBoundingClientRect().bottom);
+  const counts = ends.map((end) => new Set(words.filter((_, n) => ends[n] >= end && ends[n] < end + height).map((word) => word.textContent)).size);
+  const most = Math.max(2, ...counts), end = ends[counts.indexOf(most)] ?? 0;
+  if (end > limits().bottom - 40) window.scrollTo(0, end - limits().bottom + height);
   sayMore();
 }
 
@@ -228,7 +220,7 @@ function nothingLeft({ error, why, decides }) {
   // More may come: retrievers still answer, others give back what they were shown.
   clearTimeout(nothingLeft.timer);
   nothingLeft.timer = setTimeout(() => { if (app.view === "judge" && !current) fetchNext().catch(() => {}); }, key === "allDone" ? 20_000 : 4000);
-  if (decides?.state === "decided") parts.document.append(el("p.muted", {}, decidesWords(decides)));
+  if (decides?.outcome === "decided") parts.document.append(el("p.muted", {}, decidesWords(decides)));
 }
 
 function status(answer) {
@@ -236,7 +228,7 @@ function status(answer) {
   if (!progress) return;
   standing = answer;
   fill(parts.status, t("judged", progress.mine), el("span.of", {}, ` · ${decidesShort(decides) ?? t("ofPairs", progress.pairs)}`));
-  parts.stop.hidden = decides?.state !== "decided";
+  parts.stop.hidden = decides?.outcome !== "decided";
   fill(parts.stop, decidesWords(decides), " ", t("mayStop"));
 }
 
@@ -347,7 +339,7 @@ const TOOLS = [
 export function keys(key) {
   const grade = app.me.set.scale.find((step) => String(step.grade) === key);
   if (grade) return () => give("grade", grade.grade);
-  const others = { w: app.me.set.underline ? underline : null, g: showGuidelines, "?": showGuidelines };
+  const others = { w: underline, g: showGuidelines, "?": showGuidelines };
   return others[key] ?? TOOLS.find((entry) => entry[1] === key)?.[2];
 }
 

@@ -82,7 +82,7 @@ export function passage(text, spansBefore = [], words = []) {
   const draw = () => {
     offer.hidden = true;
     const letters = ([start, end]) => shown(text.slice(units[start], units[end]));
-    const underlined = (place) => pieces(letters, place, words, (inside, position) => el("u", { "data-word": position }, inside));
+    const underlined = (place) => pieces(letters, place, words, (inside) => el("u", {}, inside));
     const mark = (inside, position) => el("mark", { title: t("unmark"), onclick: () => document.getSelection().isCollapsed && remove(position) }, inside);
     fill(body, pieces(underlined, [0, units.length - 1], spans, mark));
     fill(list, spans.map(([start, end], position) => {

@@ -10,11 +10,11 @@ export async function show(main, app) {
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
       number(totals.questions_with_relevant, t("questionsWithGold"), t("ofQuestions", totals.questions)), number(totals.conflicts, t("openConflicts"))),
     el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides)),
-      totals.judged == null || decides.state === "decided" ? null : el("p.muted", {}, t("pairsLeft", totals.pairs - totals.judged, totals.pairs))),
+      totals.judged == null || decides.outcome === "decided" ? null : el("p.muted", {}, t("pairsLeft", totals.pairs - totals.judged, totals.pairs))),
     Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
-    agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line)), agreement.meant ? el("p.muted", {}, t("agreeMeant", agreement.meant)) : null) : null,
-    people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs"), t("laterPairs")],
-      people.map((person) => [name(personName(person.name)), person.judged ?? 0, person.later ?? 0]))) : null,
+    agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line))) : null,
+    people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs")],
+      people.map((person) => [name(personName(person.name)), person.judged ?? 0]))) : null,
     app.me.person.role === "owner" && leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",
       leak.target != null ? t(leak.mean > leak.target ? "leakAbove" : "leakBelow", percent(leak.target)) : "", " ", t("leakWhat"))) : null);
 }

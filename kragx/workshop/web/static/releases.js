@@ -6,7 +6,7 @@ import { dayOf, t } from "./words.js";
 
 export async function show(main, app, done = null) {
   const { releases, next } = done ?? await app.read("api/releases"), wrong = el("div");
-  const note = el("input", { maxlength: 2000 }), undecided = el("input", { type: "checkbox" });
+  const note = el("input", { maxlength: 2000 });
   const holds = t("wouldHold", next.questions, app.me.counts.questions, next.gold);
   /** What never changes is asked about. */
   const confirm = (event) => {
@@ -17,7 +17,7 @@ export async function show(main, app, done = null) {
   const make = async () => {
     byId("release").disabled = true; // once is enough
     try {
-      const made = await post("api/releases", { note: note.value.trim(), allow_undecided: undecided.checked });
+      const made = await post("api/releases", { note: note.value.trim() });
       if (app.view === "releases") await show(byId("main"), app, made);
     } catch (error) {
       fill(wrong, problem(error));
@@ -29,8 +29,7 @@ export async function show(main, app, done = null) {
     el("section", {}, el("h2", {}, t("nextRelease", next.version)), el("p", {}, next.is_same ? t("sameRelease") : holds),
       next.changes && !next.is_same ? el("p", {}, t("changesSince", next.changes.since, next.changes.added, next.changes.changed, next.changes.dropped)) : null,
       next.lacks.length ? [el("h3", {}, t("lacks")), el("ul", {}, next.lacks.map((line) => el("li", {}, lack(line))))] : null,
-      next.is_same || !(next.is_ready || app.me.counts.conflicts) ? null : el("form.release", { onsubmit: confirm }, field(t("releaseNote"), note),
-        app.me.counts.conflicts ? el("label.check", {}, undecided, " ", t("allowUndecided")) : null,
+      next.is_same || !next.is_ready ? null : el("form.release", { onsubmit: confirm }, field(t("releaseNote"), note),
         el("button.primary", { type: "submit", id: "release" }, t("release"))), wrong),
     releases.length ? table([t("version"), t("made"), t("file"), t("by"), "SHA-256"],
       [...releases].reverse().map(({ version, at, file, person, hash }) => [`v${version}`, dayOf(at), el("code", {}, name(file)), name(personName(person ?? "")), el("code", {}, hash.slice(0, 12))]))

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { button, dialog, el, field, fill, name, plain, problem, shown } from "./dom.js";
-import { labelOf, percent, t } from "./words.js";
+import { labelOf, t } from "./words.js";
 
 /** @param done called with how many were added. */
 export function fromTemplates(done) {
@@ -29,11 +29,9 @@ export function fromTemplates(done) {
     [boxes, add.hidden] = [[], true];
     fill(rows, t("making"));
     try {
-      const { questions, unmet, lacks_kiwi } = await get("api/templates", { n: count.value, seed: seed++ });
+      const { questions } = await get("api/templates", { n: count.value, seed: seed++ });
       boxes = questions.map(({ uid }) => el("input", { type: "checkbox", value: uid, checked: true, onchange: say }));
       fill(rows, el("p.muted", {}, t(questions.length ? "madeSome" : "madeNone", questions.length, Number(count.value)), questions.length && questions.length < count.value ? ` ${t("madeWhyNot")}` : ""),
-        lacks_kiwi ? el("p.muted.small", {}, t("madeNoKiwi")) : "",
-        questions.length && unmet.length ? el("p.muted.small", {}, t("madeUnmet", unmet.map(({ value, share, target }) => `${plain(labelOf(value))} ${t("shareOf", percent(share), percent(target))}`).join(" · "))) : "",
         questions.map((question, position) => el("label.check", {}, boxes[position],
           el("span", { dir: "auto" }, shown(question.text), " ", el("small.muted", {}, name(labelOf(question.query_type)), " · ", name(labelOf(question.difficulty)))))));
       say();
