@@ -59,7 +59,6 @@ class RunReport(Result):
         record: how the run came about; None where that is not recorded.
         corpus: has the texts of ids.
         earlier_record: how the earlier run came about, if it is recorded.
-        records: what code and models said in this run; none for a folder that is only read.
         plans: of a dry run, what each judge would have to be asked.
         losses: of each matcher and retriever with stages, which of them lose the gold.
         told: what was said before the first question was asked, and need not be on the screen.
@@ -75,7 +74,6 @@ class RunReport(Result):
     record: Record | None = None
     corpus: Corpus = field(default=NO_CORPUS, repr=False, compare=False)
     earlier_record: Record | None = None
-    records: Sequence[Mapping[str, Any]] = field(default=(), repr=False, compare=False)
     plans: Sequence[Plan] = field(default=(), repr=False, compare=False)
     losses: tuple[StageLosses, ...] = ()
     told: tuple[str, ...] = field(default=(), repr=False, compare=False)

@@ -28,7 +28,7 @@ from kragx.matchers.registry import (
     matcher,
     method_class as method_class,
     option_names as option_names,
-    standing_in as standing_in,
+    sources_of as sources_of,
 )
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
