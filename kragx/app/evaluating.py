@@ -25,7 +25,6 @@ from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, matcher as make_matcher, sources_of
 from kragx.metrics import parse_all
 
-
 _SAID = {FACTS: "facts_match", RELEVANCE: "relevance_match"}
 
 
