@@ -166,12 +166,6 @@ def report(
         Path | None,
         typer.Option("--out", "-o", help="Of html: the file (default: FOLDER/report.html)."),
     ] = None,
-    max_docs: Annotated[
-        int | None, typer.Option(help="Of html: how many documents of each list (default 50).")
-    ] = None,
-    max_chars: Annotated[
-        int | None, typer.Option(help="Of html: how many characters of each text (default: all).")
-    ] = None,
     format: Annotated[  # noqa: A002
         Literal["table", "json", "csv", "markdown", "html"], typer.Option(help="How to print.")
     ] = "table",
@@ -181,16 +175,15 @@ def report(
 
     Ends as kragx run does.
     """
-    of_html = opt.given_options(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
-    if of_html and format != "html":
-        raise UsageError("{value}: belongs to --format html", value=next(iter(of_html)))
+    if out is not None and format != "html":
+        raise UsageError("--out: belongs to --format html")
     outcome = pipeline.recompute(
         folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed), trust=trust
     )
     _check_gates_there(junit, bool(outcome.config.gates))
     if format == "html":
         page = out or inside(folder, folder / "report.html", trust=trust)
-        outcome.to_html(page, max_docs=max_docs, max_chars=max_chars)
+        outcome.to_html(page)
         written([page])
     else:
         show(

@@ -128,19 +128,12 @@ def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
 
 
 def _of_baseline(baseline: str, retrievers: Mapping[Any, Any]) -> Iterator[UsageError]:
-    places = ("args", "http", "command")
-    grids = (
-        own.get(place) for own in retrievers.values() if isinstance(own, dict) for place in places
-    )
+    grids = (own.get("args") for own in retrievers.values() if isinstance(own, dict))
     names = list(map(str, retrievers))
     if baseline in names or any(map(has_grid, grids)):
         return  # the names of a grid's settings `RunConfig` knows
-    hint = nearest(baseline, names)
-    if baseline.endswith(".json"):
-        hint = "a file that --save-baseline has written stands under 'earlier': earlier: "
-        hint += baseline
     problem = phrase("{name!r} is no retriever", name=baseline)
-    yield UsageError(problem, field="baseline", remedy=hint)
+    yield UsageError(problem, field="baseline", remedy=nearest(baseline, names))
 
 
 def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
