@@ -129,7 +129,6 @@ def config_page() -> str:
         ("retrievers.NAME", "RetrieverConfig"),
         ("retrievers.NAME.http", "HttpRetriever"),
         ("retrievers.NAME.command", "CommandRetriever"),
-        ("retrievers.NAME.callbacks", "CallbackConfig"),
     ):
         parts += [
             f"## `{name}`",

@@ -238,8 +238,6 @@ def _none_there(folder: Path) -> DataError:
     if (beside(folder) / "answers").is_dir():
         problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)
         return DataError(problem, remedy="kragx run goes on from the answers that are kept")
-    if not folder.exists():
-        return DataError("cannot be read: no such file or folder", path=str(folder))
     return DataError(
         "{folder}: no result folder, as it has no {file}; name one that kragx run has written",
         folder=folder,

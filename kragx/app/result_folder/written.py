@@ -71,7 +71,6 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
         with locked(work / "lock"):
             finish(folder)
             _check_replaceable(folder, config)
-            (work / ".gitignore").write_text("*\n", encoding="utf-8")
             yield lambda report: publish(folder, lambda new: _write(report, new))
     finally:
         tidy(folder)

@@ -94,7 +94,7 @@ class Fingerprints:
 
     def _files(self, text: str) -> Parts:
         """The state of the file or folder that a text in ``args`` or a command names, if any."""
-        place = os.path.expanduser(str(filled(text)))
+        place = os.path.expanduser(str(filled(text)))  # noqa: PTH111  # `Path` raises
         # As it is written: what a variable holds is not told.
         label = text if variables_in(text) else self._short(Path(text))
         with suppress(OSError, ValueError):  # of texts that name no file
