@@ -153,7 +153,6 @@ def config_page() -> str:
     for name, part in (
         ("statistics", schema["properties"]["statistics"]),
         ("tuning", schema["properties"]["tuning"]),
-        ("html", schema["properties"]["html"]["anyOf"][1]),
     ):
         parts += [f"## `{name}`", keys(part)]
     return "\n\n".join(parts) + "\n"

@@ -20,7 +20,6 @@ from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.ground.caller_warnings import about
 from kragx.ground.errors import DataError, UntrustedError, UsageError
 from kragx.judging import read_judge
-from kragx.judging.budget import read_budget
 from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, matcher as make_matcher, sources_of
 from kragx.metrics import parse_all
@@ -90,38 +89,15 @@ def match_reader(
     return read
 
 
-def judged_as(config: RunConfig, judging: Mapping[str, Any]) -> RunConfig:
-    """The config with options of the judge that win over its own."""
-    if not judging or config.judge is None:
-        return config
-    options = dict(judging)
-    if "budget" in options:
-        budgets = read_budget(filled(config.judge.get("budget")))
-        options["budget"] = budgets.with_limits(options["budget"]).to_dict()
-    return config.model_copy(update={"judge": {**config.judge, **options}})
-
-
 def bound(
-    config: RunConfig,
-    matchers: Mapping[str, BaseMatcher],
-    judging: Mapping[str, Any],
-    outbox: Any,
+    config: RunConfig, matchers: Mapping[str, BaseMatcher], *, dry_run: bool, outbox: Any
 ) -> dict[str, BaseMatcher]:
     """The matchers as they judge in this run."""
-    if (
-        judging
-        and config.judge is None
-        and not any(matcher.judges for matcher in matchers.values())
-    ):
-        raise UsageError(
-            "{names}: the config has no 'judge' that this could belong to", names=", ".join(judging)
-        )
-    # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
-    # there is no other judge, all of it is theirs.
-    of_all = judging.keys() if config.judge is None else {"budget", "dry_run"}
-    options = {name: value for name, value in judging.items() if name in of_all}
+    if dry_run and config.judge is None and not any(m.judges for m in matchers.values()):
+        raise UsageError("dry_run: the config has no 'judge' that this could belong to")
+    options: dict[str, Any] = {"dry_run": True} if dry_run else {}
     if outbox is not None:
-        options |= {"outbox": outbox, "dry_run": True, "progress": False}
+        options = {"outbox": outbox, "dry_run": True, "progress": False}
     return {name: matcher.judging(**options) for name, matcher in matchers.items()}
 
 

@@ -11,7 +11,6 @@ from kragx.app.config import RunConfig
 from kragx.app.evaluating import (
     bound,
     evaluated,
-    judged_as,
     match_reader,
     matchers_of,
     with_texts,
@@ -49,7 +48,7 @@ def run(
     config: RunConfig,
     *,
     progress: bool | None = None,
-    judging: Mapping[str, Any] | None = None,
+    dry_run: bool = False,
     folder: Path | None = None,
     fresh: bool = False,
     anyway: bool = False,
@@ -64,9 +63,7 @@ def run(
         folder: where answers are kept as they come, so that an interrupted run goes on; None
             keeps none.
         fresh: ask everything, whatever an interrupted run has left.
-        judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...);
-            the report's config has them, as numbers may depend on them. Of a ``budget`` the limits
-            that it names win over those of the same `per`.
+        dry_run: ask the retrievers, and only count what the judge would be asked.
         anyway: compare with the config's earlier results even if they cannot be compared.
         say: is told, before anything is asked, what so few questions cannot decide, and before
             a retriever is, what becomes of the answers that an interrupted run has left.
@@ -81,9 +78,8 @@ def run(
     with config.secrets.guarding():
         # First: what reading and checking take is part of the run.
         clock = Clock()
-        config = judged_as(config, judging or {})
         corpus = corpus_of(config)
-        matchers = bound(config, matchers_of(config), judging or {}, outbox)
+        matchers = bound(config, matchers_of(config), dry_run=dry_run, outbox=outbox)
         dataset = config.dataset.read()
         if dataset.version != config.dataset.version:  # the folder keeps what its release said
             source = replace(config.dataset, name=dataset.name, version=dataset.version)
