@@ -174,7 +174,7 @@ def recompute(
     *,
     earlier: Path | None = None,
     anyway: bool = False,
-    settings: Sequence[str] = (),
+    max_failed: float | None = None,
     trust: bool = False,
 ) -> RunReport:
     """Every number of a result folder once more, from what it holds; nothing is retrieved.
@@ -185,7 +185,7 @@ def recompute(
         folder: that `kragx run` has written.
         earlier: a folder to compare with; None for the one that the config names.
         anyway: as for `run`.
-        settings: values that win over the config's, as ``max_failed=0.1``.
+        max_failed: the share of questions that a retriever may fail on; None for the config's.
         trust: run the code, ask the models and read the files that the config names.
 
     Raises:
@@ -195,7 +195,7 @@ def recompute(
     with ExitStack() as within:
         within.enter_context(data_alone(trust=trust))
         with opened(folder, trust=trust) as content:
-            content_left = content.contents(settings)
+            content_left = content.contents(max_failed)
             config, record = content_left.config, content.record
             before = content.earlier(config) if earlier is None else None
         within.enter_context(config.secrets.guarding())

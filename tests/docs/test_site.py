@@ -97,7 +97,7 @@ def test_every_key_is_in_the_reference(build):
     named |= {*RetrieverConfig.keys()}
     for kind in (*SERVICES.values(), Settings, GoldSource, GridSettings):
         named |= {*config_fields(kind)}
-    named |= {"grid", *ASKING}
+    named |= {*ASKING}
     named |= {option for name in METHODS for option in option_names(name)}
     assert {key for key, _, _ in rows} == named
     assert [key for key, _, said in rows if not said] == []

@@ -58,7 +58,8 @@ def run(
 
     Ends with 5 if a retriever failed, and else with 1 if a gate fails.
     """
-    loaded = configs.load(config, [*(settings or ()), *_tolerating(max_failed)])
+    tolerating = [] if max_failed is None else [f"max_failed={max_failed}"]
+    loaded = configs.load(config, [*(settings or ()), *tolerating])
     if earlier is not None:
         loaded = configs.with_earlier(loaded, earlier)
     if output is not None:
@@ -158,7 +159,7 @@ def report(
     if out is not None and format != "html":
         raise UsageError("--out: belongs to --format html")
     outcome = pipeline.recompute(
-        folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed), trust=trust
+        folder, earlier=earlier, anyway=anyway, max_failed=max_failed, trust=trust
     )
     if format == "html":
         page = out or inside(folder, folder / "report.html", trust=trust)
@@ -226,7 +227,7 @@ def compare(
         gates=gate or (),
         slices=slice_by,
         anyway=anyway,
-        settings=_tolerating(max_failed),
+        max_failed=max_failed,
         trust=trust,
     )
     show(
@@ -236,11 +237,6 @@ def compare(
         markdown=lambda: compared_markdown(compared.said(), compared.gates, compared.origins),
     )
     _end(summary, junit, compared)
-
-
-def _tolerating(max_failed: float | None) -> list[str]:
-    """The setting of a config that ``--max-failed`` is."""
-    return [] if max_failed is None else [f"max_failed={max_failed}"]
 
 
 def _save_baseline(outcome: RunReport, path: Path) -> None:

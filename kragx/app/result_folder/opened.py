@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -113,15 +113,16 @@ class Opened:
         gold = read_gold(self.path("gold.jsonl"))
         return Results.read(str(self.folder), self.report, gold)
 
-    def config(self, settings: Iterable[str] = ()) -> RunConfig:
-        """The config, with values that win over it."""
-        path = self.path("config.yaml")
-        return load(path, settings, needs_env=False, trust=self.trust)
+    def config(self, max_failed: float | None = None) -> RunConfig:
+        """The config, with another tolerance of failures if one is named."""
+        config = load(self.path("config.yaml"), needs_env=False, trust=self.trust)
+        changed = {} if max_failed is None else {"max_failed": max_failed}
+        return config.model_copy(update=changed)
 
-    def contents(self, settings: Iterable[str] = ()) -> Content:
+    def contents(self, max_failed: float | None = None) -> Content:
         """Its config, its gold set, what each retriever returned, and what belongs to that."""
         # The copy in the folder, not the file that the config names: that may be another by now.
-        config = self.config(settings)
+        config = self.config(max_failed)
         name = config.dataset.name or name_of(config.dataset.path)
         gold = read_gold(self.path("gold.jsonl"))
         dataset = replace(gold, name=name, version=config.dataset.version)

@@ -11,6 +11,8 @@ from tests.judging.batch_server import Batches
 from tests.judging.server import running, serving
 from tests.judging.test_nuggets import M, config
 
+LIMIT = ("--set", "judge.budget={calls: 3}")
+
 
 def test_dry_run_and_budget(kragx, here):
     """A dry run counts and asks nothing; a budget stops, keeps what was got, and can go on."""
@@ -19,7 +21,7 @@ def test_dry_run_and_budget(kragx, here):
         code, out, _ = kragx("judge", "nuggets", "c.yaml", "--dry-run")
         assert (code, server.requests) == (0, [])
         assert "5 calls to make" in out
-        code, out, _ = kragx("judge", "nuggets", "c.yaml", "-o", "f.jsonl", "--max-calls", "3")
+        code, out, _ = kragx("judge", "nuggets", "c.yaml", "-o", "f.jsonl", *LIMIT)
         assert (code, len(server.requests)) == (4, 3)
         assert kragx("judge", "nuggets", "c.yaml", "-o", "f.jsonl").code == 0
         assert len(server.requests) == 5

@@ -75,7 +75,6 @@ def test_env_lines(line, value):
         ("dataset.name=mine", ("dataset",), {"path": "g", "name": "mine"}),
         ("retrievers.a.args.k=5", ("retrievers", "a", "args"), {"k": 5}),
         ("metrics=[mrr@1]", ("metrics",), ["mrr@1"]),
-        ("metrics.1=mrr@2", ("metrics",), ["ndcg@1", "mrr@2"]),
         ("output=", ("output",), None),
         ("retrievers.b.timeout=3", ("retrievers", "b"), {"class": "m:y", "timeout": 3}),
         ("retrievers.c.run=x.run", ("retrievers", "c"), {"results": "c.jsonl", "run": "x.run"}),
