@@ -129,7 +129,6 @@ def config_page() -> str:
         ("retrievers.NAME", "RetrieverConfig"),
         ("retrievers.NAME.http", "HttpRetriever"),
         ("retrievers.NAME.command", "CommandRetriever"),
-        ("retrievers.NAME.callbacks", "CallbackConfig"),
     ):
         parts += [
             f"## `{name}`",
@@ -154,7 +153,6 @@ def config_page() -> str:
     for name, part in (
         ("statistics", schema["properties"]["statistics"]),
         ("tuning", schema["properties"]["tuning"]),
-        ("html", schema["properties"]["html"]["anyOf"][1]),
     ):
         parts += [f"## `{name}`", keys(part)]
     return "\n\n".join(parts) + "\n"

@@ -24,7 +24,6 @@ def gates_xml(
     gates: Sequence[GateResult],
     failures: Mapping[str, Failures] | None = None,
     *,
-    seconds: float | None = None,
     leaks: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Gates as JUnit XML.
@@ -33,7 +32,6 @@ def gates_xml(
         gates: each of them a test case.
         failures: retrievers that failed on more questions than is tolerated: each of them a test
             case that ended in an error.
-        seconds: how long all of it took, if that is known.
         leaks: by retriever what is said of what must not be found, where something is: each of them
             a test case that passes, as it is a gate that says how much is too much.
     """
@@ -49,8 +47,6 @@ def gates_xml(
     if leaks:
         _add_leaks(root, leaks)
     _count(root)
-    if seconds is not None:
-        root.set("time", f"{seconds:.3f}")
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, "unicode")}\n'
 

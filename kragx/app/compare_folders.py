@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Self
 
 from kragx.app.config import RunConfig
-from kragx.app.result_folder.baseline import check_same_gold
 from kragx.app.result_folder.opened import opened, read_earlier
 from kragx.app.result_folder.tables import is_scored, read_scored
 from kragx.comparison import (
@@ -29,7 +28,7 @@ from kragx.comparison.gate_conditions import conditions_by_metric
 from kragx.data import named_twice
 from kragx.ground.errors import UsageError
 from kragx.ground.plugins import data_alone
-from kragx.ground.printing import Heading, Line, Part, Result, phrase, say, visible
+from kragx.ground.printing import Heading, Line, Part, Result
 from kragx.metrics import Profile, profile_for
 from kragx.report.findings import Findings
 from kragx.report.record import Record, record_lines
@@ -101,14 +100,14 @@ class _Side:
     record: Record | None = None
 
     @classmethod
-    def read(cls, folder: Path, settings: Sequence[str], *, trust: bool) -> Self:
+    def read(cls, folder: Path, max_failed: float | None, *, trust: bool) -> Self:
         if folder.is_file():
             earlier = read_earlier(folder)
             return cls(earlier.results, record=earlier.record)
         if is_scored(folder):
             return cls(read_scored(folder))
         with opened(folder, trust=trust) as content:
-            return cls(content.results, content.config(settings), content.record)
+            return cls(content.results, content.config(max_failed), content.record)
 
     @property
     def profile(self) -> Profile:
@@ -126,7 +125,7 @@ def compare_folders(
     gates: Sequence[str] = (),
     slices: Sequence[str] | None = None,
     anyway: bool = False,
-    settings: Sequence[str] = (),
+    max_failed: float | None = None,
     trust: bool = False,
 ) -> Compared:
     """Compare the numbers of result folders, or of two retrievers in one, as they stand there.
@@ -141,7 +140,7 @@ def compare_folders(
             folders they are conditions on all, and these alone; ``baseline`` is the best.
         slices: fields to compare within; None for those of the last one's config.
         anyway: compare what cannot be compared, and say so.
-        settings: values that win over the config's, as ``max_failed=0.1``.
+        max_failed: the share of questions that a retriever may fail on; None for the config's.
         trust: read what the folders link to, and import metrics that they name, which say more of
             themselves than what stands in the folders.
 
@@ -150,17 +149,12 @@ def compare_folders(
         UsageError: nothing corresponds, or the results cannot be compared.
         UntrustedError: a gate needs code that may not run.
     """
-    if repeated := named_twice(folders):
-        if len(folders) > 2:
-            raise UsageError("{repeated} is named twice; name each folder once", repeated=repeated)
-        if len(retrievers) < 2:  # two retrievers of one folder may well differ
-            say(phrase("{folder} is named twice, so nothing has changed", folder=visible(repeated)))
+    if len(folders) > 2 and (repeated := named_twice(folders)):
+        raise UsageError("{repeated} is named twice; name each folder once", repeated=repeated)
     with data_alone(gates, trust=trust):
-        sides = [_Side.read(folder, settings, trust=trust) for folder in folders]
-        for side in sides if not anyway else ():
-            check_same_gold(side.results, sides[-1].results.dataset)
+        sides = [_Side.read(folder, max_failed, trust=trust) for folder in folders]
         result = _compared(
-            sides, retrievers, conditions_by_metric(gates), slices, settings, anyway=anyway
+            sides, retrievers, conditions_by_metric(gates), slices, max_failed, anyway=anyway
         )
     records = {
         str(folder): side.record
@@ -175,17 +169,13 @@ def _compared(
     retrievers: Sequence[str],
     gates: Mapping[str, list[str]],
     slices: Sequence[str] | None,
-    settings: Sequence[str],
+    max_failed: float | None,
     *,
     anyway: bool,
 ) -> Compared:
     """Several folders, the best retriever first; or one set against an earlier one, or itself."""
     before, after, config = sides[0].results, sides[-1].results, sides[-1].config
-    if config is not None:
-        statistics = config.comparing
-    else:
-        values = dict(setting.split("=", 1) for setting in settings)
-        statistics = Settings(max_failed=float(values.get("max_failed", 0)))
+    statistics = Settings(max_failed=max_failed or 0.0) if config is None else config.comparing
     if slices is None:
         slices = () if config is None else config.slices or ()
     profile = sides[-1].profile

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from kragx.app.config import RunConfig, filled
 from kragx.app.config.values import FACTS, RELEVANCE
-from kragx.app.result_folder.scores import RecordedScores, Recording
 from kragx.app.run_report import RunReport
 from kragx.data import Corpus, GoldDataset, Run, every_run
 from kragx.evaluation.criteria import Criteria
@@ -20,25 +18,26 @@ from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.ground.caller_warnings import about
-from kragx.ground.errors import DataError, UsageError
+from kragx.ground.errors import DataError, UntrustedError, UsageError
 from kragx.judging import read_judge
-from kragx.judging.budget import read_budget
 from kragx.judging.reading import adjusted
-from kragx.matchers import BaseMatcher, OnMatch, matcher as make_matcher
+from kragx.matchers import BaseMatcher, matcher as make_matcher, sources_of
 from kragx.metrics import parse_all
+
+_SAID = {FACTS: "facts_match", RELEVANCE: "relevance_match"}
 
 
 def matchers_of(
-    config: RunConfig, scores: RecordedScores | None = None, *, is_given: bool = False
+    config: RunConfig, *, trust: bool = True, is_given: bool = False
 ) -> dict[str, BaseMatcher]:
     """The matchers of a config by name; those of facts and of relevance, if any, under no word.
 
     Args:
         config: has the specs.
-        scores: stand in for what would be asked; None to ask.
+        trust: whether what they name may be run, and asked.
         is_given: whether the user has named the matchers that decide.
     """
-    read = match_reader(config, scores)
+    read = match_reader(config, trust=trust)
     matchers = {
         name: read(spec, None if is_given and name.strip() else name)
         for name, spec in specs_of(config).items()
@@ -66,58 +65,39 @@ def specs_of(config: RunConfig) -> dict[str, object]:
 
 
 def match_reader(
-    config: RunConfig, scores: RecordedScores | None = None
+    config: RunConfig, *, trust: bool = True
 ) -> Callable[[object, str | None], BaseMatcher]:
     """Makes matchers of specs, with the profile's options and the config's judge.
 
-    What a folder has recorded under the name of a spec stands in for what would be asked; a spec
-    without one is the user's own.
+    Where nobody trusts the config a spec with a name, which is of it, may need no code and no
+    model; one without is the user's own.
     """
     options = dict(config.resolved_profile.match_options)
-    if config.judge is not None and scores is None:
+    if config.judge is not None and trust:
         judge = read_judge(filled(config.judge))
         options["judge"] = adjusted(judge, secrets=config.secrets)
 
     def read(spec: object, name: str | None) -> BaseMatcher:
-        if scores is not None and name is not None:
-            return make_matcher(scores.spec(name, spec), options)
+        for source in sources_of(spec) if name is not None and not trust else ():
+            raise UntrustedError(
+                "matcher {value}: its scores come from {source}",
+                value=_SAID.get(name or "", name),
+                source=source,
+            )
         return make_matcher(filled(spec), options)
 
     return read
 
 
-def judged_as(config: RunConfig, judging: Mapping[str, Any]) -> RunConfig:
-    """The config with options of the judge that win over its own."""
-    if not judging or config.judge is None:
-        return config
-    options = dict(judging)
-    if "budget" in options:
-        budgets = read_budget(filled(config.judge.get("budget")))
-        options["budget"] = budgets.with_limits(options["budget"]).to_dict()
-    return config.model_copy(update={"judge": {**config.judge, **options}})
-
-
 def bound(
-    config: RunConfig,
-    matchers: Mapping[str, BaseMatcher],
-    judging: Mapping[str, Any],
-    outbox: Any,
+    config: RunConfig, matchers: Mapping[str, BaseMatcher], *, dry_run: bool, outbox: Any
 ) -> dict[str, BaseMatcher]:
     """The matchers as they judge in this run."""
-    if (
-        judging
-        and config.judge is None
-        and not any(matcher.judges for matcher in matchers.values())
-    ):
-        raise UsageError(
-            "{names}: the config has no 'judge' that this could belong to", names=", ".join(judging)
-        )
-    # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
-    # there is no other judge, all of it is theirs.
-    of_all = judging.keys() if config.judge is None else {"budget", "dry_run"}
-    options = {name: value for name, value in judging.items() if name in of_all}
+    if dry_run and config.judge is None and not any(m.judges for m in matchers.values()):
+        raise UsageError("dry_run: the config has no 'judge' that this could belong to")
+    options: dict[str, Any] = {"dry_run": True} if dry_run else {}
     if outbox is not None:
-        options |= {"outbox": outbox, "dry_run": True, "progress": False}
+        options = {"outbox": outbox, "dry_run": True, "progress": False}
     return {name: matcher.judging(**options) for name, matcher in matchers.items()}
 
 
@@ -147,15 +127,10 @@ def evaluated(
     runs: Mapping[str, Run],
     corpus: Corpus,
     matchers: Mapping[str, BaseMatcher],
-    recording: Recording | None = None,
     *,
-    recorded: RecordedScores | None = None,
     workers: object = None,
 ) -> RunReport:
-    """Each run evaluated under each matcher of a config; what was said is recorded.
-
-    Of `recorded` scores what their matchers made of the gold is taken.
-    """
+    """Each run evaluated under each matcher of a config."""
     forbidden_words = None
     if any(matcher.needs_vocabulary for matcher in matchers.values()):
         # Of all runs, so that a pair scores alike whoever retrieved it.
@@ -167,56 +142,33 @@ def evaluated(
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
     relevance = _pooled_relevance(config, dataset, runs.values(), corpus, matchers.get(RELEVANCE))
-
-    def heard(name: str, run: str) -> OnMatch | None:
-        return None if recording is None else recording.on_match(name, run)
-
-    on_relevance = None if relevance is None else partial(heard, RELEVANCE)
-    evaluation_of: dict[tuple[str, str], Evaluation] = {}
+    evaluations: list[Evaluation] = []
     losses: list[StageLosses] = []
-    scored: dict[str, BaseMatcher] = {}
     for name, matcher in deciding.items():
         criteria = _criteria(config, matcher, matchers.get(FACTS), relevance)
         criteria = replace(criteria, forbidden_words=forbidden_words)
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         criteria = for_all(criteria, dataset, runs.values(), corpus)
-        # What is forbidden by its text is told at the matcher's own threshold.
-        alike = None if dataset.may_forbid else _scored_alike(matcher, scored)
-        scored[name] = matcher
-        on_match = partial(heard, name)
         for run in runs.values():
-            if alike is not None and not has_stages(run) and on_match(run.name) is None:
-                at_threshold = evaluation_of[alike, run.name].at_threshold(matcher.threshold)
-                evaluation_of[name, run.name] = replace(at_threshold, match_name=name)
-                continue
-            if recorded is not None:
-                criteria = replace(criteria, recorded=recorded.siblings(name, run.name))
             try:
                 with about(run.name if len(runs) > 1 else ""):
                     evaluation = evaluate_run(
-                        dataset,
-                        run,
-                        criteria,
-                        corpus=corpus,
-                        workers=workers,
-                        on_match=on_match,
-                        on_relevance=on_relevance,
+                        dataset, run, criteria, corpus=corpus, workers=workers
                     )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None
             settings = config.secrets.masked(evaluation.settings)
             evaluation = replace(evaluation, match_name=name, settings=settings)
-            evaluation_of[name, run.name] = evaluation
+            evaluations.append(evaluation)
             if has_stages(run):
-                of_stages = partial(losses_of, evaluation, dataset, run, criteria)
                 k = depth_of(evaluation)
-                losses.append(of_stages(k=k, corpus=corpus, on_match=on_match))
+                losses.append(losses_of(evaluation, dataset, run, criteria, k=k, corpus=corpus))
     judges = {} if relevance is None else {RELEVANCE: matchers[RELEVANCE]}
     return RunReport(
         config,
         dataset,
         runs,
-        tuple(evaluation_of.values()),
+        tuple(evaluations),
         matchers={**deciding, **judges},
         corpus=corpus,
         losses=tuple(losses),
@@ -256,31 +208,3 @@ def _pooled_relevance(
         relevance = relevance.of_relevance(None)  # each search has its own first documents
     profile = config.resolved_profile
     return pooled(dataset, every_run(runs), match=relevance, profile=profile, corpus=corpus)
-
-
-def _scored_alike(named: BaseMatcher, scored_matchers: Mapping[str, BaseMatcher]) -> str | None:
-    """The name of a matcher that has given the same scores, and decided at another threshold.
-
-    Of somebody's own matcher, of a model and of combinations that is not known.
-    """
-
-    def scoring(matcher: BaseMatcher) -> dict[str, Any] | None:
-        if (
-            matcher.inner is not None
-            or matcher.members
-            or matcher.asks
-            or matcher.judges
-            or matcher.yes_or_no
-        ):
-            return None
-        return {name: value for name, value in matcher.settings.items() if name != "threshold"}
-
-    settings = scoring(named)
-    return next(
-        (
-            name
-            for name, matcher in scored_matchers.items()
-            if settings and scoring(matcher) == settings
-        ),
-        None,
-    )

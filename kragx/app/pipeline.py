@@ -11,15 +11,12 @@ from kragx.app.config import RunConfig
 from kragx.app.evaluating import (
     bound,
     evaluated,
-    judged_as,
     match_reader,
     matchers_of,
-    specs_of,
     with_texts,
 )
 from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
 from kragx.app.result_folder.opened import Content, opened, read_folder
-from kragx.app.result_folder.scores import RecordedScores, Recording
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.grids import check_axes, plan
 from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
@@ -44,7 +41,6 @@ from kragx.ground.plugins import data_alone
 from kragx.ground.printing import Line, phrase, visible
 from kragx.judging import Judge
 from kragx.matchers import BaseMatcher
-from kragx.matchers.vocabulary import Vocabulary
 from kragx.report.record import Clock, checkout
 
 
@@ -52,7 +48,7 @@ def run(
     config: RunConfig,
     *,
     progress: bool | None = None,
-    judging: Mapping[str, Any] | None = None,
+    dry_run: bool = False,
     folder: Path | None = None,
     fresh: bool = False,
     anyway: bool = False,
@@ -67,9 +63,7 @@ def run(
         folder: where answers are kept as they come, so that an interrupted run goes on; None
             keeps none.
         fresh: ask everything, whatever an interrupted run has left.
-        judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...);
-            the report's config has them, as numbers may depend on them. Of a ``budget`` the limits
-            that it names win over those of the same `per`.
+        dry_run: ask the retrievers, and only count what the judge would be asked.
         anyway: compare with the config's earlier results even if they cannot be compared.
         say: is told, before anything is asked, what so few questions cannot decide, and before
             a retriever is, what becomes of the answers that an interrupted run has left.
@@ -84,9 +78,8 @@ def run(
     with config.secrets.guarding():
         # First: what reading and checking take is part of the run.
         clock = Clock()
-        config = judged_as(config, judging or {})
         corpus = corpus_of(config)
-        matchers = bound(config, matchers_of(config), judging or {}, outbox)
+        matchers = bound(config, matchers_of(config), dry_run=dry_run, outbox=outbox)
         dataset = config.dataset.read()
         if dataset.version != config.dataset.version:  # the folder keeps what its release said
             source = replace(config.dataset, name=dataset.name, version=dataset.version)
@@ -101,8 +94,6 @@ def run(
         # Whatever can be wrong is found before the first question is asked.
         undecidable = _checked(config, dataset, matchers.values(), say)
         earlier = earlier_results(config, dataset, folder, anyway=anyway)
-        specs, profile = specs_of(config), config.resolved_profile
-        recording = Recording(dataset, profile, specs, matchers, config.secrets)
         written = [*config.stores, *([] if folder is None else [folder])]
         path = config.file
         git = None if path is None else checkout(path.parent, *written, config=path.name)
@@ -116,10 +107,10 @@ def run(
             engine.begin()
         runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
         with _failures_first(runs, dataset, config.max_failed):
-            report = evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
+            report = evaluated(config, dataset, runs, corpus, matchers, workers=engine)
         plans = (plan for matcher in matchers.values() for plan in matcher.plans)
         return replace(
-            _as_recorded(report, list(recording.records(runs, report.evaluations))),
+            report,
             told=undecidable,
             earlier=earlier and earlier.results,
             earlier_record=earlier and earlier.record,
@@ -143,19 +134,6 @@ def _checked(
     for line in (*undecidable, *plan(config.retrievers, len(dataset))):
         say(line)
     return undecidable
-
-
-def _as_recorded(report: RunReport, records: list[dict[str, Any]]) -> RunReport:
-    """The report with matchers that say what was recorded: looking asks no code and no model."""
-    scores = RecordedScores(records, report.dataset)
-    recorded = matchers_of(report.config, scores) if records else {}
-    matchers = {
-        name: recorded[name].knowing(matcher.vocabulary or Vocabulary())
-        if name in scores.matchers
-        else matcher
-        for name, matcher in report.matchers.items()
-    }
-    return replace(report, matchers=matchers, records=records)
 
 
 def grid_plan(config: RunConfig) -> list[Line]:
@@ -196,19 +174,18 @@ def recompute(
     *,
     earlier: Path | None = None,
     anyway: bool = False,
-    settings: Sequence[str] = (),
+    max_failed: float | None = None,
     trust: bool = False,
 ) -> RunReport:
     """Every number of a result folder once more, from what it holds; nothing is retrieved.
 
-    Nothing that it names is run, asked or read elsewhere, unless its author is trusted: matchers
-    that need code or a model give the scores that the run has recorded.
+    Nothing that it names is run, asked or read elsewhere, unless its author is trusted.
 
     Args:
         folder: that `kragx run` has written.
         earlier: a folder to compare with; None for the one that the config names.
         anyway: as for `run`.
-        settings: values that win over the config's, as ``max_failed=0.1``.
+        max_failed: the share of questions that a retriever may fail on; None for the config's.
         trust: run the code, ask the models and read the files that the config names.
 
     Raises:
@@ -218,7 +195,7 @@ def recompute(
     with ExitStack() as within:
         within.enter_context(data_alone(trust=trust))
         with opened(folder, trust=trust) as content:
-            content_left = content.contents(settings)
+            content_left = content.contents(max_failed)
             config, record = content_left.config, content.record
             before = content.earlier(config) if earlier is None else None
         within.enter_context(config.secrets.guarding())
@@ -227,18 +204,13 @@ def recompute(
         if earlier is not None:
             config = configs.with_earlier(config, earlier)
         before = earlier_results(config, content_left.dataset, folder, anyway=anyway, known=before)
-        matchers = matchers_of(config, content_left.scores)
+        matchers = matchers_of(config, trust=trust)
         report = evaluated(
-            config,
-            content_left.dataset,
-            content_left.runs,
-            content_left.corpus,
-            matchers,
-            recorded=content_left.scores,
+            config, content_left.dataset, content_left.runs, content_left.corpus, matchers
         )
         return replace(
             report,
-            evaluations=content.as_read(report.evaluations, content_left.scores),
+            evaluations=content.as_read(report.evaluations),
             earlier=before and before.results,
             earlier_record=before and before.record,
             anyway=anyway,
@@ -276,12 +248,10 @@ def evaluate_folder(
             changed["metrics"] = list(metrics)
         config = content.config.model_copy(update=changed)
         documents = content.corpus if corpus is None else as_corpus(corpus)
-        matchers = matchers_of(config, content.scores, is_given=match is not None)
+        matchers = matchers_of(config, trust=trust, is_given=match is not None)
         dataset = with_texts(content.dataset, config, documents, matchers)
-        recorded = content.scores if match is None else None
-        return evaluated(
-            config, dataset, content.runs, documents, matchers, recorded=recorded, workers=workers
-        ).evaluations
+        report = evaluated(config, dataset, content.runs, documents, matchers, workers=workers)
+        return report.evaluations
 
 
 def explain_folder(
@@ -318,7 +288,7 @@ def explain_folder(
                 field="--retriever",
                 remedy=hint,
             )
-        read = match_reader(config, content.scores)
+        read = match_reader(config, trust=trust)
         named = {}
         for name, spec in config.named_matchers.items():
             with suppress(*(() if match is None else (UntrustedError,))):  # shown besides

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.result_folder.baseline import check_same_gold
 from kragx.app.result_folder.opened import Earlier, read_earlier
 from kragx.comparison import (
     NEEDS_EARLIER,
@@ -205,7 +204,6 @@ def _check_comparable(
         )
     if anyway:
         return
-    check_same_gold(earlier, dataset, "earlier")
     # One matcher that can be compared is enough: the others say so where they stand.
     gold = earlier.scores[0].settings["dataset"], dataset.settings
     datasets = earlier.dataset, dataset

@@ -40,7 +40,6 @@ from kragx.report.figures.studies import tuning_figures
 from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
-from kragx.report.html_page.page_texts import PageTexts
 from kragx.report.record import Record, record_lines
 
 
@@ -59,7 +58,6 @@ class RunReport(Result):
         record: how the run came about; None where that is not recorded.
         corpus: has the texts of ids.
         earlier_record: how the earlier run came about, if it is recorded.
-        records: what code and models said in this run; none for a folder that is only read.
         plans: of a dry run, what each judge would have to be asked.
         losses: of each matcher and retriever with stages, which of them lose the gold.
         told: what was said before the first question was asked, and need not be on the screen.
@@ -75,7 +73,6 @@ class RunReport(Result):
     record: Record | None = None
     corpus: Corpus = field(default=NO_CORPUS, repr=False, compare=False)
     earlier_record: Record | None = None
-    records: Sequence[Mapping[str, Any]] = field(default=(), repr=False, compare=False)
     plans: Sequence[Plan] = field(default=(), repr=False, compare=False)
     losses: tuple[StageLosses, ...] = ()
     told: tuple[str, ...] = field(default=(), repr=False, compare=False)
@@ -216,17 +213,8 @@ class RunReport(Result):
         with speaking(language):
             return as_markdown(self.findings.parts(self._record_lines))
 
-    def to_html(
-        self, path: str | Path, *, max_docs: int | None = None, max_chars: int | None = None
-    ) -> None:
-        """Write the report for people as one HTML file; see `kragx.report.html_page`.
-
-        Args:
-            path: the file.
-            max_docs: how many documents of each list it holds; None for the config's (50).
-            max_chars: how many characters of each text; None for the config's (all).
-        """
-        limits = self.config.html if isinstance(self.config.html, PageTexts) else PageTexts()
+    def to_html(self, path: str | Path) -> None:
+        """Write the report for people as one HTML file; see `kragx.report.html_page`."""
         write_html(
             self.evaluations,
             path,
@@ -237,8 +225,6 @@ class RunReport(Result):
             reasons=self._reasons,
             matchers=self.matchers,
             record=plain(self.record),
-            max_docs=limits.max_docs if max_docs is None else max_docs,
-            max_chars=limits.max_chars if max_chars is None else max_chars,
         )
 
     def draw(self, folder: str | Path, *, language: str | None = None) -> list[Path]:

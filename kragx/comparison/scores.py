@@ -305,13 +305,11 @@ class Results:
         name: what messages call it.
         scores: of its retrievers, under each matcher.
         dataset: its gold set; None where only values are at hand.
-        gold_hashes: of a baseline, which has no gold set, the start of each question's hash.
     """
 
     name: str
     scores: tuple[RetrieverScores, ...]
     dataset: GoldDataset | None = None
-    gold_hashes: Mapping[str, str] | None = None
 
     @classmethod
     def read(

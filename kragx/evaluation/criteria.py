@@ -102,8 +102,6 @@ class Criteria:
             None before the gold was looked at.
         is_open: whether nobody has said what matches: ids alone are then compared as ids.
         are_ids: whether that is so.
-        recorded: what the matcher made of the gold of other questions in a run whose scores are
-            read; None to compare the gold.
         forbidden: rules that forbid documents, beside the gold set's, of which they replace those
             of the same name.
         forbidden_words: the words of all texts with those of forbidden ones; None where there are
@@ -132,7 +130,6 @@ class Criteria:
     passages: Passages | None = None
     is_open: bool = False
     are_ids: bool = False
-    recorded: GoldSiblings | None = None
     forbidden: Mapping[str, Any] = field(default_factory=dict)
     forbidden_words: Vocabulary | None = None
     ids_met: bool = False
@@ -351,17 +348,14 @@ class Criteria:
             notes: of all questions, once they were matched: where texts are misread, too, that is
                 said.
         """
-        if self.recorded is None and not compares_gold(self.matcher):
+        if not compares_gold(self.matcher):
             return None
         key = hash((sample.n, *sample.looked_at()))
         # `replace` hands this dictionary on: several runs have their gold compared once.
         if key not in self._siblings:
-            self._siblings[key] = self.recorded or gold_siblings(sample, self.matcher)
+            self._siblings[key] = gold_siblings(sample, self.matcher)
         siblings = self._siblings[key]
-        if self.recorded is None:
-            misread = notes is not None and siblings.untold is not None and are_misread(notes)
-        else:
-            misread = notes is not None and self.recorded.misread
+        misread = notes is not None and siblings.untold is not None and are_misread(notes)
         siblings = replace(siblings, misread=misread)
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
             if problem not in self._warned:
@@ -378,11 +372,6 @@ class Criteria:
             relevance_by=None,
             forbidden={},
         )
-
-    def for_run(self, name: str) -> Self:
-        """The same for what one run retrieved; recorded scores differ from run to run."""
-        facts_by = self.facts_by and self.facts_by.for_run(name)
-        return replace(self, matcher=self.matcher.for_run(name), facts_by=facts_by)
 
     @property
     def deciders(self) -> list[matchers.BaseMatcher]:
@@ -422,8 +411,6 @@ class Criteria:
         lists: Sequence[RankedList],
         table: MatchTable,
         concurrency: int,
-        on_match: matchers.OnMatch | None = None,
-        on_relevance: matchers.OnMatch | None = None,
         forbidden: ForbiddenMarks | None = None,
         searches: SearchTable | None = None,
         searched: Searched | None = None,
@@ -434,8 +421,6 @@ class Criteria:
             lists: what each query got, in the order of the table's rows.
             table: the matches with the gold.
             concurrency: how many questions were asked at once.
-            on_match: is told what the matcher of facts was asked, and said.
-            on_relevance: the same of the judge of relevance.
             forbidden: what of the lists must not come.
             searches: what each search brought.
             searched: the same with documents.
@@ -443,7 +428,7 @@ class Criteria:
         facts, sizes = None, DocumentSizes(self.tokenizer)
         if (by := self.facts_by) is not None:
             follows = self.facts_follow
-            facts = Facts.matched(lists, self.specs, by, sizes, follows=follows, on_match=on_match)
+            facts = Facts.matched(lists, self.specs, by, sizes, follows=follows)
         gathered = (facts, sizes, None, self.passages, forbidden, searches, searched)
         evidence = GatheredEvidence(lists, table, concurrency, *gathered)
         if (judge := self.relevance_by) is None:
@@ -453,7 +438,7 @@ class Criteria:
         for name in dict.fromkeys(map(self._list_of, relevance_specs(self.specs))):
             of_list = (evidence if name is None else evidence.of(*name)).lists
             specs = [spec for spec in self.specs if self._list_of(spec) == name]
-            judged[name] = judged_relevance(of_list, specs, judge, on_relevance)
+            judged[name] = judged_relevance(of_list, specs, judge)
         return replace(evidence, relevance=judged.pop(None, None), relevance_of=judged)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:

@@ -1,6 +1,6 @@
 """`evaluate_run`: from a gold set, what one retriever returned and criteria to an `Evaluation`."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -41,9 +41,6 @@ from kragx.matchers.matching import match_in_pool
 from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
-
-OnMatchOf = Callable[[str], matchers.OnMatch | None]
-"""Gives what is told what matchers said of a run, by the run's name; None where nobody listens."""
 
 
 def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
@@ -115,8 +112,6 @@ def evaluate_run(
     *,
     corpus: object = None,
     workers: object = None,
-    on_match: OnMatchOf | None = None,
-    on_relevance: OnMatchOf | None = None,
     name: str | None = None,
 ) -> Evaluation:
     """One run evaluated, with its reruns: every other call that evaluates comes here.
@@ -129,19 +124,10 @@ def evaluate_run(
         criteria: by which it is evaluated.
         corpus: as for `kragx.evaluate`.
         workers: as for `kragx.evaluate`.
-        on_match: gives what is told, of the run with that name, what the matchers were asked for
-            each query, and said (`matching.match`).
-        on_relevance: the same of the judge of relevance.
         name: of the retriever; None for its own.
     """
     dataset, run, texts = gold_of(dataset), results_of(run), as_corpus(corpus)
-    evaluate_once = partial(
-        _match_and_measure,
-        corpus=texts,
-        workers=workers,
-        on_match=on_match,
-        on_relevance=on_relevance,
-    )
+    evaluate_once = partial(_match_and_measure, corpus=texts, workers=workers)
     if isinstance(run, Run) and run.reruns:
         dataset = read_dataset(dataset)
         if criteria.is_open:
@@ -178,8 +164,6 @@ def _match_and_measure(
     *,
     corpus: Corpus,
     workers: object,
-    on_match: OnMatchOf | None,
-    on_relevance: OnMatchOf | None,
 ) -> Evaluation:
     """`evaluate_run` by criteria that fit."""
     matcher, looks = criteria.matcher, criteria.looks
@@ -189,21 +173,19 @@ def _match_and_measure(
     source = source_of(dataset, run, criteria.profile, by_id=by_id, texts=texts)
     source.name = name or source.name
     source.stats.golds = GoldSample() if compares_gold(matcher) else None
-    criteria, forbids = criteria.for_run(source.name), criteria.forbids(source)
-    match_listener = on_match and on_match(source.name)
-    relevance_listener = on_relevance and on_relevance(source.name)
+    forbids = criteria.forbids(source)
     engine = None if workers is None else engine_of(workers, criteria.matcher)
     criteria = informed(criteria, source, keep=engine is None)
     forbidding = criteria.forbidding(source.rules, corpus) if forbids else None
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, matches = _judged(source, criteria, notes, match_listener, forbidding)
+        criteria, matches = _judged(source, criteria, notes, forbidding)
     else:
         plan = replace(criteria.plan(keep=itself if looks else None), forbidding=forbidding)
         if engine is None:
-            matches = match_source(source, plan, notes, match_listener)
+            matches = match_source(source, plan, notes)
         else:
-            matches = match_in_parts(source, plan, notes, engine, match_listener)
+            matches = match_in_parts(source, plan, notes, engine)
     matches = matches.weighed(source.dataset_name)
     (table, searches), marks = matches.on_basis, matches.forbidden
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
@@ -221,8 +203,8 @@ def _match_and_measure(
     evidence = None
     if (lists := source.stats.kept) is not None:
         concurrency = int(source.run.settings.get("concurrency", 1))
-        told = match_listener, relevance_listener, forbidden, searches, matches.searched
-        evidence = criteria.gathered(lists, table, concurrency, *told)
+        of_lists = forbidden, searches, matches.searched
+        evidence = criteria.gathered(lists, table, concurrency, *of_lists)
         counts |= _evidence_counts(evidence, criteria)
     relevance = None if evidence is None else evidence.relevance
     return replace(
@@ -284,7 +266,6 @@ def _judged(
     source: Source,
     criteria: Criteria,
     notes: matchers.Notes,
-    on_match: matchers.OnMatch | None,
     forbidding: Forbidding | None,
 ) -> tuple[Criteria, Matches]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
@@ -301,8 +282,8 @@ def _judged(
     if matcher.pool is None:
         matcher = matcher.against_gold()
         criteria = replace(criteria, matcher=matcher)
-        table = matching.match(items, matcher, notes, on_match)
+        table = matching.match(items, matcher, notes)
     else:
         criteria = within(criteria, matcher)
-        table = match_in_pool(items, matcher, notes, on_match)
+        table = match_in_pool(items, matcher, notes)
     return criteria, with_what_passed(table)

@@ -82,11 +82,10 @@ class Facts:
         sizes: DocumentSizes,
         *,
         follows: bool,
-        on_match: matchers.OnMatch | None = None,
     ) -> Facts:
         """Match the facts with the documents, or the contexts, that some metric looks at.
 
-        `on_match` is told as by `match_batches`; `concluded` is for whoever has all of them.
+        `concluded` is for whoever has all of them.
         """
         cuts = list(dict.fromkeys(spec.k for spec in specs if spec.metric.reads_facts))
         depths = np.stack([sizes.held_within(lists, k) for k in cuts], axis=1)
@@ -103,7 +102,7 @@ class Facts:
             items[row] = MatchItem(query, docs, ranked.status)
             contexts.append(ends)
         notes = matchers.Notes()
-        table = matching.match_batches([batch_of([*items.values()])], matcher, notes, on_match)
+        table = matching.match_batches([batch_of([*items.values()])], matcher, notes)
         n = {
             "n": len(table.grade),
             "n_vital": int((table.grade == VITAL).sum()),
@@ -196,7 +195,6 @@ def judged_relevance(
     lists: Sequence[RankedList],
     specs: Sequence[MetricSpec],
     judge: matchers.BaseMatcher,
-    on_match: matchers.OnMatch | None = None,
 ) -> Relevance:
     """How relevant the documents of each query are; nothing is asked where nothing answers."""
     depth = relevance_depth(specs)
@@ -210,7 +208,7 @@ def judged_relevance(
     assert pool is not None  # as it was pooled
     return Relevance(
         rows=np.array([*items], np.int64),
-        table=match_in_pool(items.values(), pooled, notes, on_match),
+        table=match_in_pool(items.values(), pooled, notes),
         cut=float(pool.cut),
         depth=depth,
         judging=judging_counts(pooled, notes, "judging_relevance"),

@@ -86,7 +86,6 @@ def explain(
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
     # Of other queries ids may lack texts.
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
-    matcher = matcher.for_run(source.name)
     query, answer = _of_id(source, query_id)
     searches = () if answer is None else answer.searches
     item = match_item(query, answer, None if searches else resolved)
@@ -141,9 +140,8 @@ def explain(
 
 def _informed(
     source: Source, matcher: BaseMatcher, members: Mapping[str, BaseMatcher]
-) -> tuple[BaseMatcher, dict[str, BaseMatcher]]:
+) -> tuple[BaseMatcher, Mapping[str, BaseMatcher]]:
     """What matches and what is shown besides, as it reads this run and the words of all texts."""
-    members = {name: member.for_run(source.name) for name, member in members.items()}
     if any(member.needs_vocabulary for member in (matcher, *members.values())):
         vocabulary = vocabulary_of(source)
         matcher = matcher.knowing(vocabulary)

@@ -11,7 +11,7 @@ from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import NO_TEXTS, Source, StreamStats, Texts
 from kragx.evaluation.searching import Searched, Searching
-from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, matching
+from kragx.matchers import BaseMatcher, MatchItem, Notes, matching
 from kragx.metrics import MatchTable, Profile
 from kragx.metrics.search_table import SearchTable
 
@@ -117,7 +117,6 @@ def match_stream(
     stats: StreamStats,
     plan: MatchPlan,
     notes: Notes,
-    on_match: OnMatch | None = None,
 ) -> Matches:
     """The matches of batches, which pass then: the one function that matches any.
 
@@ -126,7 +125,6 @@ def match_stream(
         stats: takes note of them.
         plan: what is done with them.
         notes: the matcher adds its counts here.
-        on_match: is told of each query what the matcher, and of a combination each member, said.
 
     Raises:
         LackingError: ids have no text, and something compares texts.
@@ -134,26 +132,23 @@ def match_stream(
     stats.kept, stats.searching = None if plan.keep is None else [], plan.searching
     arranged = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
     batches, with_what_passed = watched(arranged, plan.forbidding, plan.searching)
-    table = matching.match_batches(batches, plan.matcher, notes, on_match)
+    table = matching.match_batches(batches, plan.matcher, notes)
     return with_what_passed(table)
 
 
-def match_source(
-    source: Source, plan: MatchPlan, notes: Notes, on_match: OnMatch | None = None
-) -> Matches:
+def match_source(source: Source, plan: MatchPlan, notes: Notes) -> Matches:
     """The matches of a whole source, which has passed then.
 
     Args:
         source: what is evaluated.
         plan: what is done with it.
         notes: the matcher adds its counts here.
-        on_match: as of `match_stream`.
 
     Raises:
         DataError: as whoever reads it; ids without texts are counted.
     """
     plan = replace(plan, texts=source.texts)
-    matches = match_stream(batches_of(source.rows), source.stats, plan, notes, on_match)
+    matches = match_stream(batches_of(source.rows), source.stats, plan, notes)
     source.ended()
     matching.conclude(plan.matcher, notes)
     return matches

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, last_stages, read_dataset
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import OnMatchOf, evaluate_run
+from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
@@ -372,7 +372,6 @@ def losses_of(
     *,
     k: int,
     corpus: object = None,
-    on_match: OnMatchOf | None = None,
 ) -> StageLosses:
     """The same, of a run whose answers were matched already.
 
@@ -380,10 +379,9 @@ def losses_of(
         final: the evaluation of the answers, whose threshold decides.
         dataset: the gold set.
         run: what the chain returned, with stages or searches.
-        criteria: the matcher, whose scores may be recorded ones, and the profile.
+        criteria: the matcher and the profile.
         k: how deep an answer is looked at.
         corpus: as for `evaluate`.
-        on_match: says who listens to the matcher, by the name of a stage's run.
     """
     depth = None if has_searches(run) else k
     # The gold of a pool is what was retrieved.
@@ -407,9 +405,7 @@ def losses_of(
         )
         remarks.insert(0, text)
     metrics = ["recall"] if depth is None else _metrics(k)
-    evaluate = partial(
-        evaluate_run, criteria=criteria.measured(metrics), corpus=corpus, on_match=on_match
-    )
+    evaluate = partial(evaluate_run, criteria=criteria.measured(metrics), corpus=corpus)
     of_list = partial(_evaluated, final, run.name, dataset, lists, evaluate)
     # Of lists that are matched already nothing is matched anew.
     settled = {ANSWER: final} if depth else matches_of_lists(final, run, tools)

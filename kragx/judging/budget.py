@@ -148,11 +148,10 @@ class Budgets:
         return min((limit.cost for limit in self.limits if limit.cost is not None), default=None)
 
     def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
-        """The same with the limits of a command line, which win over those of the same `per`."""
-        per = limits.get("per", "run")
+        """The same with the limits of a command line, which win over those of a run."""
         by_scope = {budget.per: budget for budget in self.limits}
-        changed = replace(by_scope.get(per, Budget()), **limits)
-        return Budgets(tuple({**by_scope, per: changed}.values()))
+        changed = replace(by_scope.get("run", Budget()), **limits)
+        return Budgets(tuple({**by_scope, "run": changed}.values()))
 
     def to_dict(self) -> list[dict[str, Any]]:
         """As a config has them."""

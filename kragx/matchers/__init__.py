@@ -8,8 +8,6 @@ overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 from kragx.matchers.base import (
     BaseMatcher,
     Matcher,
-    OnMatch as OnMatch,
-    Place as Place,
     Trace as Trace,
     adapted as adapted,
     check_threshold as check_threshold,
@@ -20,7 +18,6 @@ from kragx.matchers.ids import IdMatcher
 from kragx.matchers.items import MatchItem, Target
 from kragx.matchers.judge import JudgeMatcher as JudgeMatcher
 from kragx.matchers.notes import Finding, MatchWarning, Notes
-from kragx.matchers.recorded import RecordedMatcher as RecordedMatcher
 from kragx.matchers.registry import (
     METHODS,
     is_built_in as is_built_in,
@@ -28,7 +25,7 @@ from kragx.matchers.registry import (
     matcher,
     method_class as method_class,
     option_names as option_names,
-    standing_in as standing_in,
+    sources_of as sources_of,
 )
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher

@@ -141,20 +141,6 @@ class Trace:
                 reach=reach and (reach[0][pairs].reshape(n, t), reach[1][pairs].reshape(n, t)),
             )
 
-    def leaves(self, place: Place = ()) -> Iterator[tuple[Place, Trace]]:
-        """Of a combination the traces of its members that are none, by where each stands."""
-        if not self.matcher.members:
-            yield place, self
-        for number, member in zip(self.matcher.places, self.members):
-            yield from member.leaves((*place, number))
-
-
-Place = tuple[int, ...]
-"""Where a member stands in a spec of combinations: the second of the first; a matcher alone: ()."""
-
-OnMatch = Callable[[MatchItem, Trace], object]
-"""Is told what a matcher was asked for a query, and said."""
-
 
 Reads = Literal["ids", "texts"]
 
@@ -270,7 +256,6 @@ class BaseMatcher(JudgingDefaults):
         tokenizer: what cuts texts into tokens, if anything does.
         vocabulary: the words of the evaluation's texts; None where nobody has said them.
         members: of a combination, in the order in which they are asked.
-        places: of a combination: where each of them stands in the spec, from 0.
         inner: the object that this one adapts.
     """
 
@@ -287,7 +272,6 @@ class BaseMatcher(JudgingDefaults):
     tokenizer: Tokenizer | None = None
     vocabulary: Vocabulary | None = None
     members: tuple[BaseMatcher, ...] = ()
-    places: tuple[int, ...] = ()
     inner: Any = None
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -394,10 +378,6 @@ class BaseMatcher(JudgingDefaults):
         }
         has_threshold = not self.yes_or_no and "threshold" not in settings
         return settings | ({"threshold": self.threshold} if has_threshold else {})
-
-    def for_run(self, name: str) -> Self:
-        """This matcher for what one run retrieved; recorded scores differ from run to run."""
-        return self.of_members(lambda member: member.for_run(name))
 
     @property
     def needs_vocabulary(self) -> bool:

@@ -86,7 +86,6 @@ class CombinedMatcher(BaseMatcher):
         self._set(
             name=self.kind,
             members=members,
-            places=tuple(step.place for step in self.steps),
             judges=any(member.judges for member in members),
             votes=any(member.votes for member in members),
             vocabulary=next((member.vocabulary for member in members if member.vocabulary), None),

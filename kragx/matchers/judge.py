@@ -103,12 +103,7 @@ class JudgeMatcher(BaseMatcher):
         }
 
     def judging(self, **options: Any) -> Self:
-        """The same with these options of its judge; itself where it has them, to share it.
-
-        Of a `budget` the limits that it names win over those of the same `per`.
-        """
-        if "budget" in options:
-            options["budget"] = self.judge.budget.with_limits(options["budget"])
+        """The same with these options of its judge; itself where it has them, to share it."""
         judge = self.judge.with_options(**options)
         if judge is self.judge:
             return self
@@ -189,8 +184,8 @@ class JudgeMatcher(BaseMatcher):
             return further
         pending = phrase(
             "{n} are in batches that were submitted: kragx judge collect stores what has been "
-            "answered (kragx judge status says how much); --ask-pending asks all the same, and "
-            "pays twice",
+            "answered (kragx judge status says how much); --set judge.ask_pending=true asks all "
+            "the same, and pays twice",
             n=n_pending,
         )
         if n_pending == tally.failures.total():

@@ -13,7 +13,7 @@ from kragx.data.batch import Batch
 from kragx.data.lists import starts
 from kragx.data.tokens import of_pairs, pairs_at
 from kragx.ground.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Matcher, OnMatch, Trace, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
 from kragx.matchers.items import (
     MatchItem,
     Pool,
@@ -30,11 +30,9 @@ from kragx.metrics import Floats, MatchTable, Votes
 from kragx.metrics.threshold import matches
 
 
-def match(
-    items: Iterable[MatchItem], matcher: Matcher, notes: Notes, on_match: OnMatch | None = None
-) -> MatchTable:
+def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTable:
     """Match all queries that there are, asked for together: `match_batches`, then `conclude`."""
-    table = match_batches([batch_of([*items])], matcher, notes, on_match)
+    table = match_batches([batch_of([*items])], matcher, notes)
     conclude(matcher, notes)
     return table
 
@@ -49,19 +47,13 @@ def conclude(matcher: Matcher, notes: Notes) -> None:
     adapted(matcher).check(notes)
 
 
-def match_batches(
-    batches: Iterable[Batch],
-    matcher: Matcher,
-    notes: Notes,
-    on_match: OnMatch | None = None,
-) -> MatchTable:
+def match_batches(batches: Iterable[Batch], matcher: Matcher, notes: Notes) -> MatchTable:
     """Match queries that others may follow; no text is kept.
 
     Args:
         batches: the queries with their documents, in the order of the table's rows.
         matcher: scores them.
         notes: the matcher adds its counts and findings here.
-        on_match: is told of each query what the matcher, and of a combination each member, said.
 
     Raises:
         DataError: what the matcher gave does not fit the items, or it compares texts and ids have
@@ -84,9 +76,6 @@ def match_batches(
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
             raise missing_ids_error(items, error, uses_gold=matcher.uses_gold) from None
         _check(trace, batch)
-        if on_match is not None:
-            for item, of_item in zip(items_of(batch), trace.of_queries(*shapes(batch))):
-                on_match(item, of_item)
         tables.append(_table(batch, trace))
     nothing = Trace(matcher, np.empty(0), np.empty(0, bool))
     return MatchTable.joined(tables or [_table(Batch.of([]), nothing)])
@@ -176,9 +165,7 @@ def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> 
     return Trace(matcher, np.concatenate(scores), every_pair(batch))
 
 
-def match_in_pool(
-    items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes, on_match: OnMatch | None = None
-) -> MatchTable:
+def match_in_pool(items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes) -> MatchTable:
     """The match table of queries whose gold is a pool's documents, with the pool's grades.
 
     A grade is not known (NaN) where a judgement is missing. A gold item's own grade must be a
@@ -191,7 +178,7 @@ def match_in_pool(
     assert pool is not None  # whoever has none matches by `match`
     items = [_with_gold(item, pool) for item in items]
     # A document scores 1 with its own judgement, whose grade says how good it is.
-    table = replace(match(items, matcher, notes, on_match), threshold=1.0)
+    table = replace(match(items, matcher, notes), threshold=1.0)
     judged = (pool.judgements.get(item.query.id, {}) for item in items if item.query.gold)
     grades = [(judgement.score, *judgement.reach) for of in judged for judgement in of.values()]
     grade, low, high = np.array(grades, np.float64).reshape(-1, 3).T

@@ -17,7 +17,7 @@ from kragx.ground import plugins
 from kragx.ground.entry_points import import_path, plugins as added
 from kragx.ground.errors import UsageError, inside, nearest
 from kragx.ground.printing import phrase
-from kragx.matchers.base import BaseMatcher, Matcher, Place, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 
 _FIRST = ("ids", "texts", "rouge", "phrase", "span", "pages", "embedding", "judge")
@@ -102,28 +102,14 @@ def is_built_in(matcher: BaseMatcher) -> bool:
     return type(matcher) is method_class(matcher.name)
 
 
-def standing_in(
-    spec: object, recorded: Callable[[Place, str], BaseMatcher], place: Place = ()
-) -> object:
-    """A spec with another matcher in place of each member that code or a model would answer for.
-
-    Args:
-        spec: as in a config.
-        recorded: makes the other matcher: told where the member stands, and what it needs.
-        place: where the spec stands itself.
-    """
+def sources_of(spec: object) -> Iterator[str]:
+    """Which code and models a spec's scores come from, members of combinations too."""
     options = spec if isinstance(spec, Mapping) else {"method": spec}
-    if (kind := _kind(options)) is not None:
-        members: Any = options[kind]
-        if not isinstance(members, (list, tuple)):
-            return spec
-        numbered = enumerate(members)
-        stand_ins = [standing_in(member, recorded, (*place, number)) for number, member in numbered]
-        return {**options, kind: stand_ins}
-    if (need := _asked_for(options)) is None:
-        return spec
-    limits = {name: options[name] for name in ("accept", "reject") if name in options}
-    return {"method": recorded(place, need), **limits}
+    members: Any = None if (kind := _kind(options)) is None else options[kind]
+    for member in members if isinstance(members, (list, tuple)) else ():
+        yield from sources_of(member)
+    if kind is None and (need := _asked_for(options)) is not None:
+        yield need
 
 
 def _asked_for(options: Mapping[str, Any]) -> str | None:

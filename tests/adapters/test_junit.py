@@ -110,13 +110,3 @@ def test_of_a_run(jsonl, module, here, kragx):
     for command in (("report", "out"), ("compare", "before", "out")):
         assert kragx(*command, "--junit", "again.xml").code in (0, 5)
         checked(Path("again.xml").read_text())
-
-
-def test_without_gates(jsonl, here, kragx):
-    """Refused before anything is asked, as CI systems take a report without tests for a mistake."""
-    jsonl(*GOLD, name="gold.jsonl")
-    jsonl(*({**q, "retrieved": q["gold"]} for q in GOLD), name="good.jsonl")
-    Path("run.yaml").write_text("dataset: gold.jsonl\nretrievers: {good: good.jsonl}\nmatch: id\n")
-    outcome = kragx("run", "run.yaml", "--junit", "gates.xml")
-    assert (outcome.code, "--junit: there are no gates" in outcome.err) == (2, True)
-    assert not Path("gates.xml").exists()

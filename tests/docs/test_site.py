@@ -20,7 +20,6 @@ from kragx.comparison.tuning.grid import GridSettings
 from kragx.data.gold_source import GoldSource
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
-from kragx.report.html_page.page_texts import PageTexts
 from tests.project import public_api
 
 from .support import ROOT
@@ -96,9 +95,9 @@ def test_every_key_is_in_the_reference(build):
     )
     named = {*RunConfig.model_fields, *JUDGE_FIELDS}
     named |= {*RetrieverConfig.keys()}
-    for kind in (*SERVICES.values(), Settings, GoldSource, PageTexts, GridSettings):
+    for kind in (*SERVICES.values(), Settings, GoldSource, GridSettings):
         named |= {*config_fields(kind)}
-    named |= {"grid", *ASKING}
+    named |= {*ASKING}
     named |= {option for name in METHODS for option in option_names(name)}
     assert {key for key, _, _ in rows} == named
     assert [key for key, _, said in rows if not said] == []

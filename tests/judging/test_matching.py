@@ -533,13 +533,13 @@ def test_dry_run_of_a_judge_of_its_own(config, monkeypatch, capsys, tmp_path):
     assert not (tmp_path / "own.sqlite").exists()
 
 
-def test_limits_bind_a_judge_of_its_own(config, monkeypatch, capsys, tmp_path):
-    """A limit of the command line is one of every judge's, not of the config's alone."""
+def test_limits_of_a_judge_of_its_own(config, monkeypatch, capsys, tmp_path):
+    """A judge that a matcher has itself has limits of its own."""
     path, store = config(), tmp_path / "own.sqlite"
     own = {"client": CLIENT, "store": str(store), "budget": {"tokens": 10**6}}
     body = json.loads(path.read_text()) | {"match": {"method": "llm", "judge": own}}
     path.write_text(json.dumps(body))
-    assert command(monkeypatch, "run", path, "--max-calls", 2) == 4
+    assert command(monkeypatch, "run", path, "--set", "match.judge.budget={calls: 2}") == 4
     assert "2 of 2 calls are used" in capsys.readouterr().err
     with Store(store) as opened:
         assert len(list(opened.records())) == 2
@@ -567,7 +567,8 @@ def test_dry_run_counts_pairs_once(gold, config, monkeypatch, capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("judge", "options"), [({}, ["--max-calls", "1"]), ({"budget": {"calls": 1}}, [])]
+    ("judge", "options"),
+    [({}, ["--set", "judge.budget={calls: 1}"]), ({"budget": {"calls": 1}}, [])],
 )
 def test_over_budget(judge, options, config, monkeypatch, capsys):
     """Over budget the command ends with 4 and says what to do."""
@@ -584,7 +585,10 @@ def test_incomplete(config, monkeypatch, capsys, tmp_path):
     path = config(args={"refuse": True})
     assert command(monkeypatch, "run", path) == 4
     assert "3 of 3 judgements are missing (3 refusal)" in capsys.readouterr().err
-    assert command(monkeypatch, "run", path, "--max-missing", "1", "-o", tmp_path / "out") == 0
+    assert (
+        command(monkeypatch, "run", path, "--set", "judge.max_missing=1", "-o", tmp_path / "out")
+        == 0
+    )
     out = capsys.readouterr().out
     assert "(0.0000 to 1.0000)" in out
     assert "(a to b): what it can become once missing judgements are known" in out

@@ -55,15 +55,6 @@ def test_a_run_writes_the_page(kragx, here, config):
     assert not (here / "out" / "report.html").exists()
 
 
-def test_a_mistake_in_its_options_is_named(kragx, config):
-    """An unknown option of html is answered with the nearest one."""
-    config("html: {max_doc: 3}")
-    answer = kragx("run", "config.yaml")
-    assert answer.code == 2
-    assert "max_doc" in answer.err
-    assert "max_docs" in answer.err
-
-
 @pytest.mark.integration
 def test_the_page_of_a_folder_is_written_anew(kragx, here, config):
     """Kragx report --format html writes beside the rest, or where --out says."""
@@ -75,7 +66,6 @@ def test_the_page_of_a_folder_is_written_anew(kragx, here, config):
     assert (here / "other.html").read_text(encoding="utf-8") == page
     assert kragx("report", "out", "--format", "html", "--out", "missing/x.html").code == 2
     assert kragx("report", "out", "--out", "x.html").code == 2
-    assert kragx("report", "out", "--format", "html", "--max-docs", "0").code == 2
 
 
 @pytest.mark.integration

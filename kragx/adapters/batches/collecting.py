@@ -245,8 +245,8 @@ class _Keeper:
             raise JudgingError(
                 "it has fewer lines than it says: {n} of {of} lines came; nothing of it counts as "
                 "collected",
-                remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending "
-                "asks its questions anew and pays for them again",
+                remedy="collect again later; if it stays so, kragx run CONFIG.yaml --set "
+                "judge.ask_pending=true asks its questions anew and pays for them again",
                 n=len(records),
                 of=remote.n_answered,
             )

@@ -37,14 +37,9 @@ def submit(
     ],
     settings: opt.Settings = None,
     dry_run: opt.DryRun = False,
-    budget: opt.Budget = None,
-    max_calls: opt.MaxCalls = None,
-    max_tokens: opt.MaxTokens = None,
-    budget_per: opt.BudgetPer = None,
     per_batch: Annotated[
         int, typer.Option(min=1, max=MOST_REQUESTS, help="The most questions in one batch.")
     ] = MOST_REQUESTS,
-    ask_pending: opt.AskPending = False,
     fresh: opt.Fresh = False,
 ) -> None:
     """Submit what kragx run would ask a judge as batches of the provider, for less money.
@@ -53,7 +48,6 @@ def submit(
     come within a day: kragx judge status, then collect.
     """
     loaded = load(config, settings or ())
-    limits = opt.limits(budget, max_calls, max_tokens, budget_per)
     # In the config's folder, so that kragx run takes the answers over and asks nobody twice.
     folder = None if dry_run else loaded.output
     with loaded.secrets.guarding(), nullcontext() if folder is None else claimed(folder, loaded):
@@ -61,7 +55,6 @@ def submit(
         outbox = Submission(_judges(loaded), loaded.secrets, dry_run=dry_run)
         outcome = pipeline.run(
             loaded,
-            judging=opt.given_options(budget=limits or None, ask_pending=ask_pending or None),
             folder=folder,
             fresh=fresh,
             say=lambda problem: say(joined(": ", ["kragx", problem])),

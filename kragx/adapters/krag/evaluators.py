@@ -22,7 +22,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError, nearest, shorten
 from kragx.ground.options import check_options, one_of
-from kragx.ground.printing import Line, Part, Shown, phrase
+from kragx.ground.printing import Line, Part, Shown
 from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning
 
 if TYPE_CHECKING:
@@ -191,18 +191,8 @@ class OfflineRetrievalEvaluators(Shown):
         """The numbers asked for last; before any, what it matches by: nothing is matched here."""
         if self._evaluation is not None:
             yield from self._evaluation.describe()
-            return
-        match = _match_text(self._match)
-        yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=self.profile))
-        needs_all = MatchingCriteria(self.matching_criteria) is MatchingCriteria.ALL
-        yield Line(
-            phrase(
-                "a hit needs all gold documents" if needs_all else "a hit needs one gold document"
-            )
-        )
-        method = AveragingMethod(self.averaging_method).value
-        kinds = "micro, macro" if method == "both" else method
-        yield Line(phrase("averages of recall, precision and F1: {kinds}", kinds=kinds))
+        else:
+            yield Line(repr(self))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(match: {_match_text(self._match)}; profile: {self.profile})"

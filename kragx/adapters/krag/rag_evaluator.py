@@ -19,7 +19,7 @@ from kragx.adapters.krag.evaluators import (
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
 from kragx.ground.options import check_options, one_of
-from kragx.ground.printing import Line, Part, Shown, phrase
+from kragx.ground.printing import Line, Part, Shown
 from kragx.matchers import matcher
 
 METHODS: Final = ("text", "exact", "contains", "id", *ROUGE_METHODS, "overlap", "llm")
@@ -144,10 +144,7 @@ class RAGEvaluator(Shown):
 
     def describe(self) -> Iterator[Part]:
         """The numbers of the last call; before any, what it matches by."""
-        evaluator = self._evaluator or self._evaluator_of([[""]], [[""]], [""])
-        yield from evaluator.describe()
-        if self._evaluator is None:
-            yield Line(phrase("nothing evaluated yet: evaluate_all(actual_docs, predicted_docs)"))
+        yield from [Line(repr(self))] if self._evaluator is None else self._evaluator.describe()
 
     def __repr__(self) -> str:
         return f"RAGEvaluator(match_method={self.match_method!r}, profile={self.profile!r})"

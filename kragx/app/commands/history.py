@@ -24,9 +24,6 @@ def history(
             "--metric", "-m", help="Which; repeat for more (default: the newest run's first)."
         ),
     ] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Only runs from a day on: 2026-01-31; all of them are shown.")
-    ] = None,
     plot: opt.Plot = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -34,10 +31,10 @@ def history(
 
     With the commit, and the settings that changed. What cannot be compared is not joined.
     """
-    outcome = past(results, metrics=metric or (), since=since)
+    outcome = past(results, metrics=metric or ())
     metrics = outcome.metrics if metric else outcome.metrics[:1]
     if plot is not None:
         history_figure(outcome, plot, metrics)
-    show(format, lambda: outcome.describe(metrics, full=since is not None), outcome.to_dict)
+    show(format, lambda: outcome.describe(metrics), outcome.to_dict)
     if plot is not None:
         written([plot])

@@ -39,7 +39,6 @@ def probe(
         Literal["relevance", "support"] | None, typer.Option(help="Default: as the rubric.")
     ] = None,
     dry_run: opt.DryRun = False,
-    max_calls: opt.MaxCalls = None,
     confidence: opt.Confidence = 0.95,
     resamples: opt.Resamples = 10_000,
     seed: opt.Seed = 0,
@@ -57,12 +56,8 @@ def probe(
         )
     # Clients quote what a server said, which may hold the key that was sent.
     with loaded.secrets.guarding():
-        judge_options, limits = read_judge(filled(loaded.judge)), opt.limits(None, max_calls)
         tested = adjusted(
-            judge_options,
-            secrets=loaded.secrets,
-            dry_run=dry_run or None,
-            budget=judge_options.budget.with_limits(limits) if limits else None,
+            read_judge(filled(loaded.judge)), secrets=loaded.secrets, dry_run=dry_run or None
         )
         result = agreement.probe(
             tested,

@@ -34,8 +34,6 @@ def nuggets(
         ),
     ] = "auto",
     dry_run: opt.DryRun = False,
-    budget: opt.Budget = None,
-    max_calls: opt.MaxCalls = None,
     submit: opt.Submit = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -50,7 +48,6 @@ def nuggets(
         )
     if not (dry_run or submit):  # before anything is paid for
         _check_new(out)
-    limits = opt.limits(budget, max_calls)
     with loaded.secrets.guarding():
         judge = read_judge(filled(loaded.judge)).members[0]
         outbox = None
@@ -63,7 +60,6 @@ def nuggets(
             dry_run=dry_run or submit or None,
             progress=False if submit else None,
             outbox=outbox,
-            budget=judge.budget.with_limits(limits) if limits else None,
         )
         dataset = loaded.dataset.read()
         texts = pipeline.corpus_of(loaded).gold(dataset)

@@ -200,14 +200,6 @@ Settings = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count what a grid or the judge would ask; ask no judge.")
 ]
-AskPending = Annotated[
-    bool,
-    typer.Option(
-        "--ask-pending",
-        help="Ask also what a batch has yet to answer; it is paid for twice then.",
-        rich_help_panel=OF_JUDGES,
-    ),
-]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")]
 Budget = Annotated[
     float | None,
@@ -220,18 +212,6 @@ MaxCalls = Annotated[
     int | None,
     typer.Option(help="The most calls that each judge may make.", rich_help_panel=OF_JUDGES),
 ]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(help="The most tokens that each judge may use.", rich_help_panel=OF_JUDGES),
-]
-BudgetPer = Annotated[
-    Literal["run", "total"] | None,
-    typer.Option(
-        help="What the limits are of: this run (default), or all that the store has.",
-        rich_help_panel=OF_JUDGES,
-    ),
-]
-
 Submit = Annotated[
     bool, typer.Option("--submit", help="As batches of the provider; collect, then run it again.")
 ]
@@ -278,14 +258,9 @@ Language = Annotated[
 ]
 
 
-def limits(
-    cost: float | None, calls: int | None, tokens: int | None = None, per: str | None = None
-) -> dict[str, Any]:
+def limits(cost: float | None, calls: int | None) -> dict[str, Any]:
     """The limits of judging that a command line names."""
-    named = given_options(cost=cost, calls=calls, tokens=tokens)
-    if per is not None and not named:
-        raise UsageError("--budget-per: needs a limit: --budget, --max-calls or --max-tokens")
-    return named | given_options(per=per)
+    return given_options(cost=cost, calls=calls)
 
 
 def columns(options: list[str], *, may_be_none: bool = False) -> dict[str, str]:

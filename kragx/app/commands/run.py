@@ -36,22 +36,10 @@ def run(
     ] = None,
     settings: opt.Settings = None,
     dry_run: opt.DryRun = False,
-    budget: opt.Budget = None,
-    max_calls: opt.MaxCalls = None,
-    max_tokens: opt.MaxTokens = None,
-    budget_per: opt.BudgetPer = None,
-    max_missing: Annotated[
-        float | None,
-        typer.Option(
-            help="The share of judgements that may be missing (default 0).",
-            rich_help_panel=opt.OF_JUDGES,
-        ),
-    ] = None,
     max_failed: opt.MaxFailed = None,
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
     fresh: opt.Fresh = False,
-    ask_pending: opt.AskPending = False,
     workers: opt.Workers = None,
     engine: opt.Engine = None,
     address: opt.Address = None,
@@ -70,14 +58,8 @@ def run(
 
     Ends with 5 if a retriever failed, and else with 1 if a gate fails.
     """
-    limits = opt.limits(budget, max_calls, max_tokens, budget_per)
-    judging = opt.given_options(
-        dry_run=dry_run or None,
-        budget=limits or None,
-        max_missing=max_missing,
-        ask_pending=ask_pending or None,
-    )
-    loaded = configs.load(config, [*(settings or ()), *_tolerating(max_failed)])
+    tolerating = [] if max_failed is None else [f"max_failed={max_failed}"]
+    loaded = configs.load(config, [*(settings or ()), *tolerating])
     if earlier is not None:
         loaded = configs.with_earlier(loaded, earlier)
     if output is not None:
@@ -98,7 +80,6 @@ def run(
     read = [config, loaded.dataset.path, loaded.dataset.corpus, folder, sources]
     for path in (summary, junit, save_baseline):
         not_read(path, *read)
-    _check_gates_there(junit, bool(loaded.gates))
     if save_baseline is not None and save_baseline.suffix != ".json":
         raise UsageError(
             "--save-baseline: {save_baseline} must end with .json", save_baseline=save_baseline
@@ -111,7 +92,7 @@ def run(
         with nullcontext() if folder is None else _going_on():
             outcome = pipeline.run(
                 loaded,
-                judging=judging,
+                dry_run=dry_run,
                 folder=folder,
                 fresh=fresh,
                 anyway=anyway,
@@ -166,12 +147,6 @@ def report(
         Path | None,
         typer.Option("--out", "-o", help="Of html: the file (default: FOLDER/report.html)."),
     ] = None,
-    max_docs: Annotated[
-        int | None, typer.Option(help="Of html: how many documents of each list (default 50).")
-    ] = None,
-    max_chars: Annotated[
-        int | None, typer.Option(help="Of html: how many characters of each text (default: all).")
-    ] = None,
     format: Annotated[  # noqa: A002
         Literal["table", "json", "csv", "markdown", "html"], typer.Option(help="How to print.")
     ] = "table",
@@ -181,16 +156,14 @@ def report(
 
     Ends as kragx run does.
     """
-    of_html = opt.given_options(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
-    if of_html and format != "html":
-        raise UsageError("{value}: belongs to --format html", value=next(iter(of_html)))
+    if out is not None and format != "html":
+        raise UsageError("--out: belongs to --format html")
     outcome = pipeline.recompute(
-        folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed), trust=trust
+        folder, earlier=earlier, anyway=anyway, max_failed=max_failed, trust=trust
     )
-    _check_gates_there(junit, bool(outcome.config.gates))
     if format == "html":
         page = out or inside(folder, folder / "report.html", trust=trust)
-        outcome.to_html(page, max_docs=max_docs, max_chars=max_chars)
+        outcome.to_html(page)
         written([page])
     else:
         show(
@@ -254,7 +227,7 @@ def compare(
         gates=gate or (),
         slices=slice_by,
         anyway=anyway,
-        settings=_tolerating(max_failed),
+        max_failed=max_failed,
         trust=trust,
     )
     show(
@@ -263,42 +236,17 @@ def compare(
         compared.to_dict,
         markdown=lambda: compared_markdown(compared.said(), compared.gates, compared.origins),
     )
-    _check_gates_there(junit, bool(compared.gates))
     _end(summary, junit, compared)
-
-
-def _tolerating(max_failed: float | None) -> list[str]:
-    """The setting of a config that ``--max-failed`` is."""
-    return [] if max_failed is None else [f"max_failed={max_failed}"]
-
-
-def _check_gates_there(junit: Path | None, are_there: bool) -> None:
-    """Refuse to report gates where there are none: a CI system takes a report without tests ill."""
-    if junit is not None and not are_there:
-        raise UsageError(
-            "--junit: there are no gates that {junit} could report",
-            remedy="add 'gates' to the config, or leave --junit out",
-            junit=junit,
-        )
 
 
 def _save_baseline(outcome: RunReport, path: Path) -> None:
     """Keep the numbers, unless they are such that the next run should not be held against them."""
-    failures = [phrase("{name} failed", name=name) for name in outcome.failures]
-    gates = [
-        phrase(
-            "{gate} did not pass", gate=f"{result.metric} {result.condition} ({result.retriever})"
+    if outcome.failures or failed(outcome.gates):
+        why = phrase(
+            "baseline not saved: a retriever or gate failed; to save these numbers all the same: "
+            "--set earlier=null --set gates=null"
         )
-        for result in failed(outcome.gates)
-    ]
-    if why := [*failures, *dict.fromkeys(gates)]:
-        way = (
-            phrase("mend what failed, and run it again")
-            if failures
-            else phrase("to save these numbers all the same: --set earlier=null --set gates=null")
-        )
-        not_saved = phrase("baseline not saved: {why}", why=joined("; ", why))
-        printing.say(joined("; ", [not_saved, way]))
+        printing.say(why)
         return
     write_baseline(outcome, path)
     written([path])

@@ -11,14 +11,14 @@ from kragx.api.files import evaluate_submission
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
-from kragx.data import GoldDataset, names_apart, read_dataset, read_run, read_runs
+from kragx.data import GoldDataset, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_located
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, queries_table
 from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.ground.errors import RetrieverError, UsageError
-from kragx.ground.printing import Heading, Line, Part, Table, joined, phrase, say
+from kragx.ground.printing import Heading, Part, joined, say
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
 from kragx.report.csv_files import means_csv, queries_csv
 
@@ -84,8 +84,10 @@ def score(
     is_submission = profile == "science-qa" and qrels is None
     several = not is_submission and not is_located(files) and len(run or files) > 1
     if out is not None and (qrels or gold or several or is_submission):
-        by_themselves = names_apart(files) if several and not (qrels or gold) else []
-        raise _no_tables([str(out / name) for name in by_themselves])
+        raise UsageError(
+            "--out: belongs to results files, which hold gold and retrieved; to one set of them",
+            remedy="score each file by itself with --out, and compare the folders: kragx compare",
+        )
     named = opt.columns(column or [])
     dataset = None
     if qrels is not None:
@@ -215,20 +217,6 @@ def _check_sources(
         raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
 
 
-def _no_tables(folders: Sequence[str]) -> UsageError:
-    """The error that no tables of values are written; `folders` could hold them, one a file."""
-    remedy = ""
-    if folders:
-        remedy = phrase(
-            "score each file by itself, kragx score FILE --out {folder}, and then: kragx "
-            "compare {folders}",
-            folder=folders[0],
-            folders=" ".join(folders),
-        )
-    problem = "--out: belongs to results files, which hold gold and retrieved; to one set of them"
-    return UsageError(problem, remedy=remedy)
-
-
 def _is_by_id(gold: GoldDataset, corpus: object) -> bool:
     """Whether a gold set is one of ids alone, as qrels are."""
     golds = [item for query in gold for item in query.gold]
@@ -288,13 +276,7 @@ def _parts_of_several(result: "Evaluations", *, per_query: bool) -> Iterator[Par
     for evaluation in result.evaluations.values() if per_query else ():
         yield Heading(evaluation.name)
         yield queries_table(evaluation)
-    leader, n_files = result.comparison.leader, len(result.evaluations)
-    for part in result.describe():
-        yield part
-        # Whoever picked the two of more had looked at many, of which no file tells.
-        if isinstance(part, Table) and n_files == 2 and leader and leader.decided:
-            text = phrase("p holds for two that were chosen before anybody saw their results")
-            yield Line(text, "dim")
+    yield from result.describe()
 
 
 def _end(failures: "Iterable[Failures]") -> None:

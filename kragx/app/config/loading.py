@@ -149,17 +149,13 @@ def parse_config(
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
     for judge in named_in([{"judge": raw.get("judge")}, *specs], "judge", dict):
         judge.update(_judge_paths(judge, raw.get("dataset"), folder))
-    found_problems = unset if must_be_set else []
-    unknown = [problem.field for problem in found_problems]
     # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
-    problems = [*map(str, found_problems), *semantic(raw, unknown, trust=trust)]
+    problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
     try:
         context = {"here": folder, "file": file, "secrets": secrets}
         config = RunConfig.model_validate(raw, context=context)
     except ValidationError as error:
-        raise ConfigError(
-            name, secrets.masked([*readable(error, raw, unknown), *problems])
-        ) from None
+        raise ConfigError(name, secrets.masked([*readable(error, raw), *problems])) from None
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
     if must_be_set and secrets.literal:
@@ -222,42 +218,26 @@ def match_spec(text: str | None, option: str = "--match") -> object:
         option: its name in errors.
 
     Raises:
-        UsageError: the file cannot be read, it is none of these, or a variable in it is not set.
+        UsageError: it is none of these, or a variable in it is not set.
     """
-    if text is None:
-        return None
-    text = text.strip()
-    is_file = text.endswith((".yaml", ".yml"))
-    if not is_file and not text.startswith("{"):
+    is_file = (text or "").endswith((".yaml", ".yml"))
+    if text is None or not (is_file or text.strip().startswith("{")):
         return text
-    spec = _yaml_of(text, option, is_file=is_file)
+    try:
+        spec = yaml.load(read_text(text) if is_file else text, Loader=Loader)
+        spec = spec["match"] if is_file else spec
+    except (DataError, yaml.YAMLError, LookupError, TypeError) as error:
+        raise UsageError(
+            "{option} {text}: not a mapping as in YAML, nor a file with 'match:': {error}",
+            option=option,
+            text=text,
+            error=error,
+        ) from None
     unset: list[UsageError] = []
     fill(spec, Path(), option, unset)
     if unset:
         raise unset[0]
     return filled(spec)
-
-
-def _yaml_of(text: str, option: str, *, is_file: bool) -> Any:
-    """A mapping as it is written, or what a file has under ``match:``."""
-    try:
-        spec = yaml.load(read_text(text) if is_file else text, Loader=Loader)
-    except DataError as error:
-        raise UsageError(error.problem, field=f"{option} {text}") from None
-    except yaml.YAMLError as error:
-        expected = "YAML" if is_file else "a mapping as in YAML"
-        raise UsageError(
-            "{option} {text}: not {expected}: {error}",
-            option=option,
-            text=text,
-            expected=expected,
-            error=error,
-        ) from None
-    if not is_file:
-        return spec
-    if not isinstance(spec, dict) or "match" not in spec:
-        raise UsageError("{option} {text}: the file has no 'match:'", option=option, text=text)
-    return spec["match"]
 
 
 def check_whole(config: RunConfig) -> None:

@@ -34,7 +34,6 @@ from kragx.judging.store import is_url
 from kragx.matchers import label
 from kragx.metrics import Profile, name_among, parse_all, profile_for
 from kragx.metrics.profiles import NoGold
-from kragx.report.html_page.page_texts import PageTexts
 
 Named = TypeVar("Named")
 
@@ -113,7 +112,7 @@ class RunConfig(Model):
     output: LocalPath | None = Field(
         default=None, description="the result folder; without it nothing is written"
     )
-    html: bool | Annotated[PageTexts, PartOf(PageTexts)] = Field(
+    html: bool = Field(
         default=True, description="write report.html beside them; false leaves it out"
     )
     baseline: str | None = Field(

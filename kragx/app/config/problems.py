@@ -1,6 +1,6 @@
 """What is wrong with a config: every mistake with its YAML path and the remedy."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,13 +19,11 @@ from kragx.matchers import matcher, method_class
 from kragx.metrics import KRAGX, name_among, parse, parse_all, profile_for
 
 
-def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) -> Iterator[str]:
-    """Pydantic's errors with the paths of the YAML; of values that are `unknown` none."""
+def readable(error: ValidationError, raw: Any) -> Iterator[str]:
+    """Pydantic's errors with the paths of the YAML."""
     for detail in error.errors():
         kind, loc, value = detail["type"], detail["loc"], detail["input"]
         path = _path(loc, raw)
-        if _stands_in(path, unknown):
-            continue
         if kind == "extra_forbidden":
             # The models put a hint there.
             yield joined(": ", [path, joined("; ", [phrase("unknown key"), value])])
@@ -33,8 +31,7 @@ def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) ->
             name = f"{path}.{loc[-1]}".lstrip(".")
             yield joined(": ", [name, phrase("missing; it is required")])
         elif kind == "value_error" and isinstance(detail["ctx"]["error"], MistakesError):
-            errors = (mistake.within(path) for mistake in detail["ctx"]["error"].errors)
-            yield from (str(error) for error in errors if not _stands_in(error.field, unknown))
+            yield from (str(mistake.within(path)) for mistake in detail["ctx"]["error"].errors)
         elif kind == "value_error":
             yield joined(": ", [path or "config", str(detail["ctx"]["error"])])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
@@ -68,28 +65,13 @@ def _path(loc: Sequence[int | str], raw: Any) -> str:
     return path.lstrip(".")
 
 
-def _stands_in(field: str, places: Collection[str]) -> bool:
-    """Whether a field is one of these places of a config, or stands within one."""
-    return any(field == place or field.startswith((f"{place}.", f"{place}[")) for place in places)
-
-
-def semantic(
-    raw: Mapping[str, Any], unknown: Collection[str] = (), *, trust: bool = True
-) -> Iterator[str]:
+def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxError]:
     """What only kragx itself can check: names, profile, metric strings, match specs.
 
     Args:
         raw: the config.
-        unknown: the places of values that rest on a variable which is not set; nothing is said of
-            them.
         trust: without it nothing is imported or made, and what needs that is not checked.
     """
-    for error in _errors(raw, trust=trust):
-        if not _stands_in(error.field, unknown):
-            yield str(error)
-
-
-def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
     baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
     if isinstance(baseline, str) and isinstance(retrievers, dict):
         yield from _of_baseline(baseline, retrievers)
@@ -128,19 +110,12 @@ def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
 
 
 def _of_baseline(baseline: str, retrievers: Mapping[Any, Any]) -> Iterator[UsageError]:
-    places = ("args", "http", "command")
-    grids = (
-        own.get(place) for own in retrievers.values() if isinstance(own, dict) for place in places
-    )
+    grids = (own.get("args") for own in retrievers.values() if isinstance(own, dict))
     names = list(map(str, retrievers))
     if baseline in names or any(map(has_grid, grids)):
         return  # the names of a grid's settings `RunConfig` knows
-    hint = nearest(baseline, names)
-    if baseline.endswith(".json"):
-        hint = "a file that --save-baseline has written stands under 'earlier': earlier: "
-        hint += baseline
     problem = phrase("{name!r} is no retriever", name=baseline)
-    yield UsageError(problem, field="baseline", remedy=hint)
+    yield UsageError(problem, field="baseline", remedy=nearest(baseline, names))
 
 
 def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:

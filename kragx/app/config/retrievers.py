@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -16,15 +15,13 @@ from pydantic import (
     model_validator,
 )
 
-from kragx.app.config.options import MistakesError, checked, config_fields, plain_defaults
+from kragx.app.config.options import checked, config_fields, plain_defaults
 from kragx.app.config.parts import LocalPath, Model, SourcePath, anchored, short_form
 from kragx.comparison.tuning import GRID, Setting, read_grid, spread
-from kragx.comparison.tuning.grid import settings, value_label
 from kragx.data import file_names, run_names
 from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.evaluation.retrieve import Asking
 from kragx.ground.entry_points import import_path
-from kragx.ground.errors import UsageError
 from kragx.ground.plugins import is_import_path
 
 
@@ -40,29 +37,8 @@ def source_of(value: str) -> str:
     return "class" if is_import_path(import_path("retrievers", value)) else "results"
 
 
-class CallbackConfig(Model):
-    """A LangChain callback handler with arguments."""
-
-    factory: str = Field(alias="class", description="import path 'package.module:name'")
-    args: dict[str, Any] = Field(
-        default_factory=dict, description="${NAME} in them is an environment variable"
-    )
-
-
 SERVICES: dict[str, type] = {"http": HttpRetriever, "command": CommandRetriever}
 """What is asked by its fields, which a config gives, by its key there."""
-
-_VARIED = {"http": ("url", "params", "json"), "command": ("command", "env")}
-"""In which of them a grid varies what stands in braces."""
-
-_RESERVED = ("query", "history")
-"""What stands in braces for what a server or program is asked."""
-
-_GRIDS = {
-    "http": 'http: {url: ..., json: {query: "{query}", k: "{k}"}, grid: {k: [5, 10]}}',
-    "command": 'command: {command: ["./search", "--k", "{k}"], grid: {k: [5, 10]}}',
-}
-"""How a grid of each is written."""
 
 
 def _service(key: str) -> Callable[[Any, ValidationInfo], Any]:
@@ -70,50 +46,16 @@ def _service(key: str) -> Callable[[Any, ValidationInfo], Any]:
 
     def read(value: Any, info: ValidationInfo) -> Any:
         if key == "command" and isinstance(value, list):
-            try:
-                checked(CommandRetriever, {"command": value}, make=False)
-            except MistakesError as mistakes:  # a list is no mapping with a field
-                bare = [UsageError(error.problem, remedy=error.remedy) for error in mistakes.errors]
-                raise MistakesError(bare) from None
             value = {"command": value}
         if not isinstance(value, Mapping):
             return value
-        options = checked(SERVICES[key], value, also=[GRID], make=False)
-        for axis in read_grid(options[GRID]) if GRID in options else ():
-            _check_axis(axis, key, options)
+        options = checked(SERVICES[key], value, make=False)
         if key == "command":
             folder = info.context["here"]  # type: ignore[index]  # `parse_config` gives it
             options["cwd"] = str(anchored(options.get("cwd", ""), folder))
         return {**plain_defaults(SERVICES[key]), **options}
 
     return read
-
-
-def _check_axis(axis: str, key: str, options: Mapping[str, Any]) -> None:
-    """Refuse an axis of a grid that varies nothing, or what a question is put in place of."""
-    fields = [options.get(name) for name in _VARIED[key]]
-    if axis in _RESERVED:
-        raise ValueError(f"{GRID}.{axis}: {{{axis}}} is what the question gets; take another name")
-    if fields == [_placed(field, {axis: None}) for field in fields]:
-        raise ValueError(
-            f"{GRID}.{axis}: {{{axis}}} stands nowhere in {', '.join(_VARIED[key])}; write "
-            "it where its value belongs"
-        )
-
-
-def _placed(value: Any, values: Mapping[str, Any]) -> Any:
-    """A value with each axis's in the place of its name in braces."""
-    if isinstance(value, Mapping):
-        return {key: _placed(entry, values) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_placed(entry, values) for entry in value]
-    if not isinstance(value, str):
-        return value
-    for axis, option in values.items():
-        if value == f"{{{axis}}}":
-            return option
-        value = value.replace(f"{{{axis}}}", value_label(option))
-    return value
 
 
 GIVEN_BY_US = ("mask", "known", "on_answer", "callbacks")
@@ -168,7 +110,7 @@ class RetrieverConfig(Model):
     run: LocalPath | None = Field(
         default=None, description="a TREC run (also .gz), instead of a class"
     )
-    callbacks: list[str | CallbackConfig] | None = Field(
+    callbacks: list[str] | None = Field(
         default=None, description="LangChain callback handlers by import path"
     )
     fingerprint: Any = Field(
@@ -184,8 +126,7 @@ class RetrieverConfig(Model):
         """Checks how it is asked; what stands empty is left out."""
         if not isinstance(value, Mapping):
             return value
-        numbers = {key: _number(key, entry) for key, entry in value.items()}
-        given = checked(Asking, numbers, without=GIVEN_BY_US, also=cls.keys(), make=False)
+        given = checked(Asking, value, without=GIVEN_BY_US, also=cls.keys(), make=False)
         options = {key: entry for key, entry in given.items() if key in ASKING}
         checked(Asking, options)
         is_asked = not {"results", "run"} & given.keys()
@@ -212,11 +153,6 @@ class RetrieverConfig(Model):
             # A default that is spelt out does no harm.
             beside = [name for name in given if name not in (source, "columns")]
             misplaced = next((n for n in beside if given[n] != _DEFAULTS.get(n)), None)
-        if self.service and misplaced == "args" and GRID in (self.args or {}):
-            raise ValueError(
-                f"args.{GRID} belongs to 'class'; of {source!r} it stands under {source}, and its "
-                f"values where their names stand in braces: {_GRIDS[source]}"
-            )
         if self.factory is None and misplaced is not None:
             raise ValueError(f"{misplaced!r} belongs to 'class'; {source!r} takes none")
         return self
@@ -261,26 +197,17 @@ class RetrieverConfig(Model):
     @property
     def axes(self) -> dict[str, list[Any]]:
         """The axes of its grid; none without one."""
-        grid = (self.service[1] if self.service else self.args or {}).get(GRID)
+        grid = (self.args or {}).get(GRID)
         return {} if grid is None else read_grid(grid)
 
     def settings_of(self, name: str) -> dict[str, tuple[Setting, RetrieverConfig]]:
         """What is asked: a retriever for each setting of the grid, by name; without one itself."""
-        changed: list[tuple[Setting, dict[str, Any]]]
-        if self.service is not None:
-            key, options = self.service
-            changed = [
-                (setting, {key: _at_setting(key, options, setting.values)})
-                for setting in settings(name, self.axes)
-            ]
-        else:
-            changed = [(setting, {"args": args}) for setting, args in spread(self.args or {}, name)]
         return {
             self._secrets.mask(setting.name): (
                 setting,
-                self.model_copy(update=change) if setting.values else self,
+                self.model_copy(update={"args": args}) if setting.values else self,
             )
-            for setting, change in changed
+            for setting, args in spread(self.args or {}, name)
         }
 
     @property
@@ -302,28 +229,6 @@ _DEFAULTS = {
     for name, default in plain_defaults(Asking, GIVEN_BY_US).items()
     if name not in ("stages", "runs")  # as for all retrievers
 }
-
-
-def _number(key: object, value: Any) -> Any:
-    """A number that came as a text, as out of a variable."""
-    if isinstance(value, str) and key in {*_DEFAULTS, "timeout", "runs"} - {
-        "on_error",
-        "documents",
-    }:
-        with suppress(ValueError):
-            return float(value) if "." in value else int(value)
-    return value
-
-
-def _at_setting(key: str, options: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a server or program at one setting of its grid."""
-    if key == "command":  # a program gets texts alone
-        values = {axis: value_label(value) for axis, value in values.items()}
-    fields = {name: value for name, value in options.items() if name != GRID}
-    return {
-        name: _placed(value, values) if name in _VARIED[key] else value
-        for name, value in fields.items()
-    }
 
 
 Retriever = Annotated[

@@ -41,7 +41,7 @@ def config_schema() -> dict[str, Any]:
     properties["budget_tokenizer"]["anyOf"] = tokens
     definitions |= _matchers()
     definitions |= {kind.__name__: schema_of(kind) for kind in SERVICES.values()}
-    _of_retriever(definitions["RetrieverConfig"], definitions)
+    _of_retriever(definitions["RetrieverConfig"])
     match, with_grid = {"$ref": "#/$defs/match"}, {"$ref": "#/$defs/match_with_grid"}
     for name in ("facts_match", "relevance_match"):
         properties[name]["anyOf"] = [match, {"type": "null"}]
@@ -65,22 +65,15 @@ def _of_dataset(properties: dict[str, Any]) -> None:
     properties["format"]["anyOf"][0]["enum"] = format_names()
 
 
-def _of_retriever(schema: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """Add how a retriever is asked, and the fields of servers and programs, with their grids."""
+def _of_retriever(schema: dict[str, Any]) -> None:
+    """Add how a retriever is asked, and the fields of servers and programs."""
     properties = schema["properties"]
     properties |= schema_of(Asking, GIVEN_BY_US)["properties"]
     schema["additionalProperties"] = False
     for key, kind in SERVICES.items():
-        definitions[kind.__name__]["properties"][GRID] = {"type": "object", "description": _GRID}
         short = [{"type": "array", "items": {"type": "string"}, "minItems": 1}]
         forms = [{"$ref": f"#/$defs/{kind.__name__}"}, {"type": "null"}]
         properties[key]["anyOf"] = [*forms, *(short if key == "command" else [])]
-
-
-_GRID = (
-    "{k: [5, 10]} makes a setting of each combination: {k} in the fields is the value, of its own "
-    "type where nothing else stands in the text"
-)
 
 
 _IMPORT_PATH = {

@@ -50,12 +50,6 @@ def _with(place: Any, keys: Sequence[str], value: Any, parents: tuple[str, ...] 
     match _long_form(place, parents):
         case dict() as mapping:
             return {**mapping, key: _with(mapping.get(key), rest, value, path)}
-        case list() as items:
-            if not key.isdecimal() or int(key) >= len(items):
-                problem = f"the list has items 0 to {len(items) - 1}"
-                raise UsageError(problem, field=".".join(path))
-            index = int(key)
-            return [*items[:index], _with(items[index], rest, value, path), *items[index + 1 :]]
     raise UsageError(
         "{names} is {place}, which has no parts", names=".".join(parents), place=shorten(place)
     )

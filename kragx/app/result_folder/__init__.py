@@ -1,5 +1,4 @@
 """Result folders: `written` whole or not at all (`lock`, `sealed`), and `opened` as what they are.
 
-Besides results they hold what their numbers need of elsewhere, as the `scores` that came
-from code or a model.
+Besides results they hold what their numbers need of elsewhere.
 """

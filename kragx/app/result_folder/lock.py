@@ -1,8 +1,6 @@
 """One at a time: a lock that the system lets go when its holder ends, however it ends."""
 
-import json
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,8 +9,8 @@ from pathlib import Path
 from kragx.data.formats.jsonl import refused
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import phrase, visible
-from kragx.report.record import UNFINISHED, day_and_time, now
+from kragx.ground.printing import phrase
+from kragx.report.record import UNFINISHED
 
 if sys.platform == "win32":
     import msvcrt
@@ -31,7 +29,7 @@ else:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that a file stands for; the file says by whom, and is gone afterwards.
+    """Hold the lock that a file stands for, which is gone afterwards.
 
     Raises:
         UsageError: another one holds it, in this process or in another; or the file cannot be made.
@@ -39,9 +37,6 @@ def locked(path: Path) -> Iterator[None]:
     with refused(path, "locked"):
         number = _opened(path)
     try:
-        holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now()}
-        os.ftruncate(number, 0)
-        os.write(number, json.dumps(holder).encode())
         yield
     finally:
         try:
@@ -55,7 +50,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> int:
-    """The file, open and locked; a `UsageError` names who else has it."""
+    """The file, open and locked; a `UsageError` where another one has it."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A link is not followed: what it leads to is not ours to write in.
@@ -67,7 +62,8 @@ def _opened(path: Path) -> int:
             _set(number, is_locked=True)
         except (BlockingIOError, PermissionError):
             os.close(number)
-            raise UsageError(_held_by(path)) from None
+            folder = str(path.parent).removesuffix(UNFINISHED)
+            raise UsageError("{folder}: in use by another run", folder=folder) from None
         except OSError as error:
             text = phrase(
                 "this file system knows no locks ({reason}); let no two runs write to one folder",
@@ -78,12 +74,3 @@ def _opened(path: Path) -> int:
         if path.exists() and os.path.samestat(os.fstat(number), path.stat()):
             return number
         os.close(number)
-
-
-def _held_by(path: Path) -> str:
-    holder_text = "another run"
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        holder = json.loads(path.read_text(encoding="utf-8"))
-        since = day_and_time(holder["since"])
-        holder_text = f"process {holder['pid']} on {holder['host']} since {since}"
-    return f"{str(path.parent).removesuffix(UNFINISHED)}: in use by {visible(holder_text)}"

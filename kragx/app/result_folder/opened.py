@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kragx.app.config import RunConfig, files_of, load
-from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.result_folder.baseline import read_baseline
-from kragx.app.result_folder.scores import RecordedScores
 from kragx.app.result_folder.sealed import (
     MANIFEST,
     Manifest,
@@ -25,7 +22,6 @@ from kragx.app.result_folder.sealed import (
 )
 from kragx.comparison import Results
 from kragx.comparison.report_fields import check_report
-from kragx.comparison.scores import mean_in
 from kragx.data import (
     NO_CORPUS,
     Corpus,
@@ -38,20 +34,15 @@ from kragx.data import (
 from kragx.data.formats.jsonl import read_object
 from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
-from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, KragxError, UntrustedError
 from kragx.ground.printing import phrase
 from kragx.report.record import Record
 
-SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
+CORPUS = "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
 BASELINE = "earlier/baseline.json"
-INPUTS = (SCORES, CORPUS, *EARLIER, BASELINE)
+INPUTS = (CORPUS, *EARLIER, BASELINE)
 """What a folder keeps of what stands elsewhere (`kragx.app.result_folder.written`)."""
-
-
-class FolderWarning(UserWarning):
-    """Something about a result folder that its numbers do not show."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +54,12 @@ class Content:
         dataset: its gold set.
         runs: what each retriever returned.
         corpus: the texts of ids.
-        scores: those that code or a model gave; None where its author is trusted, and these are
-            asked again.
     """
 
     config: RunConfig
     dataset: GoldDataset
     runs: Mapping[str, Run]
     corpus: Corpus
-    scores: RecordedScores | None
 
 
 class Earlier(NamedTuple):
@@ -125,15 +113,16 @@ class Opened:
         gold = read_gold(self.path("gold.jsonl"))
         return Results.read(str(self.folder), self.report, gold)
 
-    def config(self, settings: Iterable[str] = ()) -> RunConfig:
-        """The config, with values that win over it."""
-        path = self.path("config.yaml")
-        return load(path, settings, needs_env=False, trust=self.trust)
+    def config(self, max_failed: float | None = None) -> RunConfig:
+        """The config, with another tolerance of failures if one is named."""
+        config = load(self.path("config.yaml"), needs_env=False, trust=self.trust)
+        changed = {} if max_failed is None else {"max_failed": max_failed}
+        return config.model_copy(update=changed)
 
-    def contents(self, settings: Iterable[str] = ()) -> Content:
+    def contents(self, max_failed: float | None = None) -> Content:
         """Its config, its gold set, what each retriever returned, and what belongs to that."""
         # The copy in the folder, not the file that the config names: that may be another by now.
-        config = self.config(settings)
+        config = self.config(max_failed)
         name = config.dataset.name or name_of(config.dataset.path)
         gold = read_gold(self.path("gold.jsonl"))
         dataset = replace(gold, name=name, version=config.dataset.version)
@@ -143,7 +132,7 @@ class Opened:
             paths = (self.path(f"results/{file}.jsonl") for file in files[name])
             several = [replace(read_results(path)[1], name=name) for path in paths]
             runs[name] = replace(Run.repeated(several), settings=retriever.settings)
-        return Content(config, dataset, runs, self._corpus(config), self._scores(dataset))
+        return Content(config, dataset, runs, self._corpus(config))
 
     def _corpus(self, config: RunConfig) -> Corpus:
         elsewhere = config.dataset.corpus
@@ -151,14 +140,6 @@ class Opened:
         if self.trust and elsewhere is not None and elsewhere.exists():
             return as_corpus(elsewhere)
         return as_corpus(self.path(CORPUS)) if CORPUS in self.manifest else NO_CORPUS
-
-    def _scores(self, dataset: GoldDataset) -> RecordedScores | None:
-        # Who trusts the folder has its code and models asked anew, and needs no records.
-        if self.trust:
-            return None
-        if SCORES not in self.manifest:
-            return RecordedScores((), dataset)
-        return RecordedScores.read(self.path(SCORES), dataset)
 
     def earlier(self, config: RunConfig) -> Earlier | None:
         """The results that the run was compared with; None without any.
@@ -183,52 +164,18 @@ class Opened:
         results = Results.read(str(config.earlier), before.report, read_gold(gold))
         return Earlier(results, before.record)
 
-    def as_read(
-        self, evaluations: Sequence[Evaluation], scores: RecordedScores | None
-    ) -> tuple[Evaluation, ...]:
-        """With what was counted while the sources were read, which their copies do not show.
-
-        Where scores were recorded, with all that was counted while they were given, too. A mean
-        that is another than the report says is warned about.
-        """
-        # Judges that were asked then are not asked now, so that their counts exist nowhere else.
-        score_matchers = set() if scores is None else scores.matchers
+    def as_read(self, evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+        """With what was counted while the sources were read, which their copies do not show."""
         read: list[Evaluation] = []
-        others: list[dict[str, Any]] = []
         # As a whole, so that a forged count is the folder's fault and no failure of kragx.
         with as_written(self.path("report.json"), "a report"):
             rows = {(row["retriever"], row["match"]): row for row in self.report["evaluations"]}
             for evaluation in evaluations:
-                row = rows.get((evaluation.name, evaluation.match_name), {})
-                counts = dict(row.get("counts", {}))
-                if counts and not score_matchers & {evaluation.match_name, FACTS, RELEVANCE}:
-                    counts = {name: counts.get(name, 0) for name in _READ_COUNTS}
+                counts = rows.get((evaluation.name, evaluation.match_name), {}).get("counts", {})
+                counts = {name: counts.get(name, 0) for name in _READ_COUNTS if counts}
                 read.append(replace(evaluation, counts={**evaluation.counts, **counts}))
-                others += _other_means(evaluation, row)
                 read[-1].remarks  # noqa: B018  # counts that cannot be told are a mistake of it
-        # `compare` reads the numbers that were.
-        for values in others[:1]:
-            text = phrase(
-                "{folder}: {metric} of {retriever} was {before} when it was written and is {now} "
-                "now: kragx or a model differs",
-                folder=self.folder,
-                **values,
-            )
-            warn(text, FolderWarning)
         return tuple(read)
-
-
-def _other_means(evaluation: Evaluation, row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The means that are others than a row of the report has, but for the last digits."""
-    for metric, now in evaluation.mean.items():
-        before: Any = mean_in(row, metric) if metric in row.get("mean", ()) else now
-        # Sums differ in the last bits between processors. A whole number that somebody put into
-        # the file may be too large for a float, at which `isclose` would raise.
-        is_number = isinstance(before, int | float) and abs(before) < 1e300
-        if is_number and now is not None and isclose(before, now, rel_tol=1e-9, abs_tol=1e-9):
-            continue
-        if before != now:
-            yield {"metric": metric, "retriever": evaluation.name, "before": before, "now": now}
 
 
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
@@ -292,8 +239,6 @@ def _none_there(folder: Path) -> DataError:
     if (beside(folder) / "answers").is_dir():
         problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)
         return DataError(problem, remedy="kragx run goes on from the answers that are kept")
-    if not folder.exists():
-        return DataError("cannot be read: no such file or folder", path=str(folder))
     return DataError(
         "{folder}: no result folder, as it has no {file}; name one that kragx run has written",
         folder=folder,

@@ -203,9 +203,7 @@ def tidy(folder: Path) -> None:
     """Remove the place of what is unfinished, unless there is something in it."""
     work = beside(folder)
     with suppress(OSError):
-        if {path.name for path in work.iterdir()} <= {".gitignore"}:
-            (work / ".gitignore").unlink(missing_ok=True)
-            work.rmdir()
+        work.rmdir()
 
 
 def _seal(new: Path) -> None:
@@ -229,17 +227,9 @@ def _link_strangers(folder: Path, new: Path) -> None:
         top = Path(place).relative_to(folder)
         return [name for name in names if {(top / name).as_posix()} & {MANIFEST, *manifest}]
 
-    def link(source: str, target: str) -> None:
-        try:
-            os.link(source, target)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system that knows no links
-            shutil.copy2(source, target)
-
     if folder.exists():
         shutil.copytree(
-            folder, new, symlinks=True, ignore=kragxs, copy_function=link, dirs_exist_ok=True
+            folder, new, symlinks=True, ignore=kragxs, copy_function=os.link, dirs_exist_ok=True
         )
 
 
@@ -249,18 +239,8 @@ def _entry(path: Path) -> ManifestEntry:
 
 
 def _fits(path: Path, entry: ManifestEntry) -> bool:
-    """Whether a file is what a manifest says; git may have ended its lines as Windows does."""
-    # The size first: a file as large as the manifest says is hashed as it is, any other only
-    # without the CR that git may have added.
-    if path.stat().st_size == entry.size:
-        return _entry(path) == entry
-    size, digest = 0, hashlib.sha256()
-    with path.open("rb") as file:
-        for raw in file:
-            line = raw[:-2] + b"\n" if raw.endswith(b"\r\n") else raw
-            size += len(line)
-            digest.update(line)
-    return ManifestEntry(size, digest.hexdigest()) == entry
+    """Whether a file is what a manifest says."""
+    return path.stat().st_size == entry.size and _entry(path) == entry
 
 
 def listed(names: Iterable[str]) -> str:

@@ -8,7 +8,6 @@
 
 Of files elsewhere it keeps what its numbers need:
 
-    scores.jsonl   what matchers said that need code or a model (`kragx.app.result_folder.scores`)
     corpus.jsonl   of the corpus the documents that gold and results name, or that are forbidden
     earlier/       the numbers that the run was compared with
 
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, files_of
 from kragx.app.result_folder.lock import locked
-from kragx.app.result_folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, SCORES, opened
+from kragx.app.result_folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, opened
 from kragx.app.result_folder.sealed import (
     Manifest,
     beside,
@@ -72,7 +71,6 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
         with locked(work / "lock"):
             finish(folder)
             _check_replaceable(folder, config)
-            (work / ".gitignore").write_text("*\n", encoding="utf-8")
             yield lambda report: publish(folder, lambda new: _write(report, new))
     finally:
         tidy(folder)
@@ -139,8 +137,6 @@ def _write(report: RunReport, folder: Path) -> None:
 
 def _write_inputs(report: RunReport, folder: Path) -> None:
     """Write what numbers need of files elsewhere, so that all is read from the folder alone."""
-    if report.records:
-        write_records(report.records, folder / SCORES)
     if report.corpus.source is not None:
         documents = _named(report.corpus, report.dataset, every_run(report.runs.values()))
         write_records(documents, folder / CORPUS)

@@ -9,7 +9,6 @@ import sysconfig
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
-from glob import iglob
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
@@ -28,15 +27,11 @@ UNRELATED: dict[str, Any] = {
 }
 """Options of a retriever on which no answer depends that it has given."""
 
-MOST_BYTES = 1 << 30
-"""Of a file or folder up to this size the content is read; of a larger one sizes and times."""
-
 MOST_FILES = 100_000
-"""So many files and folders are looked at: a path may be that of a home."""
+"""So many files are looked at: a path may be that of a home."""
 
 _ELSEWHERE = {"site-packages", "dist-packages", "node_modules"}
 _NEVER_READ = {"__pycache__", ".git", ".kragx"}
-_SCHEME = re.compile(r"[a-zA-Z][\w+.-]*://")
 
 Parts = dict[str, str]
 """By what it is (``args``, ``file corpus.jsonl``, ``code of retrievers.py``) the state it is in."""
@@ -68,7 +63,7 @@ class Fingerprints:
             # One hash of them all: each by itself might be found by trying.
             values = [os.environ.get(name) for name in names]
             parts[f"values of {', '.join(names)}"] = state_of(values)
-        for text in _texts([config.args, options.get("callbacks"), options.get("command")]):
+        for text in _texts([config.args, options.get("command")]):
             parts |= self._files(text)
         return {**parts, **self.code(config), "version of kragx": version("kragx")}
 
@@ -98,24 +93,16 @@ class Fingerprints:
         return {f"package {name.replace('_', '-')}": version for name, _, version in versions}
 
     def _files(self, text: str) -> Parts:
-        """The state of the files and folders that a text in ``args`` or a command names, if any."""
-        value = str(filled(text))
-        if "\n" in value:  # a prompt, say
-            return {}
-        bare = _SCHEME.sub("/", value)  # sqlite:///corpus.db
-        names = filter(None, {value, *((bare, bare.lstrip("/")) if bare != value else ())})
-        paths: set[Path] = set()
-        for name in map(os.path.expanduser, names):
-            for folder in (Path.cwd(), self._here):
-                with suppress(OSError, ValueError):
-                    # Of `Path` no pattern may be absolute.
-                    matching = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
-                    paths |= {folder / path for path in islice(matching, MOST_FILES)}
-        # "/" separates something; nobody indexes it all.
-        states = sorted(self._state(path) for path in paths if path != Path(path.anchor))
+        """The state of the file or folder that a text in ``args`` or a command names, if any."""
+        place = os.path.expanduser(str(filled(text)))  # noqa: PTH111  # `Path` raises
         # As it is written: what a variable holds is not told.
         label = text if variables_in(text) else self._short(Path(text))
-        return {f"file {label}": state_of(states)} if states else {}
+        with suppress(OSError, ValueError):  # of texts that name no file
+            paths = {(folder / place).resolve() for folder in (Path.cwd(), self._here) if place}
+            # "/" separates something; nobody indexes it all.
+            states = sorted(self._state(p) for p in paths if p.exists() and p != p.parent)
+            return {f"file {label}": state_of(states)} if states else {}
+        return {}
 
     def _short(self, path: Path) -> str:
         """A path as a reader recognises it."""
@@ -124,12 +111,10 @@ class Fingerprints:
         return str(path if top is None else path.relative_to(top))
 
     def _state(self, path: Path) -> str:
-        """The state of a file or folder: its content, if it is not too large."""
+        """The state of a file or folder: its content."""
         if path not in self._states:
-            files = [(str(file.relative_to(path)), file) for file in _walk(path, self._is_left)]
-            stats = [(name, (at := file.stat()).st_size, at.st_mtime_ns) for name, file in files]
-            is_read = sum(size for _, size, _ in stats) <= MOST_BYTES and len(files) < MOST_FILES
-            contents = [(name, _content(file)) for name, file in files] if is_read else stats
+            files = islice(_walk(path, self._is_left), MOST_FILES)
+            contents = [(str(file.relative_to(path)), _content(file)) for file in files]
             self._states[path] = state_of(contents)
         return self._states[path]
 
@@ -144,16 +129,13 @@ class Fingerprints:
 
 
 def _walk(top: Path, is_left: Callable[[Path], bool], ending: str = "") -> Iterator[Path]:
-    """The files at a path, and those with an ending below, that hold something, by name."""
-    paths = [top]
-    places = {os.path.realpath(top)}  # a link may lead back
-    for folder, below, names in islice(os.walk(top, followlinks=True), MOST_FILES):
-        paths += (Path(folder, name) for name in sorted(names) if name.endswith(ending))
-        real = {name: os.path.realpath(Path(folder, name)) for name in sorted(below)}
-        below[:] = [n for n in real if real[n] not in places and not is_left(Path(folder, n))]
-        places.update(real.values())
-    files = (path for path in paths if path.is_file() and not is_left(path))
-    return islice((path for path in files if path.stat().st_size), MOST_FILES)
+    """The file at a path, or those with an ending below, by name."""
+    if top.is_file():
+        yield top
+    for folder, below, names in os.walk(top):
+        below[:] = sorted(name for name in below if not is_left(Path(folder, name)))
+        paths = (Path(folder, name) for name in sorted(names) if name.endswith(ending))
+        yield from (path for path in paths if path.is_file() and not is_left(path))
 
 
 def _local_code(module: str) -> list[Path]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from kragx.app.config import RetrieverConfig, filled
 from kragx.app.config.retrievers import SERVICES
-from kragx.comparison.tuning import GRID
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
 from kragx.ground import plugins
 from kragx.ground.caller_warnings import about, warn
@@ -44,19 +43,15 @@ def _makers(config: RetrieverConfig) -> Makers:
     path = import_path("retrievers", config.factory)
     args = filled(config.args)
     makers = [plugins.maker(path, args, input_name="question", also=[HISTORY])]
-    for spec in config.callbacks or ():
-        # A callback is an object by import path, or what a class or function makes.
-        path, args = (spec, None) if isinstance(spec, str) else (spec.factory, spec.args)
-        makers.append(plugins.maker(path, filled(args)))
-    return makers
+    # A callback is an object by import path, or what a class or function makes.
+    return [*makers, *(plugins.maker(path, None) for path in config.callbacks or ())]
 
 
 def _service(config: RetrieverConfig) -> Callable[[], Any]:
     """What makes a server or program that can be asked; its options are checked now."""
     assert config.service is not None  # a config without a class has one
     key, options = config.service
-    fields = {name: value for name, value in options.items() if name != GRID}
-    make = partial(SERVICES[key], **filled(fields))
+    make = partial(SERVICES[key], **filled(options))
     try:
         make()
     except UsageError as error:

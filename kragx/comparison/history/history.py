@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import islice, pairwise
 
 from kragx.comparison.estimates import family_of
@@ -29,7 +28,7 @@ from kragx.ground.printing import (
 from kragx.metrics import name_among
 
 SHOWN = 20
-"""So many runs are shown in a terminal, unless it is said since when."""
+"""So many runs are shown in a terminal."""
 
 _MARKS = {"better": (" ▲", "bold green"), "worse": (" ▼", "bold red"), "different": (" ≠", "")}
 
@@ -102,7 +101,6 @@ class History(Result):
         runs: Iterable[PastRun],
         *,
         metrics: Sequence[str] = (),
-        since: datetime | None = None,
         skipped: Mapping[str, str] | None = None,
     ) -> History:
         """The history of some runs.
@@ -110,7 +108,6 @@ class History(Result):
         Args:
             runs: in any order.
             metrics: to look at, however they are written; all of the newest run if none is named.
-            since: only runs from then on.
             skipped: folders that are no run.
 
         Raises:
@@ -129,28 +126,20 @@ class History(Result):
                     ],
                 ),
             )
-        of_time = tuple(run for run in ordered if since is None or run.when >= since)
-        if not of_time:
-            raise UsageError(
-                "--since: no run is as new; the newest is of {date}",
-                remedy="name an earlier day",
-                date=ordered[-1].date,
-            )
-        names = list(dict.fromkeys(name for run in reversed(of_time) for name in run.metrics))
+        names = list(dict.fromkeys(name for run in reversed(ordered) for name in run.metrics))
         metrics = [name if ":" in name else name_among(name, names) for name in metrics]
         for name in metrics:
             if name not in names:
                 raise UsageError(
                     "--metric: no run has {name!r}; {hint}", name=name, hint=nearest(name, names)
                 )
-        return _history(of_time, tuple(metrics) or of_time[-1].metrics, dict(skipped or {}))
+        shown = tuple(metrics) or ordered[-1].metrics
+        return _history(tuple(ordered), shown, dict(skipped or {}))
 
-    def describe(
-        self, metrics: Sequence[str] | None = None, *, full: bool = False
-    ) -> Iterator[Part]:
-        """A table of each metric, newest run last, then what changed; `full` is all runs."""
+    def describe(self, metrics: Sequence[str] | None = None) -> Iterator[Part]:
+        """A table of each metric, newest run last, then what changed."""
         metric_names = self.metrics if metrics is None else metrics
-        start = 0 if full else max(len(self.runs) - SHOWN, 0)
+        start = max(len(self.runs) - SHOWN, 0)
         for name, why in self.skipped.items():
             yield warning(phrase("left out: {name}: {why}", name=visible(name), why=visible(why)))
         if len(self.runs) == 1:
@@ -162,8 +151,7 @@ class History(Result):
         yield from self._remarks(start)
         if start:
             note = phrase(
-                "the last {shown} of {n} runs; --since 2026-01-31 shows those from a day on, "
-                "--plot and --format json have all",
+                "the last {shown} of {n} runs; --plot and --format json have all",
                 shown=SHOWN,
                 n=len(self.runs),
             )

@@ -119,7 +119,6 @@ def evaluate_in_parts(
     _check(criteria)
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
-    criteria = criteria.for_run(results.name)
     criteria = informed(replace(criteria, matcher=criteria.matcher.against_gold()), results)
     is_told = criteria.forbids(results)
     forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if is_told else None

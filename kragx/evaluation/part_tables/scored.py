@@ -245,8 +245,7 @@ def _compute(
         kinds = {spec["kind"] or FORBIDDEN for spec in asking}
         forbidden = widened(matches.forbidden.marks, kinds)
     if criteria.looks:
-        of_searches = forbidden, searches, matches.searched
-        evidence = criteria.gathered(lists, table, 1, None, None, *of_searches)
+        evidence = criteria.gathered(lists, table, 1, forbidden, searches, matches.searched)
     elif forbidden is not None or searches is not None:
         evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
     scores = compute(table, criteria.specs, criteria.profile, evidence)

@@ -21,7 +21,7 @@ from kragx.evaluation.inputs import Source, StreamStats
 from kragx.evaluation.match_source import Matches, MatchPlan, match_stream
 from kragx.evaluation.parts.workers import Engine
 from kragx.ground.printing import phrase, progress_bar
-from kragx.matchers import MatchItem, Notes, OnMatch, Trace, matching
+from kragx.matchers import Notes, matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 PART_BYTES = 16 << 20
@@ -153,45 +153,34 @@ class PartResult:
 
 @dataclass(kw_only=True)
 class MatchedPart(PartResult):
-    """What matching a part came to: its matches, and traces, where somebody listens."""
+    """What matching a part came to."""
 
     matches: Matches
-    traces: Sequence[tuple[MatchItem, Trace]] = ()
 
 
-def match_part(
-    part: Part, plan: MatchPlan, *, hashes: bool, keeps_traces: bool = False
-) -> MatchedPart:
+def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> MatchedPart:
     """Match a part, in whichever process.
 
     Args:
         part: some questions.
         plan: how they are matched.
         hashes: whether their gold is hashed, as the whole gold set is not at hand.
-        keeps_traces: whether what the matcher was asked and said is kept.
     """
     sample = GoldSample() if compares_gold(plan.matcher) else None
     stats = StreamStats(hashes=[] if hashes else None, golds=sample)
-    notes, traces = Notes(), list[tuple[MatchItem, Trace]]()
-    on_match = (lambda *said: traces.append(said)) if keeps_traces else None
-    matches = match_stream(part.batches(stats.mender), stats, plan, notes, on_match)
-    return MatchedPart(stats=stats, notes=notes, matches=matches, traces=traces)
+    notes = Notes()
+    matches = match_stream(part.batches(stats.mender), stats, plan, notes)
+    return MatchedPart(stats=stats, notes=notes, matches=matches)
 
 
-def match_in_parts(
-    source: Source, plan: MatchPlan, notes: Notes, engine: Engine, on_match: OnMatch | None = None
-) -> Matches:
+def match_in_parts(source: Source, plan: MatchPlan, notes: Notes, engine: Engine) -> Matches:
     """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
     stats, parts, plan = source.stats, list[Matches](), replace(plan, texts=source.texts)
     stats.kept = None if plan.keep is None else []
-    hashes, keeps_traces = stats.hashes is not None, on_match is not None
-    work = partial(match_part, plan=plan, hashes=hashes, keeps_traces=keeps_traces)
+    work = partial(match_part, plan=plan, hashes=stats.hashes is not None)
     results = engine.map(work, parts_of(source.rows))
     for result in passing(source, notes, results, phrase("matched parts")):
         parts.append(result.matches)
-        if on_match is not None:
-            for item, trace in result.traces:
-                on_match(item, trace)
     matching.conclude(plan.matcher, notes)
     return Matches.joined(*zip(*parts))
 

@@ -428,5 +428,5 @@ def judged(
             for query, answer in answers
             if answer is not None and answer.error is None
         )
-        reasons |= matcher.for_run(run.name).said(items)
+        reasons |= matcher.said(items)
     return reasons

@@ -230,7 +230,7 @@ class OpenedQuestions:
         items = (MatchItem(ranked.query, ranked.docs[:limit]) for ranked in cell.lists or ())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
-            return dict(enumerate(decisions.of(cell.evaluation.name, items)))
+            return dict(enumerate(decisions.of(items)))
 
 
 def shown_metadata(metadata: Mapping[str, Any]) -> str:
@@ -386,9 +386,9 @@ class Decisions:
         """``[name, accept, reject]`` of each member that was asked, by number."""
         return list(map(list, self._members))
 
-    def of(self, run: str, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
-        """For each list of a run the pairs for which any member found something."""
-        for reasons in decisions(self._matcher.for_run(run), items):
+    def of(self, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
+        """For each list the pairs for which any member found something."""
+        for reasons in decisions(self._matcher, items):
             yield [
                 [*pair, _LETTERS[reason.verdict], *self._steps(reason, decides=True)]
                 for pair, reason in reasons.items()

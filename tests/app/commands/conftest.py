@@ -15,7 +15,6 @@ import pytest
 
 from kragx.app.commands.main import main
 from kragx.app.config import ConfigWarning
-from kragx.app.result_folder.opened import FolderWarning
 from kragx.data.problems import DataWarning
 from kragx.matchers import MatchWarning
 
@@ -59,7 +58,7 @@ def kragx(
             monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
         # `main` replaces `warnings.showwarning`; leaving this block puts it back.
         with warnings.catch_warnings():
-            for category in (MatchWarning, ConfigWarning, FolderWarning, DataWarning):
+            for category in (MatchWarning, ConfigWarning, DataWarning):
                 warnings.simplefilter("always", category)
             with pytest.raises(SystemExit) as ended:
                 main()

@@ -108,7 +108,7 @@ def test_submit_collect_run(kragx, config, server):
     assert early.code == 4
     assert "18 are in batches that were submitted" in early.err
     assert "kragx judge collect" in early.err
-    assert "--ask-pending" in early.err
+    assert "judge.ask_pending=true" in early.err
     assert kragx("run", path, "--dry-run").out.count("0 calls to make") == 2
     waiting = kragx("judge", "collect", path)
     assert waiting.code == 4
@@ -342,10 +342,13 @@ def test_a_batch_that_never_becomes_whole(kragx, config, server):
         assert stuck.code == 4
         words = " ".join(stuck.out.split())
         assert "it has fewer lines than it says: 23 of 24 lines came" in words
-        assert "kragx run CONFIG.yaml --ask-pending" in words
-    assert kragx("run", path, "--ask-pending").code == 0
+        assert "kragx run CONFIG.yaml --set judge.ask_pending=true" in words
+    assert kragx("run", path, "--set", "judge.ask_pending=true").code == 0
     # One pair is beyond what the run looks at.
-    assert kragx("run", path, "--ask-pending", "--set", "metrics=[recall@4]").code == 0
+    assert (
+        kragx("run", path, "--set", "judge.ask_pending=true", "--set", "metrics=[recall@4]").code
+        == 0
+    )
     out = kragx("judge", "collect", path)
     assert "no answer came for: 1" in " ".join(out.out.split())
     assert out.code == 0
@@ -374,7 +377,7 @@ def test_batch_gone(kragx, config, server):
     assert done.code == 4
     assert "is it the same account?" in done.out
     assert "24 questions are pending" in done.out
-    asked = kragx("run", path, "--ask-pending")
+    asked = kragx("run", path, "--set", "judge.ask_pending=true")
     assert asked.code == 0
     assert len(server.requests) == N
 
@@ -470,17 +473,17 @@ def test_another_submit_at_once(kragx, config, server, monkeypatch):
 def test_budgets(kragx, config, server):
     """Only what fits at most is submitted; in money at the price of batches, if it is known."""
     path = config()
-    calls = kragx("judge", "submit", path, "--max-calls", 5)
+    calls = kragx("judge", "submit", path, "--set", "judge.budget={calls: 5}")
     assert "5 questions submitted" in calls.out
     assert "19 questions left out" in calls.out
     assert len(server.asked()) == 5
     config(judge=", prices: {local-judge: {input: 1, output: 1000}}")
-    unknown = kragx("judge", "submit", path, "--budget", 10)
+    unknown = kragx("judge", "submit", path, "--set", "judge.budget=10")
     assert unknown.code == 2
     assert "judge.prices.local-judge.batch" in unknown.err
     # At most 2048 tokens each for 1000 a million, and half of that: 1.024 and a little.
     config(judge=", prices: {local-judge: {input: 1, output: 1000, batch: 0.5}}")
-    assert "9 questions submitted" in kragx("judge", "submit", path, "--budget", 10).out
+    assert "9 questions submitted" in kragx("judge", "submit", path, "--set", "judge.budget=10").out
     half = kragx("judge", "submit", path, "--set", "judge.prices.local-judge.batch=50")
     assert half.code == 2
     assert "judge.prices.local-judge.batch" in half.err
@@ -691,7 +694,7 @@ def test_a_panel(config, kragx, server):
     judges = [f'{{model: {name}, base_url: "{server.base_url}"}}' for name in "abc"]
     text = CONFIG + f"judge: {{panel: [{', '.join(judges)}], ask: needed}}\n"
     Path(path).write_text(text)
-    capped = kragx("judge", "submit", path, "--dry-run", "--max-calls", "30").out
+    capped = kragx("judge", "submit", path, "--dry-run", "--set", "judge.budget={calls: 30}").out
     assert "a: 24 questions to submit" in capped
     assert "b: 6 questions to submit" in capped  # one budget for all of them
     first = kragx("judge", "submit", path).out

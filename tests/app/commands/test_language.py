@@ -47,7 +47,7 @@ MISTAKES = {
     "score results.jsonl --match overlp": "match: 알 수 없는 방법 'overlp'; 혹시 'overlap'인가요?",
     "explain results.jsonl --query q9": "query: results에 'q9' 질문이 없습니다; 혹시 'q1'인가요?",
     "run broken.yaml": "broken.yaml: 문제 1개\n  match.treshold: ",
-    "report nowhere": "nowhere: 읽을 수 없습니다: 그런 파일이나 폴더가 없습니다",
+    "report nowhere": "nowhere: manifest.json 파일이 없어 결과 폴더가 아닙니다",
 }
 
 

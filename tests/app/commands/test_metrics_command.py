@@ -83,12 +83,12 @@ def test_the_common_ones(kragx):
 
 
 def test_what_few_need_stands_under_heads(kragx):
-    """The help of `run` has the common options first, then those of judges, CI and scale."""
+    """The help of `run` has the common options first, then those of CI and scale."""
     shown = kragx("run", "--help").out
-    heads = ["Options:", "Of a judge:", "In CI:", "At scale:"]
+    heads = ["Options:", "In CI:", "At scale:"]
     places = [shown.index(head) for head in heads]
     assert places == sorted(places)
-    for option, place in (("--set", 0), ("--max-calls", 1), ("--junit", 2), ("--workers", 3)):
+    for option, place in (("--set", 0), ("--junit", 1), ("--workers", 2)):
         end = [*places, len(shown)][place + 1]
         assert places[place] < shown.index(f"  {option} ") < end
 

@@ -49,16 +49,6 @@ def test_verdict_and_table(kragx, files):
     assert out.splitlines()[-1] == "20 of 20 queries scored"
 
 
-def test_two_that_differ_were_to_be_chosen_beforehand(kragx, files, jsonl):
-    """What p of a pair holds for is said where a difference was found, and nowhere else."""
-    hint = "p holds for two that were chosen before anybody saw their results"
-    assert hint in kragx("score", *files, *METRICS).out
-    third = jsonl(*rows(lambda i: 3), name="third.jsonl")
-    assert hint not in kragx("score", *files, third, *METRICS).out
-    same = jsonl(*rows(lambda i: 1), name="same.jsonl")
-    assert hint not in kragx("score", files[0], same, *METRICS).out
-
-
 def test_json_is_what_python_gives(kragx, files):
     """`runs` has each file as it is alone, `comparison` what `kragx.compare` says of them."""
     shown = kragx("score", *files, *METRICS, "--format", "json").json()
@@ -134,11 +124,6 @@ def test_names(kragx, jsonl, tmp_path):
     ("arguments", "code", "message"),
     [
         (("good.jsonl", "fair.jsonl", "--out", "x"), 2, "--out: belongs to results files"),
-        (
-            ("good.jsonl", "fair.jsonl", "--out", "x"),
-            2,
-            "kragx score FILE --out x/good, and then: kragx compare x/good x/fair",
-        ),
         (("good.jsonl", "--anyway"), 2, "--anyway: belongs to several files"),
         (("good.jsonl", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("good.jsonl", "empty.jsonl"), 3, "empty.jsonl"),

@@ -119,7 +119,7 @@ def test_a_run_and_its_folder(config, kragx):
     assert failure in texts["a.jsonl"]
     assert failure in texts["queries.csv"]
     assert "api_key: '***', port: 512" in texts["config.yaml"]
-    again = kragx("report", "out", "--format", "json")
+    again = kragx("report", "out", "--trust", "--format", "json")
     assert again.code == 0, again.err
     assert leaks(again.out + again.err) == []
 

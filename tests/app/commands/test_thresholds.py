@@ -170,7 +170,7 @@ def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
             (("--format", "xml"), "'--format': "),
             (("-m", "recal@3"), "perhaps you meant 'recall'"),
             (("--match", "{method: [}"), "--match {method: [}: not a mapping"),
-            (("--match", "none.yaml"), "--match none.yaml: cannot be read"),
+            (("--match", "none.yaml"), "--match none.yaml: not a mapping as in YAML"),
             (("--plot", "sweep.gif"), "a figure is written as .png"),
         ],
         4,

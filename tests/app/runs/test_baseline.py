@@ -38,16 +38,15 @@ def run(jsonl, here, kragx):
 
 
 def test_the_file(run, here):
-    """It holds each question's values in a line, hashes instead of texts, and no path of here."""
+    """It holds each question's values, no texts, and no path of here."""
     assert run("--save-baseline", "base.json", lost=("q3",)).code == 0
     text = (here / "base.json").read_text()
-    assert '    "q3": {"mrr@5": 0.0, "hit_rate@5": 0.0},\n' in text
     assert "question 3" not in text
     assert str(here) not in text
     value = json.loads(text)
-    assert list(value["gold"]) == [f"q{n}" for n in range(40)]
-    assert value["settings"]["dataset"]["hash"]
     (evaluation,) = value["evaluations"]
+    assert evaluation["settings"]["dataset"]["hash"]
+    assert evaluation["queries"]["q3"] == {"mrr@5": 0.0, "hit_rate@5": 0.0}
     assert evaluation["mean"] == {"mrr@5": 0.975, "hit_rate@5": 0.975}
     again = text.replace(value["record"]["date"], "")
     assert run("--save-baseline", "base.json", lost=("q3",)).code == 0
@@ -87,9 +86,8 @@ def test_a_worse_run_is_no_baseline(run, here):
     before = (here / "base.json").read_bytes()
     outcome = run("--save-baseline", "base.json", lost=[q["query_id"] for q in GOLD], config=HELD)
     assert outcome.code == 1
-    why = "mrr@5 surely no worse than earlier by 0.1 (one) did not pass"
     way = "to save these numbers all the same: --set earlier=null --set gates=null"
-    assert f"baseline not saved: {why}; {way}" in outcome.err
+    assert f"baseline not saved: a retriever or gate failed; {way}" in outcome.err
     assert (here / "base.json").read_bytes() == before
     # With what was named as the way on it does, and one that passes does.
     lost = [q["query_id"] for q in GOLD]
@@ -102,19 +100,16 @@ def test_a_worse_run_is_no_baseline(run, here):
 
 
 def test_another_gold_set(run, kragx):
-    """Refused before anything is asked, with the questions that are others; not with --anyway."""
+    """Refused before anything is asked; not with --anyway."""
     run("--save-baseline", "base.json")
     changed = [*GOLD[1:], {"query_id": "n1", "query": "new", "gold": [{"id": "g"}]}]
     changed[3] = {**changed[3], "gold": [{"id": "other"}]}
     outcome = run(gold=changed, config=HELD)
     assert outcome.code == 2
-    assert (
-        "the gold set is not the one that the baseline was made with "
-        "(1 changed: q4; 1 new: n1; 1 gone: q0); save the baseline anew"
-    ) in outcome.err
+    assert "base.json cannot be compared with this config: " in outcome.err
     assert run("--anyway", gold=changed, config=HELD).code == 0
     compared = kragx("compare", "base.json", "out")
-    assert (compared.code, "(1 changed: q4; 1 new: n1; 1 gone: q0)" in compared.err) == (2, True)
+    assert (compared.code, "--anyway" in compared.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +124,12 @@ def test_another_gold_set(run, kragx):
         ("{}", "no baseline that this version of kragx reads; kragx run CONFIG.yaml --save-basel"),
         ('{"kragx_baseline": 1}', "not a baseline that kragx wrote"),
         (
-            '{"kragx_baseline": 1, "evaluations": [], "gold": {}, "record": null, "better": {}}',
+            '{"kragx_baseline": 1, "evaluations": [], "record": null, "better": {}}',
             "evaluations: has no results",
         ),
         (
-            '{"kragx_baseline": 1, "evaluations": [{"settings": {}, "n_failed": 0}], "gold": {}, '
-            '"record": null, "better": {}, "settings": {}}',
+            '{"kragx_baseline": 1, "evaluations": [{"settings": {}, "counts": {"n_failed": 0}}], '
+            '"record": null, "better": {}}',
             "not what kragx writes",
         ),
     ],
@@ -156,9 +151,7 @@ def test_the_first_one(run, here):
 
 
 def test_misplaced(run, here):
-    """Under `baseline`, which names a retriever, the remedy is said; other files are not lost."""
-    outcome = run(config=f"{CONFIG}baseline: base.json\n")
-    assert "stands under 'earlier': earlier: base.json" in outcome.err
+    """Other files are not lost."""
     for name in ("gold.jsonl", "run.yaml", "base.txt"):
         before = (here / name).read_bytes() if (here / name).exists() else None
         assert run("--save-baseline", name).code == 2

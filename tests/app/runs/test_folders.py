@@ -281,7 +281,7 @@ retrievers:
   new:
     class: toy_runs:runnable
     args: {}
-    callbacks: [{class: 'toy_runs:handler', args: {}}]
+    callbacks: ['toy_runs:handler']
 match: id
 metrics: [mrr@5]
 """,

@@ -118,7 +118,7 @@ def test_an_edited_program_is_asked_again(write, kragx, here):
             "retrievers.a.http.text: 'a..b': '..b' is no part of a path",
         ),
         ({"http": {"url": "http://x/"}}, "retrievers.a.http: {query} stands nowhere"),
-        ({"command": []}, "retrievers.a.command: a list of texts is expected, not []"),
+        ({"command": []}, "retrievers.a.command.command: a list of texts is expected, not []"),
         ({"command": ["./gone"]}, "retrievers.a.command: there is no program"),
         ({"command": ["sh"], "args": {"a": 1}}, "'args' belongs to 'class'; 'command' takes none"),
         ({"command": ["sh"], "http": {"url": "http://x/{query}"}}, "give either 'class', 'http'"),
@@ -141,69 +141,3 @@ def test_a_variable_that_is_not_set(write, kragx, monkeypatch):
     assert outcome.code == 2
     assert "'SEARCH_KEY' is not set" in outcome.err
     assert "retrievers.search.http.headers.Authorization" in outcome.err
-
-
-@pytest.mark.integration
-def test_a_grid_of_a_server(write, kragx, here, monkeypatch):
-    """Values stand where their names do, of their own type alone in a text."""
-    monkeypatch.setenv("SEARCH_KEY", KEY)
-
-    def found(request):
-        hits = [{"body": f"about {request.json['q']}", "no": n} for n in range(request.json["k"])]
-        return {"hits": hits if request.json["model"] == "big-v2" else []}
-
-    body = {"q": "{query}", "k": "{k}", "model": "{size}-v2"}
-    grid = {"size": ["small", "big"], "k": [1, 3]}
-    with serving(found) as server:
-        own = http(server, json=body, grid=grid)
-        config = write(search=own)
-        planned = kragx("run", config, "--dry-run").out
-        assert "grid of search: 4 settings (k 2 x size 2) x " in planned
-        assert "- search[k=1, size=big]" in planned
-        assert server.requests == []
-        assert kragx("run", config).code == 0
-        assert sorted(own.json["k"] for own in server.requests) == [1] * 4 + [3] * 4
-    report = json.loads((here / "out" / "report.json").read_text())
-    means = {own["retriever"]: own["mean"]["hit_rate@1"] for own in report["evaluations"]}
-    assert means == {
-        "search[k=1, size=small]": 0.0,
-        "search[k=3, size=small]": 0.0,
-        "search[k=1, size=big]": 1.0,
-        "search[k=3, size=big]": 1.0,
-    }
-
-
-@pytest.mark.integration
-@needs_perl
-def test_a_grid_of_a_program(write, kragx, here):
-    """A program gets texts; each setting is a program of its own."""
-    code = "my $k = shift; " + LOOP + "next unless $k; " + FOUND.replace("$q", "about $q")
-    command = {"command": ["perl", "-e", code, "{k}"], "grid": {"k": [0, 1]}}
-    assert kragx("run", write(search={"command": command, "timeout": 1})).code == 5
-    report = json.loads((here / "out" / "report.json").read_text())
-    means = {own["retriever"]: own["mean"]["hit_rate@1"] for own in report["evaluations"]}
-    assert means == {"search[k=0]": None, "search[k=1]": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("retriever", "said"),
-    [
-        (
-            {"command": {"command": ["search"], "grid": {"k": [1]}}},
-            "retrievers.search.command: grid.k: {k} stands nowhere in command, env; write it",
-        ),
-        (
-            {"http": {"url": "http://127.0.0.1/{query}", "grid": {"query": [1]}}},
-            "retrievers.search.http: grid.query: {query} is what the question gets; take another",
-        ),
-        (
-            {"http": {"url": "http://127.0.0.1/{query}"}, "args": {"grid": {"k": [1]}}},
-            "it stands under http, and its values where their names stand in braces: http: {url",
-        ),
-    ],
-)
-def test_a_grid_in_the_wrong_place(write, kragx, retriever, said):
-    """The message names the field and how it is written."""
-    outcome = kragx("run", write(search=retriever))
-    assert outcome.code == 2
-    assert said in outcome.err

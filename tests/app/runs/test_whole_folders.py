@@ -173,7 +173,7 @@ def test_files_of_a_user_stay(ran, write, kragx):
 def test_a_page_is_replaced_by_the_page_of_the_next_run(ran, kragx):
     """A page that is drawn again does not make the folder another; the next run replaces it."""
     out = ran(text=CONFIG.replace("html: false", "html: true"))
-    assert kragx("report", "out", "--format", "html", "--max-docs", "1").code == 0
+    assert kragx("report", "out", "--format", "html").code == 0
     (out / "report.md").write_text("a note")
     (out / "queries.csv").unlink()
     assert kragx("report", "out").code == 0
@@ -214,20 +214,6 @@ def test_a_folder_that_does_not_fit_its_manifest(ran, kragx, name, change):
         assert said in outcome.err
     assert kragx("run", "run.yaml").code == 0
     assert kragx("report", "out").code == 0
-
-
-def test_lines_that_git_has_ended_as_windows_does(ran, kragx):
-    """A checkout with core.autocrlf is the same folder."""
-    out = ran()
-    before = numbers(kragx)
-    for path in (
-        *out.glob("*.jsonl"),
-        *out.glob("*.json"),
-        *out.glob("*/*.jsonl"),
-        out / "config.yaml",
-    ):
-        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert numbers(kragx) == before
 
 
 def test_a_folder_may_be_moved(ran, kragx, here):
@@ -290,12 +276,12 @@ def test_nothing_is_left_of_a_run_that_does_not_begin(write, kragx, here):
 
 
 def test_two_runs_at_once(write, kragx):
-    """The second refuses, and names who has the folder; the first is not disturbed."""
+    """The second refuses; the first is not disturbed."""
     out = write()
     with claimed(out, config.load("run.yaml")):
         outcome = kragx("run", "run.yaml")
     assert outcome.code == 2
-    assert f"in use by process {os.getpid()} on " in outcome.err
+    assert "out: in use by another run" in outcome.err
     assert not out.exists()
     assert kragx("run", "run.yaml").code == 0
 
@@ -311,7 +297,7 @@ def test_a_run_that_was_killed_holds_nothing(ran, write, kragx, here):
         while not (here / "asked.txt").exists():
             time.sleep(0.05)
         outcome = kragx("run", "run.yaml")
-        assert (outcome.code, f"in use by process {process.pid} " in outcome.err) == (2, True)
+        assert (outcome.code, "in use by another run" in outcome.err) == (2, True)
         assert numbers(kragx) == before
         process.kill()
     assert numbers(kragx) == before
@@ -338,16 +324,6 @@ def test_a_forked_child_does_not_hold_the_lock(tmp_path):
         os.waitpid(child, 0)
         os.close(read)
         os.close(write)
-
-
-def test_what_is_unfinished_is_no_change_for_git(write, here):
-    """Whatever a run keeps while it goes on, git does not see it."""
-    out = write()
-    subprocess.run(["git", "init", "-q"], check=True)
-    with claimed(out, config.load("run.yaml")):
-        assert [*here.glob("out.unfinished/*")]
-        status = ["git", "status", "--porcelain", "--untracked-files=all", "out.unfinished"]
-        assert subprocess.run(status, check=True, capture_output=True).stdout == b""
 
 
 # ---- killed
@@ -458,7 +434,7 @@ def test_complete_results_come_into_place_first(cut_short, kragx):
     before = files(unfinished)
     with locked(unfinished / "lock"):
         outcome = kragx("report", "out")
-        assert (outcome.code, "in use by process " in outcome.err) == (2, True)
+        assert (outcome.code, "in use by another run" in outcome.err) == (2, True)
     assert files(unfinished) == before
     assert numbers(kragx) == new
     assert not unfinished.exists()
