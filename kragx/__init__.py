@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from kragx.comparison import Comparison as Comparison, compare as compare
     from kragx.comparison.lists import ListDiff as ListDiff
     from kragx.comparison.threshold_study import Sweep as Sweep, sweep as sweep
-    from kragx.comparison.tuning import Tuning as Tuning, tune as tune
     from kragx.data import (
         Doc as Doc,
         Forbidden as Forbidden,
@@ -149,7 +148,6 @@ _PUBLIC = {
     "report.figures.studies": ("sweep_figure",),
     "report.html_page.diff": ("write_diff_html",),
     "report.html_page.page": ("write_html",),
-    "comparison.tuning": ("Tuning", "tune"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

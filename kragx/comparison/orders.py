@@ -32,8 +32,6 @@ class Order(Result):
         chosen: the threshold of the evaluations.
         low, high: the ends of the plateau; both were looked at.
         tiers: the retrievers with a value, the best first, those that are equal together.
-        leader: which is best at the chosen threshold; None if several are.
-        led_by: what leads elsewhere, with the threshold nearest to the chosen one where it does.
         swapped: pairs (better, worse at the chosen threshold) whose order is reversed elsewhere,
             with the threshold nearest to the chosen one. What becomes equal is not reversed.
     """
@@ -43,8 +41,6 @@ class Order(Result):
     low: float
     high: float
     tiers: tuple[tuple[str, ...], ...]
-    leader: str | None
-    led_by: dict[str, float]
     swapped: tuple[tuple[str, str, float], ...]
 
     @property
@@ -190,14 +186,7 @@ def _order(
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
     # The thresholds nearest to the chosen one, itself before all.
     nearest = sorted(range(len(thresholds)), key=lambda other: abs(thresholds[other] - threshold))
-    ahead, scores = leads[..., nearest], np.nan_to_num(rows if is_higher else -rows, nan=-np.inf)
-    leaders = scores[:, nearest].argmax(axis=0).tolist()
-    # Where several lead together nobody is said to lead instead of one of them.
-    is_single = (scores[:, place] == scores[:, place].max()).sum() == 1
-    led_by: dict[str, float] = {}
-    for column, leader in enumerate(leaders if is_single else ()):
-        if ahead[leader, leaders[0], column]:
-            led_by.setdefault(names[leader], thresholds[nearest[column]])
+    ahead = leads[..., nearest]
     # Column 0 is the chosen threshold, as it is nearest to itself.
     behind = ahead.swapaxes(0, 1)
     reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
@@ -207,8 +196,6 @@ def _order(
         low=thresholds[low],
         high=thresholds[high],
         tiers=tiers_of(names, rows[:, place], leads[..., place]),
-        leader=names[leaders[0]] if is_single else None,
-        led_by=led_by,
         swapped=tuple(
             (names[better], names[worse], thresholds[nearest[behind[better, worse].argmax()]])
             for better, worse in sorted(reversed_pairs, key=sorted)

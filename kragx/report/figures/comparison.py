@@ -4,7 +4,6 @@ metrics        each metric by retriever with its interval
 metric_at_k    each metric at growing k, a line for each retriever
 scores         the highest score of each gold item beside the threshold
 seconds        the time that queries took
-steps          the gold that the first steps of searches found, a line for each retriever
 
 The same data give the same files.
 """
@@ -22,11 +21,9 @@ from kragx.data import GoldDataset, Run, file_names
 from kragx.evaluation.curves import (
     CutoffCurve,
     Histogram,
-    StepCurve,
     Times,
     curves,
     histogram,
-    step_curves,
     times,
 )
 from kragx.evaluation.evaluation import Evaluation
@@ -121,7 +118,6 @@ def _figures(
         "metric_at_k": _metric_at_k(names, curves(evaluations)),
         "scores": _scores(dict(zip(names, map(histogram, evaluations)))),
         "seconds": _seconds(dict(zip(names, map(times, lists)))),
-        "steps": _steps(dict(zip(names, step_curves(evaluations)))),
     }
 
 
@@ -217,27 +213,6 @@ def _line(
         clip_on=False,
     )
     return line
-
-
-def _steps(of_names: Mapping[str, StepCurve | None]) -> Figure | None:
-    drawn = {
-        name: (series, curve)
-        for series, (name, curve) in enumerate(of_names.items())
-        if curve is not None and any(value is not None for value in curve.values)
-    }
-    if not drawn:
-        return None
-    figure, [panel] = panels(phrase("Evidence found by step"), 1, 1, width=6.4, height=3.4)
-    lines = {
-        wrapped(name): _line(panel, series, curve.steps, curve.values)
-        for name, (series, curve) in drawn.items()
-    }
-    panel.set(xlabel=in_language(phrase("step")))
-    panel.set_ylabel(in_language(phrase("share of the gold found so far")))
-    panel.locator_params(axis="x", integer=True)
-    unit_axis(panel, [value for _, curve in drawn.values() for value in curve.values], "y")
-    legend(figure, lines)
-    return figure
 
 
 def _scores(histograms: Mapping[str, Histogram | None]) -> Figure | None:
