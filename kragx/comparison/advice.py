@@ -93,7 +93,6 @@ class Failures(Result):
         max_failed: the share that is tolerated.
         query_ids: the questions, as far as they are known.
         nothing: whether it returned nothing for all questions, unlike another retriever.
-        n_runs: how often it was asked; it failed on a question on which one of its runs did.
     """
 
     retriever: str
@@ -104,7 +103,6 @@ class Failures(Result):
     query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
 
     nothing: bool = False
-    n_runs: int = field(default=1, metadata=HIDDEN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("tolerated",)
 
@@ -129,12 +127,9 @@ class Failures(Result):
         return phrase(
             "returned nothing for any of {of} questions"
             if self.is_empty
-            else "failed on {n} of {of} questions"
-            if self.n_runs == 1
-            else "failed on {n} of {of} questions in some of its {runs} runs",
+            else "failed on {n} of {of} questions",
             n=self.n_failed,
             of=self.n_queries,
-            runs=self.n_runs,
         )
 
     @property
@@ -180,7 +175,6 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
             max_failed,
             frozenset(score.failures),
             score.nothing and some,
-            1 if score.runs is None else score.runs.n,
         )
         for score in scores
         if score.n_failed or (score.nothing and some)

@@ -124,8 +124,7 @@ def _threshold(comparison: Comparison) -> Iterator[Caution]:
     metric = comparison.primary
     order = next((order for order in comparison.orders if order.metric == metric), None)
     if order and comparison.leader is not None and comparison.best in order.involved:
-        warning = orders_warning(comparison.orders)
-        yield Caution("threshold", warning or "", {"metric": metric})
+        yield Caution("threshold", order.warning() or "", {"metric": metric})
 
 
 def _n_lacking(scores: RetrieverScores) -> int:

@@ -9,14 +9,13 @@ import numpy as np
 
 from kragx.comparison.estimates import Direction
 from kragx.comparison.scores import RetrieverScores
-from kragx.ground.printing import Line, Result, joined, phrase
+from kragx.ground.printing import Line, Result, phrase
 from kragx.metrics import Bools, Floats
 
 Values = Mapping[str, Sequence[float | None]]
 """Of one retriever, for each metric its mean at each threshold."""
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
-_NAMED = 4  # retrievers of an order that are named
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,7 @@ class Order(Result):
         if not self.swapped:
             return None
         better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
-        n_more = len(self.swapped) - 1
-        turned = phrase(
+        return phrase(
             "the order depends on the threshold: at {chosen:g} {better!r} is ahead of {worse!r} in "
             "{metric}, at {threshold:g} behind; see kragx threshold sweep",
             chosen=self.chosen,
@@ -63,14 +61,10 @@ class Order(Result):
             metric=self.metric,
             threshold=threshold,
         )
-        rest = phrase("(and 1 other pair)" if n_more == 1 else "(and {n} other pairs)", n=n_more)
-        return joined(" ", [turned, rest if n_more else ""])
 
     def describe(self) -> Iterator[Line]:
         """The order, from where to where it holds, and what ends it."""
-        order = " > ".join(" = ".join(names) for names in self.tiers[:_NAMED])
-        n_more = sum(map(len, self.tiers[_NAMED:]))
-        names = phrase("{order} > {n} more", order=order, n=n_more) if n_more else order
+        order = " > ".join(" = ".join(names) for names in self.tiers)
         range_text = phrase(
             "at the chosen threshold {chosen:g} alone"
             if self.low == self.high
@@ -85,22 +79,15 @@ class Order(Result):
                 if len(self.tiers) > 1
                 else "{metric}: no order: all are equal {where}",
                 metric=self.metric,
-                order=names,
+                order=order,
                 where=range_text,
             )
         )
 
 
 def orders_warning(orders: Iterable[Order]) -> str | None:
-    """One line about all metrics in which an order is reversed; None if it holds in each."""
-    reversed_orders = [order for order in orders if order.swapped]
-    if not reversed_orders:
-        return None
-    warning = reversed_orders[0].warning()
-    if len(reversed_orders) == 1:
-        return warning
-    rest_names = ", ".join(order.metric for order in reversed_orders[1:])
-    return phrase("{warning} (also in {metrics})", warning=warning, metrics=rest_names)
+    """One line about the first metric in which an order is reversed; None if it holds in each."""
+    return next((order.warning() for order in orders if order.swapped), None)
 
 
 def orders_of(

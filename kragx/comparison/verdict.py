@@ -48,8 +48,8 @@ def _too_few(comparison: Comparison) -> Recommendation:
         values = {"metric": comparison.primary, "failed": list(failed)}
         return Recommendation("no_winner", text, False, values)
     text = phrase(
-        "There is one retriever, and so nothing to choose between; add another, or earlier "
-        "results (--earlier), to compare."
+        "There is one retriever, and so nothing to choose between; another, or earlier results "
+        "(--earlier), can be set against it."
         if not failed
         else "Only {best} can be compared, as {lost} failed or returned nothing."
         if nothing

@@ -145,12 +145,8 @@ class View(Result):
             ]
             for difference in self.differences
         ]
-        first, last = columns.index("interval"), len(columns) - 1
-        order = [*range(first), last, *range(first, last)]  # what is decided before its interval
-        turned = [[row[place] for place in order] for row in rows]
         note = with_reasons((difference.ends for difference in self.differences), note)
-        narrow = Table([columns[place] for place in order], turned, len(words), note=note)
-        return Table(columns, rows, len(words), narrow, note)
+        return Table(columns, rows, len(words), note=note)
 
     def best_cell(self, metric: str) -> Cell:
         """Who is best in a metric, or that it is not decided; of one retriever its mean."""

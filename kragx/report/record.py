@@ -118,16 +118,6 @@ class Kept:
         )
 
     @property
-    def text(self) -> str:
-        """What was kept, and what was asked for all the same."""
-        questions = phrase(
-            "nothing was asked for now"
-            if self.n_answers == self.n_queries
-            else "only the others were asked for now"
-        )
-        return joined("; ", [self.number, questions])
-
-    @property
     def rest(self) -> str:
         """What of the questions is asked for all the same: the others, or none."""
         return phrase(
@@ -195,7 +185,7 @@ class Record(Result):
     def resumption(self) -> Iterator[Line]:
         """Which answers were not asked for again, a line for each retriever."""
         for name, counts in self.kept.items():
-            yield warning(phrase("{names}: {remark}", names=visible(name), remark=counts.text))
+            yield warning(phrase("{names}: {remark}", names=visible(name), remark=counts.number))
 
 
 def record_lines(record: Record | None, names: str = "") -> list[Line]:

@@ -26,7 +26,7 @@ def test_run_shows_the_comparison(run):
     for text in (
         "Compared with other",
         "95% interval",
-        "corrected over",
+        "corrected for all that is looked at",
         "By query_type",
         "lookup (n = 12)",
         "▲ better",

@@ -5,7 +5,7 @@ import pytest
 from kragx import UsageError
 from kragx.comparison.threshold_study import sweep_of_grid
 from kragx.comparison.tuning import settings
-from kragx.report.figures.studies import sweep_figure
+from kragx.report.figures.comparison import sweep_figure
 
 LOW, HIGH = (own.name for own in settings("rouge2", {"threshold": [0.4, 0.6]}))
 

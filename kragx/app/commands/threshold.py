@@ -25,7 +25,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import joined, phrase, put, say
 from kragx.report.csv_files import sweeps_csv, write_text
-from kragx.report.figures.studies import sweep_figure
+from kragx.report.figures.comparison import sweep_figure
 
 threshold: Commands = group("threshold", __doc__)
 
