@@ -18,7 +18,7 @@ from kragx.comparison.orders import Order, orders_near, orders_of
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
-from kragx.report.figures.studies import sweep_figure
+from kragx.report.figures.comparison import sweep_figure
 from tests.evaluation.sweep.support import given
 from tests.thoroughness import all_cases, examples
 
