@@ -398,7 +398,6 @@ def test_a_comparison_says_when_its_order_depends_on_the_threshold():
     b = given(["0.9"], ["0.9"], ["0.1"], name="b", metrics=metrics)
     (caution,) = (each for each in compare([a, b]).cautions if "threshold" in each)
     assert "at 0.5 'a' is ahead of 'b' in recall@3, at 0.525 behind" in caution
-    assert caution.endswith("(also in mrr@3)")
     sure = given(["0.9"], ["0.9"], ["0.9"], name="sure", metrics=metrics)
     assert not [each for each in compare([sure, b]).cautions if "threshold" in each]
     exact = [

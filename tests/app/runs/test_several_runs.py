@@ -121,7 +121,7 @@ def test_limit(prepared, kragx):
     (prepared / "limit").touch()
     done = kragx("run", "run.yaml")
     assert done.code == 5
-    assert "agent failed on 1 of 4 questions in some of its 3 runs" in done.out + done.err
+    assert "agent failed on 1 of 4 questions" in done.out + done.err
     (prepared / "asked.txt").unlink()
     done = kragx("run", "run.yaml", "--set", "max_failed=0.25", "--fresh")
     assert done.code == 0
