@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from kragx.comparison import Comparison as Comparison, compare as compare
     from kragx.comparison.lists import ListDiff as ListDiff
     from kragx.comparison.threshold_study import Sweep as Sweep, sweep as sweep
-    from kragx.comparison.tuning import Tuning as Tuning, tune as tune
     from kragx.data import (
         Doc as Doc,
         Forbidden as Forbidden,
@@ -82,8 +81,10 @@ if TYPE_CHECKING:
         UsageError as UsageError,
     )
     from kragx.matchers import Matcher as Matcher, matcher as matcher
-    from kragx.report.figures.comparison import write_figures as write_figures
-    from kragx.report.figures.studies import sweep_figure as sweep_figure
+    from kragx.report.figures.comparison import (
+        sweep_figure as sweep_figure,
+        write_figures as write_figures,
+    )
     from kragx.report.html_page.diff import write_diff_html as write_diff_html
     from kragx.report.html_page.page import write_html as write_html
 
@@ -145,11 +146,9 @@ _PUBLIC = {
     ),
     "adapters.krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
-    "report.figures.comparison": ("write_figures",),
-    "report.figures.studies": ("sweep_figure",),
+    "report.figures.comparison": ("sweep_figure", "write_figures"),
     "report.html_page.diff": ("write_diff_html",),
     "report.html_page.page": ("write_html",),
-    "comparison.tuning": ("Tuning", "tune"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -96,7 +96,7 @@ def run(
         earlier = earlier_results(config, dataset, folder, anyway=anyway)
         written = [*config.stores, *([] if folder is None else [folder])]
         path = config.file
-        git = None if path is None else checkout(path.parent, *written, config=path.name)
+        git = None if path is None else checkout(path.parent, *written)
         # Of the config a retriever's own part counts alone, wherever the file lies.
         files = [*written, *([] if path is None else [path])]
         # Stores and the folder grow while the run goes on: they are no change of code.

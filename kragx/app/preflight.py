@@ -23,7 +23,6 @@ from kragx.comparison import (
     undecidable_differences,
 )
 from kragx.data import GoldDataset, Query
-from kragx.data.gold_diff import GoldDiff
 from kragx.data.reading import nothing_to_find
 from kragx.data.rules import RuleSet, check_questions
 from kragx.evaluation.leaks import may_leak
@@ -55,7 +54,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     # Judged metrics have values without gold, too; the larger sample is the one that decides.
     n_valued = max(len(scored), int((~unanswerable).sum()) if judged else 0)
     if compared and (problem := undecidable_differences(n_valued, statistics)):
-        yield problem.text
+        yield problem
     for gate in config.parsed_gates:
         spec = of_specs.get(gate.metric)
         queries = list(dataset)
@@ -207,11 +206,9 @@ def _check_comparable(
     # One matcher that can be compared is enough: the others say so where they stand.
     gold = earlier.scores[0].settings["dataset"], dataset.settings
     datasets = earlier.dataset, dataset
-    diffs: dict[tuple[str, str], GoldDiff] = {}
     matches = {score.match: score.settings["match"] for score in earlier.scores}.values()
     reasons = dict.fromkeys(
-        gold_differs(*gold, gold_versions(*gold, datasets, match, anyway=False, diffs=diffs))
-        for match in matches
+        gold_differs(*gold, gold_versions(*gold, datasets, match)) for match in matches
     )
     if None not in reasons:
         raise UsageError(

@@ -25,7 +25,6 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
-from kragx.comparison.recommendations import beside_earlier
 from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
@@ -36,7 +35,6 @@ from kragx.ground.printing import Line, Part, Result, as_markdown, phrase, speak
 from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher
 from kragx.report.figures.comparison import write_figures
-from kragx.report.figures.studies import tuning_figures
 from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
@@ -95,8 +93,6 @@ class RunReport(Result):
         if self.tunings:
             pairs = zip(self.tunings, self._compared, strict=True)
             return tuple(tuning.instead(comparison) for tuning, comparison in pairs)
-        if self.earlier is not None:
-            return tuple(map(beside_earlier, self._compared))
         return self._compared
 
     # Once: verdicts, gates, tunings and figures read the same, and its bootstrap takes long.
@@ -233,7 +229,7 @@ class RunReport(Result):
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        figures = write_figures(
+        return write_figures(
             self.comparisons,
             self.evaluations,
             folder,
@@ -241,7 +237,6 @@ class RunReport(Result):
             runs=self.runs,
             language=language,
         )
-        return [*figures, *tuning_figures(self.tunings, folder, language=language)]
 
     @property
     def _beside_evaluations(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from kragx.app.config import RunConfig
 from kragx.comparison import Comparison
 from kragx.comparison.threshold_study import Sweep, sweep_of_grid
 from kragx.comparison.tuning import (
-    Setting,
     Tuning,
     as_measured,
     costs_of,
@@ -63,7 +62,7 @@ def matcher_grids(
     metric = metric_of(config)
     if metric is None:
         return ()
-    of_grid: dict[str, list[tuple[Setting, dict[str, float], bool]]] = {}
+    of_grid: dict[str, list[tuple[str, dict[str, float]]]] = {}
     settings = {setting.name: setting for setting, _ in config.matcher_settings if setting.values}
     for comparison, group in zip(comparisons, by_matcher(evaluations)):
         if setting := settings.get(comparison.match):
@@ -74,9 +73,7 @@ def matcher_grids(
                 if evaluation.name not in comparison.not_comparable
                 and (mean := evaluation.mean[measured]) is not None
             }
-            leader = comparison.overall.leaders.get(measured)
-            is_certain = leader is not None and leader.decided and len(means) > 1
-            of_grid.setdefault(setting.of, []).append((setting, means, is_certain))
+            of_grid.setdefault(setting.of, []).append((setting.name, means))
     return tuple(sweep_of_grid(name, metric, under) for name, under in of_grid.items())
 
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from kragx.comparison.scores import RetrieverScores
-from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.runs import RUNS
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
 
@@ -17,7 +15,7 @@ class Caution(Result):
 
     Attributes:
         code: ``leaks``, ``siblings``, ``failed``, ``missing_questions``, ``missing_judgements``,
-            ``ids_apart``, ``documents`` or ``threshold``.
+            ``ids_apart`` or ``threshold``.
         text: as people read it, a sentence without its full stop.
         values: the numbers and names in it.
     """
@@ -41,9 +39,8 @@ class Recommendation(Result):
     """One sentence or two of advice.
 
     Attributes:
-        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``equal``,
-            ``cost``, ``price``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``,
-            ``saturated``, ``unfound``, ``combination``, ``reranking``.
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``cost``,
+            ``routing``, ``weak_slice``, ``unfound``, ``combination``, ``reranking``.
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.
@@ -96,7 +93,6 @@ class Failures(Result):
         max_failed: the share that is tolerated.
         query_ids: the questions, as far as they are known.
         nothing: whether it returned nothing for all questions, unlike another retriever.
-        n_runs: how often it was asked; it failed on a question on which one of its runs did.
     """
 
     retriever: str
@@ -107,23 +103,8 @@ class Failures(Result):
     query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
 
     nothing: bool = False
-    n_runs: int = field(default=1, metadata=HIDDEN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("tolerated",)
-
-    @classmethod
-    def of(cls, evaluation: Evaluation, max_failed: float) -> Self:
-        """Those of an evaluation, if only none."""
-        counts = evaluation.counts
-        return cls(
-            evaluation.name,
-            counts["n_failed"],
-            counts["n_queries"],
-            counts.get("first_failure", ""),
-            max_failed,
-            frozenset(evaluation.failures),
-            n_runs=counts.get(RUNS, {}).get("n", 1),
-        )
 
     @property
     def tolerated(self) -> bool:
@@ -146,12 +127,9 @@ class Failures(Result):
         return phrase(
             "returned nothing for any of {of} questions"
             if self.is_empty
-            else "failed on {n} of {of} questions"
-            if self.n_runs == 1
-            else "failed on {n} of {of} questions in some of its {runs} runs",
+            else "failed on {n} of {of} questions",
             n=self.n_failed,
             of=self.n_queries,
-            runs=self.n_runs,
         )
 
     @property
@@ -197,7 +175,6 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
             max_failed,
             frozenset(score.failures),
             score.nothing and some,
-            1 if score.runs is None else score.runs.n,
         )
         for score in scores
         if score.n_failed or (score.nothing and some)
@@ -211,15 +188,8 @@ def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
 
 def marked(failures: Iterable[Failures]) -> str:
     """What the mark of those says that are not comparable; empty where there are none."""
-    serious = [failure for failure in failures if not failure.tolerated]
-    text = phrase(
-        "✗ not comparable, as it returned nothing"
-        if all(failure.nothing for failure in serious)
-        else "✗ not comparable, as it failed or returned nothing"
-        if any(failure.nothing for failure in serious)
-        else "✗ not comparable, as it failed"
-    )
-    return text if serious else ""
+    text = phrase("✗ not comparable, as it failed or returned nothing")
+    return text if failed_names(failures) else ""
 
 
 def with_failures(table: Table, failures: Sequence[Failures], names: Collection[str]) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -18,7 +17,7 @@ from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_boun
 from kragx.comparison.statistics.evidence import of_rows, total
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
-from kragx.metrics import Bools, Floats
+from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, ratio_difference_interval, with_exact_limits
 from kragx.metrics.scores import number_of
 from kragx.metrics.weights import effective_n, weighted_mean
@@ -104,24 +103,6 @@ class Aligned:
             columns={key: column.rows(rows) for key, column in self.columns.items()},
             weights=of_rows(self.weights, rows),
         )
-
-    def share(self, rows: Rows) -> dict[str, float | None] | None:
-        """By metric which share of the asks with a value some queries have; None if all alike."""
-        if self.weights is None:
-            return None
-        return {
-            metric: total(self.weights[rows], scored[rows]) / n_asks if n_asks else None
-            for metric, scored in self._scored.items()
-            for n_asks in [total(self.weights, scored)]
-        }
-
-    @cached_property
-    def _scored(self) -> dict[str, Bools]:
-        """By metric (q) where some retriever has a value."""
-        scored = {metric: np.zeros(len(self.query_ids), bool) for metric in self.metrics}
-        for (metric, _), column in self.columns.items():
-            scored[metric] |= column.present
-        return scored
 
     def means(self) -> Means:
         """Of these values; None for what is not made of them, and where some are not known."""

@@ -1,7 +1,7 @@
 """What could turn a verdict, and so stands in it wherever that is read; and what else to know.
 
 What must not be found, texts of one template, failures, missing judgements, ids that never meet,
-more documents than others bring, and an order that a small change of the threshold turns.
+and an order that a small change of the threshold turns.
 """
 
 from __future__ import annotations
@@ -10,20 +10,16 @@ from collections.abc import Iterator, Sequence
 
 from kragx.comparison.advice import Caution
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.costs import counts_all, looks_at_as_many, unequal_documents
 from kragx.comparison.estimates import definition_of
 from kragx.comparison.gold_versions import left_out
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import MANY
 from kragx.comparison.verdict import leak_of
 from kragx.ground.printing import joined, listed, number, phrase
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
-from kragx.metrics.registry import split
-from kragx.metrics.tool_names import in_kragx_words
 
 _NAMED = 3
 """Of so many retrievers it is said how often they leak, the best one first."""
@@ -54,9 +50,6 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             names=listed(list(n_apart)),
         )
         yield Caution("ids_apart", text, n_apart)
-    if len(scores) > 1 and counts_all(comparison.primary):
-        unequal, brought = unequal_documents(comparison, scores)
-        yield from [Caution("documents", unequal, brought)] if unequal else []
     yield from _threshold(comparison)
 
 
@@ -131,8 +124,7 @@ def _threshold(comparison: Comparison) -> Iterator[Caution]:
     metric = comparison.primary
     order = next((order for order in comparison.orders if order.metric == metric), None)
     if order and comparison.leader is not None and comparison.best in order.involved:
-        warning = orders_warning(comparison.orders)
-        yield Caution("threshold", warning or "", {"metric": metric, "led_by": order.led_by})
+        yield Caution("threshold", order.warning() or "", {"metric": metric})
 
 
 def _n_lacking(scores: RetrieverScores) -> int:
@@ -153,18 +145,8 @@ def warnings_of(
         yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(not_compared))
     if n_queries := _n_of_all(comparison, scores) - comparison.n_queries:
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
-    # Said, as whoever expects the sign of each question to be flipped gets another test.
-    if comparison.n_queries > MANY:
-        yield phrase(
-            "of more than {most:,} queries p is of random signs for groups of them, not for each",
-            most=MANY,
-        )
-    yield from _short_lists(comparison.primary, scores)
-    if not (looks_at_as_many(comparison) or counts_all(comparison.primary)):
-        text, _ = unequal_documents(comparison, scores)  # else the verdict says it, or a metric
-        yield from [text] if text else []
     if too_few := too_few_questions(comparison):
-        yield too_few.text
+        yield too_few
     if warning := orders_warning(comparison.orders):
         yield warning
 
@@ -177,24 +159,3 @@ def _n_of_all(comparison: Comparison, scores: Sequence[RetrieverScores]) -> int:
         len(score.query_ids) - (len(out.intersection(score.query_ids)) if out else 0)
         for score in scores
     )
-
-
-def _short_lists(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[str]:
-    """Who returns fewer documents than others and than the metric looks at.
-
-    Where all return as few, nobody has an advantage.
-    """
-    _, k, options = split(in_kragx_words(metric))
-    if "of" in options:
-        return  # how long other lists of searches are is not told
-    longest = {score.name: score.longest for score in scores if score.longest}
-    if isinstance(k, int) and longest:
-        for name, n in longest.items():
-            if n < min(k, max(longest.values())):
-                yield phrase(
-                    "{retriever} returns at most {n} documents, and {metric} looks at {k}",
-                    retriever=name,
-                    n=n,
-                    metric=metric,
-                    k=k,
-                )

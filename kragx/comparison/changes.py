@@ -252,7 +252,6 @@ def changes(
         UsageError: nothing corresponds, or the results cannot be compared.
     """
     options["dataset"] = new.dataset
-    options["diffs"] = {}  # the same two sets for every retriever
     compared: list[tuple[str, list[RetrieverScores], ComparisonDraft]] = []
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)

@@ -27,7 +27,6 @@ from kragx.comparison.slices import ids_at, sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
-from kragx.data.gold_diff import GoldDiff
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.ground.errors import UsageError, nearest
 from kragx.metrics import MetricLike, name_among, parse_all
@@ -114,8 +113,6 @@ class Options(TypedDict, total=False):
     slices: Sequence[str]
     dataset: GoldDataset | None
     anyway: bool
-    diffs: dict[tuple[str, str], GoldDiff]
-    """As for `gold_versions`."""
 
 
 def compare_scores(
@@ -158,7 +155,7 @@ class ComparisonDraft:
                 baseline=baseline,
                 hint=nearest(baseline, names),
             )
-        gold = _versions(scores, options.get("diffs"), anyway=anyway)
+        gold = _versions(scores, anyway=anyway)
         # Whoever stands alone is held against nobody.
         cautions = check_comparable(scores, anyway=anyway, versions=gold) if names[1:] else ()
         out = left_out(gold.values()) if gold else ()
@@ -234,7 +231,6 @@ class ComparisonDraft:
                 value=value,
                 query_ids=ids_at(aligned.query_ids, rows),
                 p_worse=p_worse[number],
-                share=aligned.share(rows),
             )
 
 
@@ -273,12 +269,7 @@ def compare_by_matcher(
     )
 
 
-def _versions(
-    scores: Sequence[RetrieverScores],
-    diffs: dict[tuple[str, str], GoldDiff] | None,
-    *,
-    anyway: bool,
-) -> dict[str, GoldVersions]:
+def _versions(scores: Sequence[RetrieverScores], *, anyway: bool) -> dict[str, GoldVersions]:
     """By the retriever's name what is not the same in its gold set and the first one's."""
     first, of_hash = scores[0], dict[str, GoldVersions | None]()
     match = first.settings["match"]
@@ -287,7 +278,7 @@ def _versions(
         # Retrievers of one run share their gold set, and two of many questions are slow to compare.
         if (key := str(pair[1]["hash"])) not in of_hash:
             datasets = (first.dataset, score.dataset)
-            of_hash[key] = gold_versions(*pair, datasets, match, anyway=anyway, diffs=diffs)
+            of_hash[key] = gold_versions(*pair, datasets, match, anyway=anyway)
     found = {score.name: of_hash[str(score.settings["dataset"]["hash"])] for score in scores[1:]}
     return {name: version for name, version in found.items() if version is not None}
 

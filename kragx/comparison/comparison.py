@@ -18,7 +18,6 @@ from kragx.comparison.advice import Failures, Recommendation, failed_names, with
 from kragx.comparison.estimates import (
     Direction,
     Leader,
-    correction_text,
     difference_cell,
     family_of,
 )
@@ -281,22 +280,14 @@ class Comparison(Result):
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
-        tested = [
-            difference.metric for difference in self.overall.differences if difference.p is not None
-        ]
-        n_tests = {
-            family_of(metric, self.primary): self.n_tests_of(metric)
-            for metric in dict.fromkeys(tested)
-        }
         return self.overall.differences_table(
             phrase(
-                "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, and an "
-                "interval without 0; corrected over so many tests: {tests}"
+                "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, corrected "
+                "for all that is looked at, and an interval without 0"
                 if self.corrected
                 else "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, and an "
                 "interval without 0",
                 share=self.statistics.confidence,
-                tests=correction_text(n_tests, self.primary, slices=bool(self.slices)),
             )
         )
 
@@ -315,7 +306,8 @@ class Comparison(Result):
         """A column for each slice; n is of the first metric, and beside a value where unlike it."""
         slices = self.large(field)
         heads = (
-            joined("", [visible(part.label), " (", part.size(self.primary), ")"]) for part in slices
+            joined("", [visible(part.label), f" (n = {part.scored(self.primary)})"])
+            for part in slices
         )
 
         def with_n(metric: str, part: Slice) -> Cell:

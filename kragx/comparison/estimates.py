@@ -334,25 +334,6 @@ def family_of(metric: str, first: str, *, whole: bool = True) -> int:
     return TIMES if is_time(metric) else OTHERS
 
 
-def correction_text(n_tests: Mapping[int, int], first: str, *, slices: bool) -> str:
-    """Over how many tests each family that is shown is corrected, in words.
-
-    Args:
-        n_tests: of each family that is shown.
-        first: the first metric.
-        slices: whether there are slices, too.
-    """
-    sentences = {
-        FIRST: phrase("{metric} over {n:,}", metric=first, n=n_tests.get(FIRST, 0)),
-        OTHERS: phrase(
-            "other metrics and slices over {n:,}" if slices else "other metrics over {n:,}",
-            n=n_tests.get(OTHERS, 0),
-        ),
-        TIMES: phrase("times over {n:,}", n=n_tests.get(TIMES, 0)),
-    }
-    return joined(", ", [sentences[family] for family in sorted(n_tests)])
-
-
 class Families(NamedTuple):
     """All tests of a report; each family errs with a chance of alpha at most.
 

@@ -28,8 +28,7 @@ from typing import Literal
 
 from kragx.data import normalise
 from kragx.ground.errors import UsageError, nearest, shorten
-from kragx.ground.printing import phrase
-from kragx.metrics import KRAGX, Profile, known_metric, name_among
+from kragx.metrics import KRAGX, Profile, name_among
 
 FAILURES = ("n_failed", "max_failed")
 """What a gate may hold beside metrics: how many questions failed, and which share of them."""
@@ -187,9 +186,7 @@ class _Block:
             is_metric = metric not in FAILURES
             name = name_among(metric, self.metrics, self.within) if is_metric else metric
         except UsageError as error:
-            self.problems.append(
-                _of_one_retriever(metric, conditions) or f"{self.path}: {error}{also}"
-            )
+            self.problems.append(f"{self.path}: {error}{also}")
             return
         for text in conditions if isinstance(conditions, list) else [conditions]:
             gate = read_condition(self.path, name, text, **self.context)
@@ -198,15 +195,6 @@ class _Block:
                 self.problems.append(f"{self.path}: {shorten(text)} is no condition; write {forms}")
             else:
                 yield gate
-
-
-def _of_one_retriever(metric: str, conditions: object) -> str:
-    """How a gate of ``retriever.metric`` is written; empty where that is none."""
-    retriever, _, rest = metric.partition(".")
-    if known_metric(rest) is None:
-        return ""
-    written = f"retrievers: {{{retriever}: {{{rest}: {shorten(conditions)}}}}}"
-    return f"gates: {phrase('a gate of one retriever is written {gate}', gate=written)}"
 
 
 def read_condition(path: str, metric: str, text: object, **context: str) -> Gate | None:

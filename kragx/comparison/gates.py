@@ -10,7 +10,7 @@ from kragx.comparison.gate_conditions import FAILURES, Gate
 from kragx.comparison.gate_outcomes import outcome_of
 from kragx.comparison.scores import direction
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import Line, Name, Part, Result, Table, listed, phrase, visible
+from kragx.ground.printing import Line, Name, Part, Result, Table, phrase, visible
 from kragx.metrics import known_metric
 
 NEEDS_EARLIER = (
@@ -42,11 +42,6 @@ class GateResult(Result):
     value: float | None
     passed: bool
     said: str
-
-    @property
-    def is_point_estimate(self) -> bool:
-        """Whether it says of two retrievers, without ``surely``, that one is no worse."""
-        return self.condition.startswith("no worse")
 
     @property
     def where(self) -> str:
@@ -99,19 +94,6 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
         n = len(results)
         text = phrase("gates: the one passed" if n == 1 else "gates: all {n} passed", n=n)
         yield Line(text, "green")
-    points = {result.condition for result in results if result.is_point_estimate}
-    if points:
-        text = phrase(
-            "{conditions} look at point estimates, which chance moves; 'surely' before it asks for "
-            "evidence"
-            if len(points) > 1
-            else "{conditions} looks at a point estimate, which chance moves; 'surely' before it "
-            "asks for evidence",
-            conditions=listed(
-                [Name(repr(point), "code") for point in sorted(points)], limit=len(points)
-            ),
-        )
-        yield Line(text, "dim")
 
 
 def gate_problems(

@@ -39,8 +39,6 @@ class GoldVersions(Result):
         "changed",
         "only_earlier",
         "only_later",
-        "n_moved",
-        "n_ids",
     )
 
     @property
@@ -93,17 +91,6 @@ class GoldVersions(Result):
         return self.diff.n_old - len(self.changed) - len(self.only_earlier)
 
     @property
-    def n_moved(self) -> int:
-        """Those of them whose gold is in other chunks, or under other ids."""
-        kinds = self.diff.kinds
-        return kinds["moved"] + (0 if self.compares_ids else kinds["ids"])
-
-    @property
-    def n_ids(self) -> int:
-        """The changed ones with the same text under other ids, and no record of a move."""
-        return self.diff.kinds["ids"] if self.compares_ids else 0
-
-    @property
     def text(self) -> str:
         """What a reader must know, in a sentence."""
         is_told, n = bool(self.named), self.n_same
@@ -120,25 +107,7 @@ class GoldVersions(Result):
         )
         if is_told and n and not self.left_out:
             outcome = self._not_the_same
-        pair = gold_pair(self.earlier, self.later)
-        return phrase("{pair}: {end}", pair=pair, end=joined("; ", [outcome, *self._besides]))
-
-    @property
-    def _besides(self) -> Iterator[str]:
-        """Whose gold moved, and whose differs in ids alone."""
-        moved = phrase(
-            "the gold of {n} of them is the same text, moved to other chunks"
-            if self.named and self.left_out
-            else "the gold of {n} questions is the same text, moved to other chunks",
-            n=self.n_moved,
-        )
-        by_ids = phrase(
-            "of the changed {n} differ in ids alone, which this matcher compares, and no move "
-            "('kragx gold move') is recorded",
-            n=self.n_ids,
-        )
-        yield moved if self.n_moved else ""
-        yield by_ids if self.n_ids else ""
+        return phrase("{pair}: {end}", pair=gold_pair(self.earlier, self.later), end=outcome)
 
     @property
     def _not_the_same(self) -> str:
@@ -181,7 +150,6 @@ def gold_versions(
     match: Mapping[str, Any],
     *,
     anyway: bool = False,
-    diffs: dict[tuple[str, str], GoldDiff] | None = None,
 ) -> GoldVersions | None:
     """What is not the same in two gold sets; None where they are one, or are not known.
 
@@ -191,16 +159,13 @@ def gold_versions(
         datasets: the two of them.
         match: the settings of the matcher that results record.
         anyway: compare whatever both have.
-        diffs: of hashes that were set side by side already; that of these is added.
     """
     hashes, (before, after) = (earlier["hash"], later["hash"]), datasets
     if hashes[0] == hashes[1] or None in hashes or before is None or after is None:
         return None
     if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None
-    diffs = {} if diffs is None else diffs
-    diff = diffs[hashes] = diffs.get(hashes) or diff_gold(before, after)
-    diff = replace(diff, old=dict(earlier), new=dict(later))
+    diff = replace(diff_gold(before, after), old=dict(earlier), new=dict(later))
     return GoldVersions(diff, left_out=not anyway, compares_ids=_compares_ids(match))
 
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from kragx.comparison.estimates import Direction
 from kragx.comparison.scores import RetrieverScores
-from kragx.ground.printing import Line, Result, joined, phrase
+from kragx.ground.printing import Line, Result, phrase
 from kragx.metrics import Bools, Floats
 
 Values = Mapping[str, Sequence[float | None]]
 """Of one retriever, for each metric its mean at each threshold."""
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
-_NAMED = 4  # retrievers of an order that are named
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,6 @@ class Order(Result):
         chosen: the threshold of the evaluations.
         low, high: the ends of the plateau; both were looked at.
         tiers: the retrievers with a value, the best first, those that are equal together.
-        leader: which is best at the chosen threshold; None if several are.
-        led_by: what leads elsewhere, with the threshold nearest to the chosen one where it does.
         swapped: pairs (better, worse at the chosen threshold) whose order is reversed elsewhere,
             with the threshold nearest to the chosen one. What becomes equal is not reversed.
     """
@@ -43,8 +40,6 @@ class Order(Result):
     low: float
     high: float
     tiers: tuple[tuple[str, ...], ...]
-    leader: str | None
-    led_by: dict[str, float]
     swapped: tuple[tuple[str, str, float], ...]
 
     @property
@@ -57,8 +52,7 @@ class Order(Result):
         if not self.swapped:
             return None
         better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
-        n_more = len(self.swapped) - 1
-        turned = phrase(
+        return phrase(
             "the order depends on the threshold: at {chosen:g} {better!r} is ahead of {worse!r} in "
             "{metric}, at {threshold:g} behind; see kragx threshold sweep",
             chosen=self.chosen,
@@ -67,14 +61,10 @@ class Order(Result):
             metric=self.metric,
             threshold=threshold,
         )
-        rest = phrase("(and 1 other pair)" if n_more == 1 else "(and {n} other pairs)", n=n_more)
-        return joined(" ", [turned, rest if n_more else ""])
 
     def describe(self) -> Iterator[Line]:
         """The order, from where to where it holds, and what ends it."""
-        order = " > ".join(" = ".join(names) for names in self.tiers[:_NAMED])
-        n_more = sum(map(len, self.tiers[_NAMED:]))
-        names = phrase("{order} > {n} more", order=order, n=n_more) if n_more else order
+        order = " > ".join(" = ".join(names) for names in self.tiers)
         range_text = phrase(
             "at the chosen threshold {chosen:g} alone"
             if self.low == self.high
@@ -89,22 +79,15 @@ class Order(Result):
                 if len(self.tiers) > 1
                 else "{metric}: no order: all are equal {where}",
                 metric=self.metric,
-                order=names,
+                order=order,
                 where=range_text,
             )
         )
 
 
 def orders_warning(orders: Iterable[Order]) -> str | None:
-    """One line about all metrics in which an order is reversed; None if it holds in each."""
-    reversed_orders = [order for order in orders if order.swapped]
-    if not reversed_orders:
-        return None
-    warning = reversed_orders[0].warning()
-    if len(reversed_orders) == 1:
-        return warning
-    rest_names = ", ".join(order.metric for order in reversed_orders[1:])
-    return phrase("{warning} (also in {metrics})", warning=warning, metrics=rest_names)
+    """One line about the first metric in which an order is reversed; None if it holds in each."""
+    return next((order.warning() for order in orders if order.swapped), None)
 
 
 def orders_of(
@@ -190,14 +173,7 @@ def _order(
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
     # The thresholds nearest to the chosen one, itself before all.
     nearest = sorted(range(len(thresholds)), key=lambda other: abs(thresholds[other] - threshold))
-    ahead, scores = leads[..., nearest], np.nan_to_num(rows if is_higher else -rows, nan=-np.inf)
-    leaders = scores[:, nearest].argmax(axis=0).tolist()
-    # Where several lead together nobody is said to lead instead of one of them.
-    is_single = (scores[:, place] == scores[:, place].max()).sum() == 1
-    led_by: dict[str, float] = {}
-    for column, leader in enumerate(leaders if is_single else ()):
-        if ahead[leader, leaders[0], column]:
-            led_by.setdefault(names[leader], thresholds[nearest[column]])
+    ahead = leads[..., nearest]
     # Column 0 is the chosen threshold, as it is nearest to itself.
     behind = ahead.swapaxes(0, 1)
     reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
@@ -207,8 +183,6 @@ def _order(
         low=thresholds[low],
         high=thresholds[high],
         tiers=tiers_of(names, rows[:, place], leads[..., place]),
-        leader=names[leaders[0]] if is_single else None,
-        led_by=led_by,
         swapped=tuple(
             (names[better], names[worse], thresholds[nearest[behind[better, worse].argmax()]])
             for better, worse in sorted(reversed_pairs, key=sorted)

@@ -1,7 +1,6 @@
 """What so many questions can decide at all, and how many it takes; known before any is asked."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
 
 from kragx.comparison.comparison import Comparison, Settings
@@ -72,47 +71,7 @@ def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:
     return at_most if is_exact and not limit.upwards else number
 
 
-@dataclass(frozen=True)
-class TooFew:
-    """So few questions, or resamples, that no difference between retrievers can be decided.
-
-    Attributes:
-        n: how many questions have a value.
-        least_p: the least p that they can reach.
-        needed: how many questions would do; None where so few resamples never do.
-        resamples: how many there are.
-    """
-
-    n: int
-    least_p: float
-    needed: int | None
-    resamples: int
-
-    @property
-    def text(self) -> str:
-        """What a reader must know, in a sentence."""
-        remedy = phrase(
-            "no p of {n} resamples is small enough, so raise 'resamples'"
-            if self.needed is None
-            else "{n} questions can, if all of them agree; some fifty are a start",
-            n=self.resamples if self.needed is None else self.needed,
-        )
-        return phrase(
-            "differences between retrievers cannot be decided with 1 question: the least p that "
-            "they can reach is {p}; {remedy}"
-            if self.n == 1
-            else "differences between retrievers cannot be decided with {n:,} questions: the least "
-            "p that they can reach is {p}; {remedy}",
-            n=self.n,
-            p=probability(self.least_p),
-            remedy=remedy,
-        )
-
-    def __str__(self) -> str:
-        return str(self.text)
-
-
-def undecidable_differences(n: int, settings: Settings) -> TooFew | None:
+def undecidable_differences(n: int, settings: Settings) -> str | None:
     """Why no difference between retrievers can be decided with n questions; None if one can.
 
     Args:
@@ -123,10 +82,25 @@ def undecidable_differences(n: int, settings: Settings) -> TooFew | None:
     if n < 1 or smallest <= settings.alpha:
         return None
     n_needed = deciding(settings.alpha, settings.resamples)
-    return TooFew(n, smallest, n_needed, settings.resamples)
+    remedy = phrase(
+        "no p of {n} resamples is small enough, so raise 'resamples'"
+        if n_needed is None
+        else "{n} questions can, if all of them agree; some fifty are a start",
+        n=settings.resamples if n_needed is None else n_needed,
+    )
+    return phrase(
+        "differences between retrievers cannot be decided with 1 question: the least p that "
+        "they can reach is {p}; {remedy}"
+        if n == 1
+        else "differences between retrievers cannot be decided with {n:,} questions: the least "
+        "p that they can reach is {p}; {remedy}",
+        n=n,
+        p=probability(smallest),
+        remedy=remedy,
+    )
 
 
-def too_few_questions(comparison: Comparison) -> TooFew | None:
+def too_few_questions(comparison: Comparison) -> str | None:
     """The same of a comparison: the metric with the most questions is looked at."""
     tested = (
         difference.n for difference in comparison.overall.differences if difference.p is not None

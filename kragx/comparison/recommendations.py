@@ -7,32 +7,32 @@ the values in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
 
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.costs import SPEED, equal_groups, price, slower
 from kragx.comparison.estimates import Leader, definition_of
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import ids_at
-from kragx.comparison.statistics import TOLERANCE
+from kragx.comparison.statistics import TOLERANCE, difference_interval
 from kragx.comparison.verdict import by_depth, every, verdict
-from kragx.comparison.view import FEW
-from kragx.ground.printing import Name, joined, listed, number, phrase
-from kragx.metrics import Bools
+from kragx.ground.printing import Name, listed, number, phrase
+from kragx.metrics import METRICS, Bools
 
 _NAMED = 10_000
 """So many queries are named at most."""
 
-_MANY_TIMES = 100
-"""From here on a ratio is told in whole numbers."""
+_SLOWER = 1.5
+"""Who takes less than so many times as long is no slower."""
 
+_LEAST_SECONDS = 0.001
+_TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == "seconds")
 _GAP = 0.05
-_FULL = 0.99
 
 Advice = Iterator[tuple[str, str, Mapping[str, Any]]]
 """Kinds, sentences, and the values that they rest on."""
@@ -55,11 +55,6 @@ class _Case:
     leader: Leader | None
 
     @cached_property
-    def equal(self) -> list[list[str]]:
-        """The retrievers that find the same (`equal_groups`)."""
-        return equal_groups(self.comparison, self.scores)
-
-    @cached_property
     def hits(self) -> tuple[str, Bools, Bools]:
         """The deepest metric of what is found, (q, r) who finds something, (q) what is known.
 
@@ -71,10 +66,6 @@ class _Case:
         ids = self.comparison.query_ids
         table = np.hstack([score.table([metric], ids) for score in self.scores])
         return metric, table > TOLERANCE, np.asarray(~np.isnan(table).any(axis=1))
-
-    def slower(self, slow: Sequence[str], fast: Sequence[str]) -> dict[str, Any]:
-        """The slowest of some against the fastest of others."""
-        return slower(self.comparison, self.scores, slow, fast)
 
     def ids(self, rows: Bools) -> list[str]:
         """The first queries of some."""
@@ -91,17 +82,15 @@ def recommend(
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
     """
-    answer = verdict(comparison, scores)
+    answer = verdict(comparison)
     if not comparison.retrievers:
         return (answer,)
     case = _Case(comparison, scores, comparison.primary, comparison.leader)
     return (
         answer,
         *(
-            Recommendation(kind, text, kind not in _UNSUPPORTED, values)
+            Recommendation(kind, text, values=values)
             for rule in _RULES
-            # The verdict itself says then that gold stands further down.
-            if rule is not _reranking or not answer.values.get("found_in")
             for kind, text, values in rule(case)
         ),
     )
@@ -114,49 +103,16 @@ def _written(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _equal(case: _Case) -> Advice:
-    """The groups of equal retrievers, and where one takes longer than another all the same."""
-    if len(case.scores) < 2 or not case.equal:
-        return
-    times = [slower for names in case.equal if (slower := case.slower(names, names))]
-    notes = (
-        phrase(
-            "{slow} takes {ratio:.1f} times as long as {fast}: {slow_seconds} s against "
-            "{fast_seconds} s ({metric}).",
-            **{**_written(values), "ratio": values["ratio"]},
-        )
-        for values in times
-    )
-    text = phrase(
-        "The same for every query in all metrics but times: {groups}. Whichever is used, as much "
-        "is found; if they were meant to differ, look at their settings.",
-        groups=joined("; ", map(listed, case.equal)),
-    )
-    yield "equal", joined(" ", [text, *notes]), {"groups": case.equal, "slower": times}
-
-
 def _cost(case: _Case) -> Advice:
-    """What the best takes longer than the fastest, or the fastest of those that tie with it.
-
-    But for what is said of equal ones.
-    """
+    """What the best takes longer than the fastest, or the fastest of those that tie with it."""
     leader, means = case.leader, case.comparison.overall.means
-    if leader is None or case.primary in SPEED:
+    if leader is None or "second" in definition_of(case.primary).unit:
         return
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
     tied = [leader.best, *(name for name in leader.tied if means[name][case.primary].value)]
-    times = case.slower([leader.best], tied if leader.tied else case.comparison.retrievers)
-    if not times or any({times["slow"], times["fast"]} <= set(names) for names in case.equal):
+    fast = tied if leader.tied else case.comparison.retrievers
+    if not (values := _slower(case.comparison, case.scores, leader.best, fast)):
         return
-    values = {
-        "metric": times["metric"],
-        "best": leader.best,
-        "best_seconds": times["slow_seconds"],
-        "fastest": times["fast"],
-        "fastest_seconds": times["fast_seconds"],
-        "ratio": times["ratio"],
-        "tied": bool(leader.tied),
-    }
     text = phrase(
         "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
         "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
@@ -166,47 +122,67 @@ def _cost(case: _Case) -> Advice:
         "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
         **{**_written(values), "ratio": values["ratio"]},
         primary=case.primary,
-        difference=leader.against(times["fast"]).text,
+        difference=leader.against(values["fastest"]).text,
     )
-    yield "cost", text, values
+    yield "cost", text, {**values, "tied": bool(leader.tied)}
 
 
-def _price(case: _Case) -> Advice:
-    """What a found gold item costs the best beside the cheapest other, for sure (`price`)."""
-    if case.leader is None or not (values := price(case.comparison, case.scores)):
-        return
-    ratio = values["ratio"]
-    text = phrase(
-        "Of those that cannot be told apart in {primary}, {other} costs less for each gold item "
-        "found: {metric} is {other_cost} against {best_cost} of {best}, {ratio} times less."
-        if values["tied"] and values["dearer"]
-        else "Of those that cannot be told apart in {primary}, {best} costs less for each gold "
-        "item found: {metric} is {best_cost} against {other_cost} of {other}, {ratio} "
-        "times less."
-        if values["tied"]
-        else "{best} costs {ratio} times as much as {other} for each gold item found: {metric} "
-        "is {best_cost} against {other_cost}. What that buys: in {primary} the {difference}."
-        if values["dearer"]
-        else "{best} costs less for each gold item found, too: {metric} is {best_cost} against "
-        "{other_cost} of {other}, the next.",
-        **_written(values) | {"ratio": f"{ratio:.1f}" if ratio < _MANY_TIMES else f"{ratio:,.0f}"},
-        primary=case.primary,
-        difference=case.leader.against(values["other"]).text,
+def _slower(
+    comparison: Comparison, scores: Sequence[RetrieverScores], best: str, names: Sequence[str]
+) -> dict[str, Any]:
+    """How much longer the best takes than the fastest of some, by the first time among metrics.
+
+    Nothing where that is noise: less than a millisecond, less than half as long again, or an
+    interval with 0, corrected for all pairs of retrievers, with half of the level where times are
+    tested, too.
+    """
+    metric = next((name for name in _TIMES if name in comparison.metrics), None)
+    if metric is None:
+        return {}
+    means, settings = comparison.overall.means, comparison.statistics
+    # Who takes no time at all was not measured.
+    seconds = {name: value for name in (best, *names) if (value := means[name][metric].value)}
+    fast = [name for name in names if name in seconds]
+    if best not in seconds or not fast:
+        return {}
+    fastest = min(fast, key=seconds.__getitem__)
+    long, short = seconds[best], seconds[fastest]
+    # A ratio of tiny times is the clock's, and a small ratio is no reason to change anything.
+    if long - short < _LEAST_SECONDS or long / short < _SLOWER:
+        return {}
+    columns = {score.name: score.table([metric], comparison.query_ids) for score in scores}
+    # The slowest and the fastest are picked from all pairs, so the interval is as wide as for all
+    # of them (Bonferroni).
+    looked_at = comb(len(comparison.retrievers), 2) * (2 if comparison.n_tests_of_times else 1)
+    ends = difference_interval(
+        np.hstack([columns[best], columns[fastest]]),
+        METRICS[metric].number,
+        weights=comparison.weights,
+        confidence=1 - settings.alpha / max(1, looked_at),
+        seed=settings.seed,
     )
-    yield "price", text, values
+    if ends is None or ends[0] <= 0:
+        return {}
+    return {
+        "metric": metric,
+        "best": best,
+        "best_seconds": long,
+        "fastest": fastest,
+        "fastest_seconds": short,
+        "ratio": long / short,
+    }
 
 
 def _routing(case: _Case) -> Advice:
-    """The slices in which another retriever is best; or that there is no such slice."""
+    """The slices in which another retriever is best."""
     comparison, metric, overall = case.comparison, case.primary, case.leader
     if overall is None or comparison.overall.found_nothing(metric):
         return
-    n_routed = 0
     for part in comparison.slices:
         leader = part.leaders.get(metric)
         if leader is not None and leader.decided and leader.best != overall.best:
             values = {"field": part.field, "value": part.value, "best": leader.best}
-            difference, n_routed = leader.against(overall.best), n_routed + 1
+            difference = leader.against(overall.best)
             text = phrase(
                 "For {field} = {value} ({n} queries) {best} is better than every other retriever "
                 "in {metric}, unlike over all queries; to {overall} the {difference}. Consider "
@@ -218,19 +194,10 @@ def _routing(case: _Case) -> Advice:
                 difference=difference.text,
             )
             yield "routing", text, {**values, "metric": metric}
-    if (fields := comparison.fields_told) and not n_routed:
-        text = phrase(
-            "The data does not support choosing a retriever by {fields}: in no slice another one "
-            "than {best} is clearly best in {metric}.",
-            fields=", ".join(fields),
-            best=overall.best,
-            metric=metric,
-        )
-        yield "no_routing", text, {"fields": list(fields), "metric": metric}
 
 
 def _slices(case: _Case) -> Advice:
-    """Where the leading retriever is worse than elsewhere by more than chance; too small slices."""
+    """Where the leading retriever is worse than elsewhere by more than chance."""
     comparison, metric, name = case.comparison, case.primary, case.comparison.best
     for part in comparison.slices:
         mean, p = part.means[name][metric], part.p_worse
@@ -246,39 +213,6 @@ def _slices(case: _Case) -> Advice:
             whole=comparison.overall.means[name][metric].text,
         )
         yield "weak_slice", text, {**values, "mean": mean.value, "n": mean.n, "p_adjusted": p}
-    # One without any gold is not too small.
-    sizes = [(part, part.scored(metric)) for part in comparison.slices]
-    if small := [(part, n) for part, n in sizes if 0 < n < FEW]:
-        text = phrase(
-            "Too few queries to say anything about {slices}; add questions until each has {few} or "
-            "more.",
-            slices=listed([f"{part.field} = {part.label} ({n})" for part, n in small]),
-            few=FEW,
-        )
-        too_small = [[part.field, part.value, n] for part, n in small]
-        yield "small_slices", text, {"slices": too_small}
-
-
-def _saturated(case: _Case) -> Advice:
-    """The shares in which every retriever is as good as can be."""
-    comparison = case.comparison
-    full = [
-        metric
-        for metric in comparison.metrics
-        if definition_of(metric).is_share
-        and definition_of(metric).of != "unanswerable"
-        and all((means[metric].value or 0) >= _FULL for means in comparison.overall.means.values())
-    ]
-    if full and len(comparison.retrievers) > 1:
-        text = phrase(
-            "Every retriever that can be compared has nearly the highest value in {metrics}: "
-            "harder questions or a smaller k would tell them apart."
-            if comparison.not_comparable
-            else "Every retriever has nearly the highest value in {metrics}: harder questions or a "
-            "smaller k would tell them apart.",
-            metrics=listed(full),
-        )
-        yield "saturated", text, {"metrics": full}
 
 
 def _unfound(case: _Case) -> Advice:
@@ -343,24 +277,5 @@ def _reranking(case: _Case) -> Advice:
         yield "reranking", text, values
 
 
-_RULES = (
-    *(_equal, _cost, _price, _routing, _slices, _saturated),
-    *(_unfound, _combination, _reranking),
-)
+_RULES = (_cost, _routing, _slices, _unfound, _combination, _reranking)
 """The most important first."""
-
-_UNSUPPORTED = ("no_routing", "small_slices")
-"""What these say is that the data carries nothing."""
-
-
-def beside_earlier(comparison: Comparison) -> Comparison:
-    """The same where earlier results are at hand: one retriever is set against those."""
-    before, *rest = comparison.recommendations
-    if before.kind != "one_retriever" or comparison.not_comparable:
-        return comparison
-    text = phrase(
-        "There is one retriever: what became of it since the earlier results stands below."
-    )
-    values = {"failed": [], "earlier": True}
-    advice = Recommendation("one_retriever", text, False, values, before.cautions)
-    return replace(comparison, recommendations=(advice, *rest))

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.estimates import Direction, definition_of
-from kragx.comparison.report_fields import check_report
 from kragx.comparison.slices import Tables, rows_of
 from kragx.comparison.statistics import Rows
 from kragx.comparison.statistics.evidence import total
 from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
-from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.ground.printing import Name
 from kragx.metrics import Bools, Floats, is_mean, known_metric
@@ -44,15 +42,10 @@ class RetrieverScores:
         first_failure: the first of them in words.
         counts: as of an `Evaluation`.
         dataset: the gold set; None where it was not kept.
-        seconds: (q) how long each answer took, whether or not a metric is made of them; None where
-            that was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
-        longest: how many documents its longest list has; None where that was not kept.
         runs: how its runs differ; None of a retriever that was asked once.
         ratios: of metrics that are a sum over a sum, what each query adds; empty where that was not
             kept.
-        n_documents: how many distinct documents its searches brought, of all queries, in a run;
-            None where that is not known.
         weights: (q) for how many asks each query stands; None where all are alike.
     """
 
@@ -70,12 +63,9 @@ class RetrieverScores:
     first_failure: str = ""
     counts: Mapping[str, Any] = field(default_factory=dict, repr=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
-    seconds: Floats | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
-    longest: int | None = field(default=None, repr=False, compare=False)
     runs: SeveralRuns | None = field(default=None, repr=False)
     ratios: Mapping[str, Ratio] = field(default_factory=dict, repr=False, compare=False)
-    n_documents: float | None = None
     weights: Floats | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -96,15 +86,12 @@ class RetrieverScores:
             first_failure=evaluation.counts.get("first_failure", ""),
             counts=evaluation.counts,
             dataset=evaluation.dataset,
-            seconds=evaluation.seconds,
-            longest=evaluation.longest_list,
             runs=evaluation.several_runs,
             ratios={
                 str(scores.spec): scores.ratio
                 for scores in evaluation.scores
                 if scores.ratio is not None
             },
-            n_documents=_n_documents(evaluation.counts),
             weights=evaluation.weights,
         )
 
@@ -130,7 +117,7 @@ class RetrieverScores:
         return cls(
             name=row["retriever"],
             match=row["match"],
-            settings=_settings(row["settings"]),
+            settings=row["settings"],
             query_ids=tuple(queries) if tables is None else tables.query_ids,
             values={
                 name: _values(row, name, queries) if tables is None else tables.values(name)
@@ -147,7 +134,6 @@ class RetrieverScores:
             dataset=dataset,
             groups=tables,
             runs=SeveralRuns.read(row["runs"]) if row.get("runs") else None,
-            n_documents=_n_documents(row["counts"]),
             weights=(
                 tables.weights
                 if tables is not None
@@ -162,18 +148,6 @@ class RetrieverScores:
         # A row a query, so that rows can be picked at once for all metrics.
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
         return self._of(query_ids, values)
-
-    def seconds_of(self, query_ids: Sequence[str]) -> Floats:
-        """(len(query_ids)) how long the answers took; NaN where nobody says."""
-        # Of another number of answers nobody knows which are whose.
-        if self.seconds is None or len(self.seconds) != len(self.query_ids):
-            return np.full(len(query_ids), np.nan)
-        return self._of(query_ids, self.seconds)
-
-    def ratio_of(self, metric: str, query_ids: Sequence[str]) -> Ratio | None:
-        """What these queries add to a sum over a sum; None where that was not kept."""
-        ratio = self.ratios.get(metric)
-        return None if ratio is None else ratio.rows(rows_of(query_ids, self.query_ids))
 
     def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
@@ -247,25 +221,6 @@ class Column:
         return ~np.isnan(self.values)
 
 
-def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a report; what an earlier version did not write is unknown."""
-    unknown = dict.fromkeys(("name", "version", "hash"))
-    return {
-        **recorded,
-        **{name: dict(recorded.get(name, {})) for name in ("deviations", "versions")},
-        **{name: dict(recorded[name]) for name in ("profile", "match")},
-        "dataset": {**unknown, **recorded["dataset"]},
-    }
-
-
-def _n_documents(counts: Mapping[str, Any]) -> float | None:
-    """How many documents all searches brought; of several runs their mean."""
-    if "n_documents" in (runs := counts.get(RUNS, {})):
-        return float(runs["n_documents"]) / float(runs["n"])
-    n: float | None = counts.get(SEARCHES, {}).get("n_documents")
-    return n
-
-
 def _n_never(row: Mapping[str, Any], metric: str) -> int:
     """For how many queries what a metric waits for never came, which JSON has as null."""
     n: int = row["counts"].get("metrics", {}).get(metric, {}).get("n_never", 0)
@@ -330,7 +285,6 @@ class Results:
         Raises:
             DataError: it is none.
         """
-        check_report(report, name)
         try:
             better = {
                 metric: direction
@@ -342,7 +296,6 @@ class Results:
                 RetrieverScores.read(row, better, dataset, tables, weights)
                 for row in report["evaluations"]
             )
-        # check_report looks at kinds alone; a report that somebody edited may still be impossible.
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"
             raise DataError(problem, path=name, field="evaluations") from None

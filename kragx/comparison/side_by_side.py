@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from kragx.comparison.aligned import shared_weights
 from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.slices import shared_ids
 from kragx.comparison.statistics import TOLERANCE
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import SEARCHES
@@ -204,12 +201,6 @@ def _first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:
     )
 
 
-def search_alike(settings: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether all look alike at searches, as far as they look at any."""
-    first = settings[_first_that_searches(settings)]
-    return not any(searches_that_differ(first, entry) for entry in settings)
-
-
 def _reads_tokens(settings: Mapping[str, Any]) -> bool:
     metrics = map(known_metric, settings["metrics"])
     return any(metric is not None and metric.reads_tokens for metric in metrics)
@@ -302,28 +293,12 @@ class RunPair:
         """The settings that changed."""
         return tuple(_changes(self.before.settings, self.after.settings))
 
-    @cached_property
-    def _shared(self) -> tuple[Sequence[str], Floats | None]:
-        pair = self.before, self.after
-        query_ids, rows = shared_ids([side.query_ids for side in pair])
-        return query_ids, shared_weights(pair, query_ids, rows)
-
-    @property
-    def weights(self) -> Floats | None:
-        """(q) of the questions that both have; None where all are alike."""
-        return self._shared[1]
-
     def values(self, metric: str, query_ids: Sequence[str]) -> tuple[Floats, Floats]:
         """The values of a metric before and after, of these questions, which both have."""
         before, after = (
             side.table([metric], query_ids)[:, 0] for side in (self.before, self.after)
         )
         return before, after
-
-    def gains(self, metric: str) -> Floats:
-        """(q) how much each question that both have changed in a metric."""
-        before, after = self.values(metric, self._shared[0])
-        return after - before
 
     def is_bounded(self, metric: str) -> bool:
         """Whether all values lie between 0 and 1: times differ at each query and say nothing."""

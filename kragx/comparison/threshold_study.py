@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from kragx.comparison.orders import Order, leads_of, orders_of, orders_warning, tiers_of
+from kragx.comparison.orders import Order, leads_of, orders_of, orders_warning
 from kragx.comparison.scores import direction
 from kragx.evaluation.evaluation import Evaluation, means_at
 from kragx.evaluation.wording import method_label
@@ -32,13 +32,8 @@ from kragx.ground.printing import (
     number,
     phrase,
     visible,
-    warning,
 )
-from kragx.matchers.text_base import SHORT_GOLD
 from kragx.metrics import MetricLike, listed as listed_metrics
-
-if TYPE_CHECKING:
-    from kragx.comparison.tuning import Setting
 
 _ROWS = 21  # a table of more is thinned out
 _NAMED = 4  # pairs that are named
@@ -51,17 +46,12 @@ class OfGrid:
     Attributes:
         metric: by which retrievers are ordered.
         settings: (t) what they are called.
-        orders: (t) the retrievers that can be compared, the best first, those that are equal
-            together.
-        certain: (t) whether the first is told to be better than every other.
         swapped: pairs of retrievers of which one is ahead under some setting and the other under
             another.
     """
 
     metric: str
     settings: tuple[str, ...]
-    orders: tuple[tuple[tuple[str, ...], ...], ...]
-    certain: tuple[bool, ...]
     swapped: tuple[tuple[str, str], ...]
 
 
@@ -73,14 +63,13 @@ class Sweep(Result):
         match: how it was matched, as results record it; empty of a grid.
         match_name: what the matcher is called.
         chosen: the threshold of the evaluations themselves; None of a grid.
-        thresholds: (t) ascending, of a grid in its order; empty where it varies something else.
+        thresholds: (t) ascending; empty of a grid.
         n_matches: for each retriever (t) how many pairs of document and gold match at each; empty
             of a grid.
         values: for each retriever and metric its mean at each threshold; None where it has none.
         orders: of several retrievers, their order in each metric that is better high or low; empty
             of a grid.
-        notes: of retrievers, what keeps thresholds from mattering.
-        of_grid: the settings of a grid, and who is first under each; None without a grid.
+        of_grid: the settings of a grid, and whose order they turn; None without a grid.
 
     Examples:
         >>> from kragx import evaluate, sweep
@@ -99,7 +88,6 @@ class Sweep(Result):
     n_matches: dict[str, tuple[int, ...]]
     values: dict[str, dict[str, tuple[float | None, ...]]]
     orders: dict[str, Order] = field(default_factory=dict)
-    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     of_grid: OfGrid | None = field(default=None, metadata=IF_KNOWN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -125,7 +113,6 @@ class Sweep(Result):
             columns = {metric: list(map(number, means)) for metric, means in values.items()}
             n_matches = list(map(str, self.n_matches[retriever]))
             yield self._table(phrase("threshold"), {phrase("matches"): n_matches, **columns})
-            yield from map(warning, self.notes.get(retriever, ()))
         yield Line(
             phrase("*: the chosen threshold")
             if self.chosen in self.thresholds
@@ -139,20 +126,12 @@ class Sweep(Result):
     def _grid_parts(self, grid: OfGrid) -> Iterator[Part]:
         """Whether the order depends on the setting, then settings by retriever."""
         yield Line(self.sentence, "bold")
-        marks = [" ★" if is_certain else " =" for is_certain in grid.certain]
-        # Where no retriever can be compared nobody is first.
-        first = [tiers[0] if tiers else () for tiers in grid.orders]
         columns = {
-            name: [
-                number(mean) + (mark if name in leaders else "")
-                for mean, mark, leaders in zip(values[grid.metric], marks, first)
-            ]
-            for name, values in self.values.items()
+            name: list(map(number, values[grid.metric])) for name, values in self.values.items()
         }
-        note = phrase("★ first, and told to be better than every other; = first")
-        yield self._table(phrase("{metric} under", metric=grid.metric), columns, note)
+        yield self._table(phrase("{metric} under", metric=grid.metric), columns)
 
-    def _table(self, head: str, columns: Mapping[str, Sequence[str]], note: str = "") -> Table:
+    def _table(self, head: str, columns: Mapping[str, Sequence[str]]) -> Table:
         """Settings down; of many thresholds some, and the chosen one."""
         n, is_grid = len(self.labels), self.of_grid is not None
         # Evenly spaced, the first and the last one among them.
@@ -165,7 +144,7 @@ class Sweep(Result):
                 mark, style = (" *", "bold") if position == place else ("", "")
                 cells = [Cell(texts[position], style) for texts in columns.values()]
                 rows.append([Cell(f"{label}{mark}", style, code=is_grid), *cells])
-        return Table([head, *columns], rows, words=int(is_grid), note=note)
+        return Table([head, *columns], rows, words=int(is_grid))
 
     @property
     def sentence(self) -> str:
@@ -178,7 +157,7 @@ class Sweep(Result):
         ]
         summary = phrase(
             "{metric} of one retriever under {n} settings of {of}."
-            if sum(map(len, grid.orders[0])) < 2
+            if len(self.values) < 2
             else "The order of retrievers by {metric} is the same under all {n} settings of {of}."
             if not pairs
             else "The order by {metric} depends on the setting of {of}: it changes for {pairs}.",
@@ -191,53 +170,46 @@ class Sweep(Result):
         return joined(" ", (summary, right))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One for each retriever and threshold, or setting of a grid, as CSV has them."""
+        """One for each retriever and threshold, as CSV has them."""
         for retriever, values in self.values.items():
-            for position, label in enumerate(self.labels):
-                place: dict[str, Any] = {"setting": label}
-                if self.of_grid is None:
-                    threshold = self.thresholds[position]
-                    place = {"threshold": threshold, "chosen": int(threshold == self.chosen)}
-                    place["n_matches"] = self.n_matches[retriever][position]
-                means = {metric: values_of[position] for metric, values_of in values.items()}
-                yield {"retriever": retriever, "match": self.match_name, **place, **means}
+            for position, threshold in enumerate(self.thresholds):
+                yield {
+                    "retriever": retriever,
+                    "match": self.match_name,
+                    "threshold": threshold,
+                    "chosen": int(threshold == self.chosen),
+                    "n_matches": self.n_matches[retriever][position],
+                    **{metric: values_of[position] for metric, values_of in values.items()},
+                }
 
 
 def sweep_of_grid(
-    name: str, metric: str, under: Sequence[tuple[Setting, Mapping[str, float], bool]]
+    name: str, metric: str, under: Sequence[tuple[str, Mapping[str, float]]]
 ) -> Sweep:
     """How retrievers stand under each setting of a matcher's grid.
 
     Args:
         name: of the matcher.
         metric: what the means are of.
-        under: for each setting the means of the retrievers that can be compared, and whether the
-            first of them is told to be better than every other.
+        under: for each setting its name, and the means of the retrievers that can be compared.
     """
-    names = list(dict.fromkeys(name for _, means, _ in under for name in means))
-    columns = {name: tuple(means.get(name) for _, means, _ in under) for name in names}
+    names = list(dict.fromkeys(name for _, means in under for name in means))
+    columns = {name: tuple(means.get(name) for _, means in under) for name in names}
     rows = np.array([*columns.values()], np.float64).reshape(len(names), len(under))
     leads = leads_of(rows, is_higher=direction(metric) != "lower")
     # No setting is the chosen one, so a pair is swapped if either is ahead somewhere.
     leads_anywhere = leads.any(axis=2)  # under some setting
     swapped = np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
-    axes = [setting.values for setting, _, _ in under]
     return Sweep(
         match={},
         match_name=name,
         chosen=None,
-        thresholds=tuple(
-            float(values["threshold"]) for values in axes if values.keys() == {"threshold"}
-        ),
+        thresholds=(),
         n_matches={},
         values={name: {metric: means} for name, means in columns.items()},
         of_grid=OfGrid(
             metric,
-            tuple(setting.name for setting, _, _ in under),
-            tuple(
-                tiers_of(names, rows[:, place], leads[..., place]) for place in range(len(under))
-            ),
-            tuple(is_certain for _, _, is_certain in under),
+            tuple(setting for setting, _ in under),
             tuple((names[one], names[other]) for one, other in swapped),
         ),
     )
@@ -246,7 +218,7 @@ def sweep_of_grid(
 def sweep(
     evaluations: Evaluation | Iterable[Evaluation],
     metrics: MetricLike | Iterable[MetricLike] | None = None,
-    thresholds: Iterable[float] | Literal["scores", "near"] | None = None,
+    thresholds: Iterable[float] | Literal["scores"] | None = None,
 ) -> Sweep:
     """Metrics against the threshold, and the order of retrievers; nothing is matched again.
 
@@ -255,8 +227,7 @@ def sweep(
             threshold.
         metrics: metric strings; None for those of the evaluations.
         thresholds: where to look; ``scores`` for the chosen one and every distinct score, which
-            misses no change; ``near`` for the four on either side of the chosen one at which every
-            comparison looks; None for .01, .02, ..., 1 and the chosen one. Of a judge its grades.
+            misses no change; None for .01, .02, ..., 1 and the chosen one. Of a judge its grades.
 
     Raises:
         UsageError: the matcher decides yes or no, a threshold is out of range, a metric unknown, or
@@ -301,29 +272,7 @@ def sweep(
         n_matches=n_matches,
         values=values,
         orders=orders_of(values, better, looked_at, threshold),
-        notes={
-            evaluation.name: notes
-            for evaluation in several
-            if (notes := (*_notes(evaluation, n_matches[evaluation.name]),))
-        },
     )
-
-
-def _notes(evaluation: Evaluation, n_matches: Sequence[int]) -> Iterator[str]:
-    """What a flat table rests on: that a value holds at each threshold praises none of them."""
-    if n_short := evaluation.counts.get(SHORT_GOLD):
-        yield phrase(
-            "questions with short gold: {n} of {of}; it is looked for as a phrase, whatever the "
-            "threshold",
-            n=n_short,
-            of=evaluation.counts["n_queries"],
-        )
-    if len(n_matches) > 1 and n_matches[0] == n_matches[-1]:  # fewer match at higher ones
-        yield phrase(
-            "the same pairs match at each of these thresholds: they say nothing of which to choose"
-            if n_matches[0]
-            else "no pair matches at any of these thresholds"
-        )
 
 
 def _thresholds(several: Sequence[Evaluation], thresholds: object, threshold: float) -> list[float]:
@@ -333,11 +282,9 @@ def _thresholds(several: Sequence[Evaluation], thresholds: object, threshold: fl
         grid = range(1, top + 1) if top else (step / 100 for step in range(1, 101))
         return sorted({*map(float, grid), threshold})
     if isinstance(thresholds, str):
-        if thresholds == "near" and several[0].nearby is not None:
-            return list(several[0].nearby.thresholds)
         if thresholds != "scores":
             raise UsageError(
-                "thresholds: {thresholds!r} is neither numbers, 'scores' nor 'near'",
+                "thresholds: {thresholds!r} is neither numbers nor 'scores'",
                 thresholds=thresholds,
             )
         # A score equal to the threshold is a match, so a metric changes just above a score.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf, nan, sqrt
+from math import sqrt
 from typing import Any
 
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.estimates import Difference, Estimate, Leader, definition_of
-from kragx.comparison.scores import RetrieverScores, direction
+from kragx.comparison.scores import direction
 from kragx.comparison.statistics import deciding, queries_needed
-from kragx.evaluation.wording import silent_searches, silent_text
-from kragx.ground.printing import joined, listed, number, phrase
+from kragx.ground.printing import joined, listed, phrase
 
 MANY = 10
 """Beyond so many times the sample nobody can say how many queries would decide."""
@@ -21,18 +20,13 @@ TELLING = 20
 """Fewer queries than this do not say how many would decide: their effect may be any."""
 
 
-def verdict(comparison: Comparison, scores: Sequence[RetrieverScores] = ()) -> Recommendation:
-    """Which retriever is best in the first metric, or that the data does not say.
-
-    Args:
-        comparison: of the retrievers.
-        scores: the same retrievers, for why they have no value.
-    """
+def verdict(comparison: Comparison) -> Recommendation:
+    """Which retriever is best in the first metric, or that the data does not say."""
     leader = comparison.leader
     if len(comparison.retrievers) < 2:
         return _too_few(comparison)
     if leader is None:
-        return _nobody(comparison, scores)
+        return _nobody(comparison)
     if comparison.overall.found_nothing(comparison.primary):
         return _nothing_found(comparison)
     return _between(comparison, leader)
@@ -54,8 +48,8 @@ def _too_few(comparison: Comparison) -> Recommendation:
         values = {"metric": comparison.primary, "failed": list(failed)}
         return Recommendation("no_winner", text, False, values)
     text = phrase(
-        "There is one retriever, and so nothing to choose between; add another, or earlier "
-        "results (--earlier), to compare."
+        "There is one retriever, and so nothing to choose between; another, or earlier results "
+        "(--earlier), can be set against it."
         if not failed
         else "Only {best} can be compared, as {lost} failed or returned nothing."
         if nothing
@@ -66,42 +60,20 @@ def _too_few(comparison: Comparison) -> Recommendation:
     return Recommendation("one_retriever", text, False, {"failed": list(failed)})
 
 
-def _nobody(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Recommendation:
+def _nobody(comparison: Comparison) -> Recommendation:
     """Nobody is best: values are not known, or searches do not say what the first metric sums."""
     name, means = comparison.primary, comparison.overall.means
-    values: dict[str, Any] = {"metric": name, "directed": direction(name) != "neither"}
-    of_primary = {score.name: means[score.name][name] for score in scores if score.name in means}
-    without = {named: mean for named, mean in of_primary.items() if mean.value is None}
-    n_silent = {
-        score.name: n
-        for score in scores
-        if score.name in without and (n := silent_searches(name, score.counts))
-    }
-    if n_silent and not any(mean.bounds for mean in without.values()):
-        n = sum(n_silent.values())
-        text = phrase(
-            "{metric} has no value for {names}, so it does not say which retriever is best; {why}.",
-            metric=name,
-            names=listed([*n_silent]),
-            why=silent_text(definition_of(name), n),
-        )
-        values |= {
-            "directed": True,
-            "without": [*n_silent],
-            "silent": n,
-            "cost": definition_of(name).unit,
-        }
-        return Recommendation("no_winner", text, False, values)
+    directed = direction(name) != "neither"
     text = phrase(
         "{metric} is not known for every question, so it does not say which retriever is best."
         if any(of_retriever[name].bounds for of_retriever in means.values())
-        else "{metric} has no value for any question, so it does not say which retriever is "
-        "best: look whether the questions have gold."
-        if values["directed"]
+        else "{metric} has no value by which retrievers differ, so it does not say which is best: "
+        "look whether the questions have gold, and whether searches say what they cost."
+        if directed
         else "{metric} has no direction, so it does not say which retriever is best.",
         metric=name,
     )
-    return Recommendation("no_winner", text, False, values)
+    return Recommendation("no_winner", text, False, {"metric": name, "directed": directed})
 
 
 def _between(comparison: Comparison, leader: Leader) -> Recommendation:
@@ -197,40 +169,18 @@ def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | No
 
 
 def _nothing_found(comparison: Comparison) -> Recommendation:
-    """The first metric is 0 for all; what another one says is found, if one does."""
-    metric, means = comparison.primary, comparison.overall.means
-    by_any = {metric for name in means for metric in comparison.overall.finds(name)}
-    successful = [metric for metric in comparison.metrics if metric in by_any]
-    if not successful:
-        text = phrase(
-            "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
-            "gold and the matcher first; kragx explain shows how near each document came.",
-            metric=metric,
-            every=every(comparison),
-        )
-        return Recommendation("no_winner", text, False, {"metric": metric, "nothing_found": True})
-    deepest = [
-        metric_name
-        for *_, metric_name in by_depth(comparison, "recall", "hit_rate")
-        if metric_name in successful
-    ]
-    far = deepest[-1] if deepest else successful[0]
-    name = max(means, key=lambda name: means[name][far].value or 0)
-    value, deeper = means[name][far].value, _depth(far) > _depth(metric)
+    """The first metric is 0 for all, and maybe every other one too."""
+    metric, view = comparison.primary, comparison.overall
+    nothing = not any(view.finds(name) for name in view.means)
     text = phrase(
-        "{metric} is 0 for {every}, and so none is better in it; but gold stands further down: "
-        "{far} is {value} for {name}. Reranking could bring it up."
-        if deeper
-        else "{metric} is 0 for {every}, and so none is better in it; but gold is found: {far} is "
-        "{value} for {name}. Put a metric first that sees it.",
+        "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
+        "gold and the matcher first; kragx explain shows how near each document came."
+        if nothing
+        else "{metric} is 0 for {every}, and so none is better in it.",
         metric=metric,
         every=every(comparison),
-        far=far,
-        value=number(value),
-        name=name,
     )
-    alternative = {"found_in": far, "found_by": name, "found": value, "deeper": deeper}
-    return Recommendation("no_winner", text, False, {"metric": metric, **alternative})
+    return Recommendation("no_winner", text, False, {"metric": metric, "nothing_found": nothing})
 
 
 def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:
@@ -244,12 +194,6 @@ def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str
         for name, _, k in [metric.partition("@")]
         if name in names and (k.isdigit() or not k)
     )
-
-
-def _depth(metric: str) -> float:
-    """The rank at which a metric cuts; infinite for the whole list, NaN for a budget."""
-    k = metric.partition("@")[2].partition("(")[0]
-    return float(k) if k.isdigit() else nan if k else inf
 
 
 def _opposite(comparison: Comparison, leader: Leader) -> dict[str, list[Difference]]:

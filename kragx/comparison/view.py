@@ -1,15 +1,13 @@
 """Retrievers compared on some queries: all of them, or those of a slice."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 from kragx.comparison.estimates import Difference, Estimate, Leader, definition_of, difference_cells
 from kragx.evaluation.evaluation import Evaluation, bounds_note, mean_cell, micro_cell
 from kragx.evaluation.runs import SeveralRuns, runs_note
-from kragx.ground.json_values import IF_KNOWN
-from kragx.ground.printing import Cell, Name, Part, Result, Table, joined, percent, phrase
+from kragx.ground.printing import Cell, Name, Part, Result, Table, joined, phrase
 from kragx.metrics.intervals import with_reasons
 
 FEW = 10
@@ -147,12 +145,8 @@ class View(Result):
             ]
             for difference in self.differences
         ]
-        first, last = columns.index("interval"), len(columns) - 1
-        order = [*range(first), last, *range(first, last)]  # what is decided before its interval
-        turned = [[row[place] for place in order] for row in rows]
         note = with_reasons((difference.ends for difference in self.differences), note)
-        narrow = Table([columns[place] for place in order], turned, len(words), note=note)
-        return Table(columns, rows, len(words), narrow, note)
+        return Table(columns, rows, len(words), note=note)
 
     def best_cell(self, metric: str) -> Cell:
         """Who is best in a metric, or that it is not decided; of one retriever its mean."""
@@ -181,9 +175,6 @@ class View(Result):
             yield self.differences_table()
 
 
-_IF_WEIGHTED: Any = field(default=None, metadata=IF_KNOWN)  # a slice has a `field` of its own
-
-
 @dataclass(frozen=True)
 class Slice(View):
     """The queries that have one value of one field, with the retrievers compared on them.
@@ -195,27 +186,17 @@ class Slice(View):
         p_worse: the corrected p of the leading retriever being as good here as elsewhere, in the
             first metric; None where that is not tested, as with a value for fewer than `FEW`
             queries.
-        share: by metric which part of the asks that have a value are of its queries; None where no
-            query that is asked has one. None instead where all queries weigh alike.
     """
 
     field: str
     value: str | None
     query_ids: Sequence[str]
     p_worse: float | None = None
-    share: Mapping[str, float | None] | None = _IF_WEIGHTED
 
     @property
     def label(self) -> str:
         """The value, or ``(no value)``."""
         return NO_VALUE if self.value is None else self.value
-
-    def size(self, metric: str) -> str:
-        """How many queries have a value of a metric, and which share of the asks is its own."""
-        n, share = self.scored(metric), (self.share or {}).get(metric)
-        if share is None:
-            return f"n = {n}"
-        return phrase("n = {n}, {share} of asks", n=n, share=percent(share, 0))
 
 
 def _is_of_finding(metric: str) -> bool:

@@ -26,8 +26,7 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
     """A line for each run and matcher: failures, metrics, the micro averages, and intervals.
 
     Intervals are those of the comparisons, without any the evaluations' own: empty where there is
-    none; a run's own number has no columns for one. Behind them stands of retrievers that were
-    asked several times the lowest and highest number of a run.
+    none; a run's own number has no columns for one.
     """
     metrics = metric_names(evaluations)
     ends = {
@@ -61,33 +60,16 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
             **evaluation.mean,
             **{f"micro {name}": value for name, value in evaluation.micro.items()},
             **ends.get((evaluation.name, evaluation.match_name), {}),
-            **_of_runs(evaluation),
         }
         for evaluation in evaluations
     )
     intervals = dict.fromkeys(name for row in ends.values() for name in row)
-    spreads = dict.fromkeys(name for evaluation in evaluations for name in _of_runs(evaluation))
     counts = [name for name in _COUNTS if any(name in own.counts for own in evaluations)]
     columns = ["retriever", "match", *counts, *metrics, *micro, *intervals]
-    columns += spreads
     return csv_text(rows, columns)
 
 
 _COUNTS = ("n_queries", "n_asks", "n_failed")
-
-
-def _of_runs(evaluation: Evaluation) -> dict[str, float | int | None]:
-    """How often a retriever was asked, and the lowest and highest number of a run, if several."""
-    several = evaluation.several_runs
-    if several is None:
-        return {}
-    ends = {metric: several.spread(metric) or (None, None) for metric in several.mean}
-    columns = {
-        f"{metric} {name} run": value
-        for metric, spread in ends.items()
-        for name, value in zip(("lowest", "highest"), spread)
-    }
-    return {"runs": several.n, **columns}
 
 
 def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:

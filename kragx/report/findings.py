@@ -8,7 +8,6 @@ from typing import Any
 
 from kragx.comparison import Change, Comparison, Difference, GateResult, gates_table
 from kragx.comparison.changes import changes_parts
-from kragx.comparison.estimates import family_of
 from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
@@ -144,31 +143,23 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
     )
     p = "" if rival.p_adjusted is None else f"p {probability(rival.p_adjusted, equals='= ')}"
     lines = [joined(" · ", ["" if rival.low is None else interval, p, counts])]
-    n, of = comparison.n_tests_of(metric), _FAMILIES[family_of(metric, comparison.primary)]
     if rival.low is not None and not spans_0 and rival.verdict == "undecided":
         why = phrase(
             "The interval leaves out 0, but the paired test is not convinced: p is above {alpha}. "
             "There are too few questions."
             if rival.p is not None and rival.p > statistics.alpha
-            else "The interval of this one comparison leaves out 0; but it is one of {n:,} tests "
-            "that are corrected together ({of}), and with that p is above {alpha}.",
+            else "The interval of this one comparison leaves out 0; but it is one of several tests "
+            "that are corrected together, and with that p is above {alpha}.",
             alpha=f"{statistics.alpha:.2f}".removeprefix("0"),
-            n=n,
-            of=of,
         )
         lines.append(why)
     chance = phrase(
         "How often a lead at least this large would come about by chance if both were equally "
+        "good, from the paired test, corrected together with others. 0.05 or less is usually taken "
+        "for more than chance."
+        if comparison.n_tests_of(metric) > 1 and comparison.corrected
+        else "How often a lead at least this large would come about by chance if both were equally "
         "good, from the paired test. 0.05 or less is usually taken for more than chance."
-        if n == 1
-        else "How often a lead at least this large would come about by chance if both were equally "
-        "good, from the paired test, corrected together with others, {n:,} in all ({of}). 0.05 or "
-        "less is usually taken for more than chance."
-        if comparison.corrected
-        else "How often a lead at least this large would come about by chance if both were equally "
-        "good, from the paired test; not corrected, though it is one of {n:,} tests ({of}).",
-        n=n,
-        of=of,
     )
     pair = (rival.retriever, rival.against)
     return {
@@ -179,14 +170,6 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
         "lines": lines,
         "help": chance if p else "",
     }
-
-
-_FAMILIES = (
-    phrase("every two retrievers in this metric"),
-    phrase("every two retrievers in all metrics but the first, and in each slice"),
-    phrase("every two retrievers in times"),
-)
-"""Which tests are corrected together, by `family_of`."""
 
 
 OUTCOMES = {

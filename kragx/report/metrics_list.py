@@ -7,7 +7,6 @@ from kragx.ground.printing import Cell, Line, Part, Table
 from kragx.metrics import METRICS, Metric, Option
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.registry import added_metrics
-from kragx.report.csv_files import csv_text
 
 _COMMON = (
     *("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg"),
@@ -62,18 +61,6 @@ def metrics_plain() -> list[dict[str, Any]]:
 def _all() -> list[Metric]:
     """Kragx's own, and what installed packages add."""
     return [*METRICS.values(), *added_metrics()]
-
-
-def metrics_csv() -> str:
-    """The metrics as CSV."""
-    rows = [
-        {
-            name: " ".join(map(str, value)) if isinstance(value, list) else value
-            for name, value in row.items()
-        }
-        for row in metrics_plain()
-    ]
-    return csv_text(rows, list(rows[0]))
 
 
 def _options(metric: Metric, *, lists: bool = False) -> Iterator[tuple[str, Option]]:

@@ -16,9 +16,6 @@ from typing import Any, ClassVar, Self
 
 from kragx.ground.printing import Line, Result, duration, joined, phrase, visible, warning
 
-NAMES = 5
-"""So many changed files are named; of the others it is said how many they are."""
-
 UNFINISHED = ".unfinished"
 """How the folder's name ends, beside that of results, in which a run keeps what is unfinished."""
 
@@ -45,15 +42,11 @@ class Checkout:
         branch: what is checked out; None for a commit by itself.
         n_changed: how many files differ from the commit or are not in it, what is ignored, caches
             of Python and result folders left out; None if git could not tell.
-        changed: the first of their names.
-        has_config: whether the config file, if there is one, is in the repository at all.
     """
 
     commit: str | None
     branch: str | None
     n_changed: int | None
-    changed: tuple[str, ...] = ()
-    has_config: bool = True
 
     also_plain: ClassVar[tuple[str, ...]] = ("dirty",)
 
@@ -62,13 +55,12 @@ class Checkout:
         """Of its plain values."""
         commit, branch = map(_text, (value["commit"], value["branch"]))
         n_changed = None if value["n_changed"] is None else int(value["n_changed"])
-        names = tuple(map(str, value["changed"]))
-        return cls(commit, branch, n_changed, names, bool(value["has_config"]))
+        return cls(commit, branch, n_changed)
 
     @property
     def dirty(self) -> bool | None:
         """Whether the run may rest on something that the commit does not hold; None: not known."""
-        if self.commit is None or not self.has_config:
+        if self.commit is None:
             return True
         return None if self.n_changed is None else self.n_changed > 0
 
@@ -85,19 +77,15 @@ class Checkout:
         )
         if self.branch is not None:
             commit = phrase("{commit} on {branch}", commit=commit, branch=visible(self.branch))
-        outside = phrase("the config file not in it") if not self.has_config else ""
-        return joined(", ", [commit, self._changes, outside])
-
-    @property
-    def _changes(self) -> str:
-        if self.n_changed is None:
-            return phrase("uncommitted changes not known")
-        if not self.n_changed:
-            return phrase("no uncommitted changes") if self.has_config else ""
-        names = joined(", ", map(visible, self.changed))
-        if n_more := self.n_changed - len(self.changed):
-            names = phrase("{names} and {n} more", names=names, n=n_more)
-        return phrase("with uncommitted changes ({names})", names=names)
+        changes = phrase(
+            "uncommitted changes not known"
+            if self.n_changed is None
+            else "with uncommitted changes ({n})"
+            if self.n_changed
+            else "no uncommitted changes",
+            n=self.n_changed,
+        )
+        return joined(", ", [commit, changes])
 
 
 @dataclass(frozen=True)
@@ -128,16 +116,6 @@ class Kept:
             of=self.n_queries,
             date=day_and_time(self.begun),
         )
-
-    @property
-    def text(self) -> str:
-        """What was kept, and what was asked for all the same."""
-        questions = phrase(
-            "nothing was asked for now"
-            if self.n_answers == self.n_queries
-            else "only the others were asked for now"
-        )
-        return joined("; ", [self.number, questions])
 
     @property
     def rest(self) -> str:
@@ -207,7 +185,7 @@ class Record(Result):
     def resumption(self) -> Iterator[Line]:
         """Which answers were not asked for again, a line for each retriever."""
         for name, counts in self.kept.items():
-            yield warning(phrase("{names}: {remark}", names=visible(name), remark=counts.text))
+            yield warning(phrase("{names}: {remark}", names=visible(name), remark=counts.number))
 
 
 def record_lines(record: Record | None, names: str = "") -> list[Line]:
@@ -256,13 +234,12 @@ class Clock:
         return Record(None if config is None else config.name, self.date, seconds, git, counts)
 
 
-def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkout | None:
+def checkout(folder: Path, *written: Path) -> Checkout | None:
     """The repository in which a folder stands; None if there is none, or git is not there.
 
     Args:
         folder: of the config, wherever the run was started from; without a config the current one.
         written: files that runs write.
-        config: the config's name in the folder, if there is one.
     """
     top = _git(folder, "rev-parse", "--show-toplevel")
     if top is None:
@@ -275,8 +252,6 @@ def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkou
         commit=_git(folder, "rev-parse", "--verify", "--quiet", "HEAD"),
         branch=_git(folder, "symbolic-ref", "--short", "--quiet", "HEAD"),
         n_changed=None if changed is None else len(changed),
-        changed=tuple((changed or [])[:NAMES]),
-        has_config=config is None or bool(_git(folder, "ls-files", "--", config)),
     )
 
 

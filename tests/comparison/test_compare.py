@@ -195,10 +195,7 @@ def test_no_p_but_of_times_depends_on_the_clock(slices):
     assert (bare.n_tests_of_times, fast.n_tests_of("seconds_mean")) == (0, n_tests[2])
     # 2: the best is as good in either slice
     assert n_tests == ((3, 3 + 2 * 6 + 2, 9) if slices else (3, 3, 3))
-    others = "other metrics and slices over 17" if slices else "other metrics over 3"
-    noted = f"corrected over so many tests: mrr@10 over 3, {others}"
-    assert f"{noted}, times over {n_tests[2]}" in fast.differences_table().note
-    assert noted in bare.differences_table().note
+    assert "corrected for all that is looked at" in fast.differences_table().note
     close = fast.overall.difference("mrr@10", "b")
     assert close.p_adjusted > close.p
 
@@ -432,19 +429,19 @@ def test_states_of_a_gold_set_are_compared_where_they_are_the_same():
 
 
 @pytest.mark.parametrize(
-    ("match", "same", "n_moved", "n_ids"),
+    ("match", "same"),
     some(
         [
-            ("id", 37, 1, 2),
-            ({"any": ["id", "exact"]}, 37, 1, 2),
-            ("exact", 39, 3, 0),
-            ("span", 39, 3, 0),
-            ({"cascade": [{"method": "rouge2", "accept": 0.9, "reject": 0.1}, "exact"]}, 39, 3, 0),
+            ("id", 37),
+            ({"any": ["id", "exact"]}, 37),
+            ("exact", 39),
+            ("span", 39),
+            ({"cascade": [{"method": "rouge2", "accept": 0.9, "reject": 0.1}, "exact"]}, 39),
         ],
         3,
     ),
 )
-def test_a_gold_set_that_has_moved(match, same, n_moved, n_ids):
+def test_a_gold_set_that_has_moved(match, same):
     """By hand: of 40 questions one changes, two have gold under other ids, one a move's record.
 
     A matcher that compares texts compares all but the one that changes.
@@ -473,20 +470,14 @@ def test_a_gold_set_that_has_moved(match, same, n_moved, n_ids):
         results[name] = evaluate(dataset, run, match=match, metrics=["mrr@10"])
     comparison = compare(results)
     (versions,) = comparison.gold
-    assert (versions.n_same, versions.n_moved, versions.n_ids) == (same, n_moved, n_ids)
+    assert versions.n_same == same
     assert comparison.n_queries == same
     assert len(versions.changed) == 40 - same
-    assert f"; the gold of {n_moved} of them is the same text, moved to other chunks" in str(
-        comparison
-    )
-    assert ("no move ('kragx gold move') is recorded" in str(comparison)) == bool(n_ids)
-    anyway = compare(results, anyway=True)
-    assert f"the gold of {n_moved} questions is the same text" in str(anyway)
-    assert anyway.n_queries == 40
+    assert compare(results, anyway=True).n_queries == 40
 
 
 def test_a_gold_set_that_has_only_moved():
-    """Nothing is left out, and where gold went is said, also to who compares anyway."""
+    """Nothing is left out, and that is said, also to who compares anyway."""
     (gold,) = GOLD.queries[0].gold
     later = replace(
         GOLD.queries[0],
@@ -496,7 +487,7 @@ def test_a_gold_set_that_has_only_moved():
     for anyway in (False, True):
         comparison = compare([GOOD, other], anyway=anyway)
         assert comparison.n_queries == 40
-        text = "no question differs in what metrics read; the gold of 1 questions is the same text"
+        text = "no question differs in what metrics read"
         assert str(comparison).count(text) == 1
 
 

@@ -301,12 +301,7 @@ def test_a_point_estimate_is_said_to_be_one():
         "+0.2500 against baseline (point estimate)",
         "-0.2500 against baseline (point estimate)",
     }
-    passed_line, note = (line.text for line in gates_parts(results))
-    assert passed_line == "gates: all 5 passed"
-    assert note == (
-        "'no worse than baseline by 0.3' looks at a point estimate, which chance moves; 'surely' "
-        "before it asks for evidence"
-    )
+    assert [line.text for line in gates_parts(results)] == ["gates: all 5 passed"]
     without = check_gates(parsed({"recall@10": ">= 1"}), [COMPARED])
     assert [line.text for line in gates_parts(without)] == ["gates: all 3 passed"]
     assert [line.text for line in gates_parts(without[:1])] == ["gates: the one passed"]
@@ -347,7 +342,6 @@ def test_earlier_results():
         ({"p95_secnods": "< 1"}, "perhaps you meant 'p95_seconds'?"),
         ({"retriever": {"a": {}}}, "perhaps you meant 'retrievers'?"),
         ({"good": {"mrr@10": ">= 1"}}, "stand as retrievers: {NAME: {METRIC: CONDITION}}"),
-        ({"good.mrr@10": ">= 1"}, "is written retrievers: {good: {mrr@10: '>= 1'}}"),
         ({"mrr@10": {"good": ">= 1"}}, "gates.mrr@10: a condition is expected, not a mapping"),
         ({"retrievers": ["a"]}, "gates.retrievers: a mapping from name to gates is expected"),
         ({"slices": {"easy": ">= 1"}}, "gates.slices.easy: a mapping from a value"),

@@ -40,7 +40,7 @@ def test_it_stands_beside_those_that_failed():
     assert comparison.leader.differences[0].against == "fair"
     assert len(comparison.leader.differences) == 1
     assert "returned nothing ✗" in str(result)
-    assert "✗ not comparable, as it returned nothing" in str(result)
+    assert "✗ not comparable, as it failed or returned nothing" in str(result)
     assert result.table["nothing"]["mrr@5"] is None
     assert result["nothing"]["mrr@5"] == 0.0  # its own numbers are what they are
 

@@ -18,12 +18,10 @@ from kragx.comparison import (
     gate_problems,
     parse_gates,
 )
-from kragx.comparison.costs import counts_all, unequal_documents
 from kragx.evaluation.evaluation import mean_cell
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect
-from tests.thoroughness import all_cases
 
 N = 40
 GOLD = GoldDataset.from_documents(
@@ -140,48 +138,6 @@ def test_gates_against_never():
     assert said.startswith("444, and baseline never; nothing is sure of it")
 
 
-def test_what_that_buys():
-    """The best costs 1.8 times as much, by more than noise; the sentence says both."""
-    values = advice(both(keen_first=True))["price"].values
-    assert (values["best"], values["other"]) == ("keen", "thrifty")
-    assert (values["metric"], values["dearer"], values["tied"]) == ("tokens_per_gold", True, False)
-    assert values["ratio"] == pytest.approx(16_000 / 36 / 250)
-    text = advice(both(keen_first=True))["price"].text
-    assert text.startswith("keen costs 1.8 times as much as thrifty for each gold item found")
-    assert "What that buys: in evidence_recall the difference is" in text
-
-
-def test_tied():
-    """Of two that find the same the cheaper one is named."""
-    dear = run("dear", lambda n: n % 10 < 4, 1, tokens=300)
-    said = advice(compared(METRICS, dear, THRIFTY))["price"]
-    assert said.values["tied"]
-    assert "thrifty costs less for each gold item found" in said.text
-
-
-def test_price_beside_who_finds_nothing():
-    """A third that finds no gold, or is no rival and says no tokens, hides no price."""
-    nothing = run("nothing", lambda n: False, 1)
-    wordy = run("wordy", lambda n: n % 10 < 9, 8)
-    values = advice(compared(METRICS, nothing, wordy, THRIFTY))["price"].values
-    assert values == advice(compared(METRICS, wordy, THRIFTY))["price"].values
-    dear = run("dear", lambda n: n % 10 < 4, 1, tokens=300)
-    silent = run("silent", lambda n: False, 1, tokens=None)
-    tied = advice(compared(METRICS, silent, dear, THRIFTY))["price"].values
-    assert {tied["best"], tied["other"]} == {"dear", "thrifty"}
-    assert "price" not in advice(compared(METRICS, KEEN, nothing))
-
-
-def test_noise_is_no_price():
-    """Costs that differ by what a few questions cost are none; nor is a cost that is not known."""
-    alike = [run(name, lambda n: n % 2, 2) for name in ("one", "other")]
-    assert "price" not in advice(compared(METRICS, *alike))
-    unknown = run("unknown", lambda n: n % 10 < 9, 4, tokens=None)
-    said = compared(["evidence_recall", "tokens_per_gold"], unknown, THRIFTY)
-    assert "price" not in advice(said)
-    assert said.comparison.overall.means["unknown"]["tokens_per_gold"].value is None
-
-
 def test_within_slices():
     """Of a slice the cost is that of its questions."""
     half = {f"q{n + 1}": "a" if n % 10 < 4 else "b" for n in range(N)}
@@ -276,87 +232,6 @@ def test_from_a_report():
 
 
 # -- as many documents ----------------------------------------------------------------------------
-
-
-def test_more_documents_stand_in_the_verdict():
-    """Who brings 12 documents a question beats who brings 3 in a metric that counts all of them."""
-    comparison = compared(["evidence_recall"], KEEN, THRIFTY).comparison
-    (caution,) = comparison.recommendations[0].cautions
-    assert caution.code == "documents"
-    assert caution.text == (
-        "keen brings 12.0 documents a question and thrifty 3.0, and more documents find more in "
-        "evidence_recall; ask for recall@10(of=all) and recall@2000tokens(of=all), which look at "
-        "as many of each"
-    )
-    assert caution.values == {"keen": 12, "thrifty": 3}
-
-
-def test_with_as_many():
-    """A metric of as many documents of all searches is named instead, and needs no line itself."""
-    both = compared(["evidence_recall", "recall@3(of=all)"], KEEN, THRIFTY).comparison
-    (caution,) = both.recommendations[0].cautions
-    assert caution.text.endswith("with as many of each: recall@3(of=all)")
-    equal = compared(["recall@3(of=all)", "evidence_recall"], KEEN, THRIFTY).comparison
-    assert not equal.recommendations[0].cautions
-    assert not any("documents a question" in line for line in equal.cautions)
-
-
-def test_more_documents_that_did_not_help():
-    """Nothing is said where who brings more loses; of three it is the leader that is named."""
-    wordy = run("wordy", lambda n: n % 10 < 1, 6)
-    lost = compared(["evidence_recall"], wordy, THRIFTY).comparison
-    assert lost.best == "thrifty"
-    assert not lost.recommendations[0].cautions
-    three = compared(["evidence_recall"], wordy, KEEN, THRIFTY).comparison
-    (caution,) = three.recommendations[0].cautions
-    assert caution.text.startswith("keen brings 12.0 documents a question and thrifty 3.0")
-    alike = run("alike", lambda n: n % 10 < 4, 2)
-    tied = compared(["evidence_recall"], THRIFTY, alike).comparison
-    (caution,) = tied.recommendations[0].cautions
-    assert caution.text.startswith("alike brings 6.0 documents a question and thrifty 3.0")
-
-
-def test_documents_of_runs_some_of_which_failed():
-    """Half of the answers of a second run failed: 12 documents an answer are not 18."""
-    again = Run.from_documents(
-        {
-            f"q{n + 1}": Searches([], error="down") if n % 2 else searches(n, n % 10 < 9, 4)
-            for n in range(N)
-        },
-        name="keen",
-    )
-    keen = evaluate(GOLD, Run.repeated([KEEN, again]), metrics=METRICS, match="exact")
-    thrifty = evaluate(GOLD, THRIFTY, metrics=METRICS, match="exact")
-    scores = [RetrieverScores.of(evaluation) for evaluation in (keen, thrifty)]
-    comparison = both(keen_first=True).comparison
-    assert unequal_documents(comparison, scores)[1] == {"keen": 12, "thrifty": 3}
-
-
-def test_no_line_where_all_bring_as_many():
-    """Nor where nobody brings more, or no metric counts all of them."""
-    more = run("more", lambda n: n % 10 < 6, 1)
-    assert not compared(["evidence_recall"], more, THRIFTY).comparison.recommendations[0].cautions
-    first = compared(["recall@3", "tokens_per_gold"], KEEN, THRIFTY).comparison
-    assert not any("documents a question" in line for line in first.cautions)
-
-
-@all_cases(
-    ("metric", "counts"),
-    [
-        ("evidence_recall", True),
-        ("evidence_recall@2(k=5)", True),
-        ("evidence_recall@1", False),
-        ("recall(of=all)", True),
-        ("recall@10(of=all)", False),
-        ("recall@2000tokens(of=all)", False),
-        ("recall@10", False),
-        ("waste", False),
-        ("tokens_per_gold", False),
-    ],
-)
-def test_what_counts_all(metric, counts):
-    """Whatever counts each document that any search brings, and is better the higher it is."""
-    assert counts_all(metric) is counts
 
 
 # -- intervals ------------------------------------------------------------------------------------
@@ -487,16 +362,6 @@ def test_lists_alone_are_the_first_search_and_the_end():
         compare([agent, plain])
     with pytest.raises(UsageError, match="'keen' and 'other' cannot be compared"):
         compare([plain, keen, other])
-
-
-def test_nothing_is_said_of_costs_that_are_known_differently():
-    """Four times the tokens are dear; if one's are stated and the other's counted, nobody knows."""
-    keen = evaluate(GOLD, KEEN, metrics=METRICS, match="exact")
-    thrifty = evaluate(GOLD, THRIFTY, metrics=METRICS, match="exact")
-    assert "price" in advice_of(compare([keen, thrifty]))
-    silent = run("thrifty", lambda n: n % 10 < 4, 1, tokens=None)
-    counted = evaluate(GOLD, silent, metrics=METRICS, match="exact")
-    assert "price" not in advice_of(compare([keen, counted], anyway=True))
 
 
 def test_tokens_are_of_no_interest_where_no_metric_asks_for_them():

@@ -64,7 +64,7 @@ def folder(kragx, jsonl, here):
 
 
 def test_numbers_of_asks_in_every_file(folder, kragx, here):
-    """Means, slices' shares and weights stand in report.json, CSV, Markdown and the page alike."""
+    """Means and weights stand in report.json, CSV, Markdown and the page alike."""
     assert folder("out", (0, 3)).code == 0
     report = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))
     (comparison,) = report["comparisons"]
@@ -72,8 +72,6 @@ def test_numbers_of_asks_in_every_file(folder, kragx, here):
     assert means["mine"]["hit_rate@1"]["value"] == pytest.approx(13 / 18)
     assert means["other"]["hit_rate@1"]["value"] == pytest.approx(2 / 18)
     assert comparison["n_asks"] == 72
-    shares = {part["value"]: part["share"]["mrr@5"] for part in comparison["slices"]}
-    assert shares == pytest.approx({"a": 11 / 18, "b": 7 / 18})
     csv = (here / "out" / "means.csv").read_text(encoding="utf-8-sig").splitlines()
     assert csv[0].startswith("retriever,match,n_queries,n_asks,n_failed,")
     assert "mine,id,24,72,0,0.7222" in csv[1]
@@ -82,7 +80,7 @@ def test_numbers_of_asks_in_every_file(folder, kragx, here):
     assert queries[1].split(",")[6] == "9.0"
     markdown = (here / "out" / "report.md").read_text(encoding="utf-8")
     assert "72 asks, as sure as 12 questions that weigh alike" in markdown
-    assert "a (n = 12, 61% of asks)" in markdown
+    assert "a (n = 12)" in markdown
     assert "Student's of the ratio of sums, else from 200 resamples" in markdown
     index = parts(here / "out" / "report.html")["index"]
     assert index["queries"]["weights"][:6] == ASKS
@@ -108,7 +106,7 @@ def test_a_grid_of_a_config_is_tuned_by_asks(kragx, folder, module, here, monkey
 
 
 def test_folders_and_baselines_are_compared_by_asks(folder, kragx, here):
-    """What one reads of a folder, of a baseline and in a history is the difference of all asks."""
+    """What one reads of a folder, of a baseline is the difference of all asks."""
     terms = [9] * 4 + [-1] * 8
     ways = [abs(sum(map(int.__mul__, way, terms))) for way in product((1, -1), repeat=12)]
     p = sum(way >= sum(terms) for way in ways) / len(ways)
@@ -128,11 +126,6 @@ def test_folders_and_baselines_are_compared_by_asks(folder, kragx, here):
         assert difference["value"] == pytest.approx((9 - 2) / 18)
         assert (difference["wins"], difference["losses"]) == (4, 8)
         assert difference["p"] == pytest.approx(p, abs=0.05)  # of 200 ways; unweighted .39
-    history = kragx("history", ".", "--format", "json").json()
-    (series,) = [own for own in history["series"] if own["retriever"] == "mine"]
-    step = series["steps"][1]["tests"]["hit_rate@1"]
-    assert abs(step["difference"]) == pytest.approx(7 / 18)  # both runs may be of one second
-    assert step["p"] == p
 
 
 def test_without_weights_nothing_is_said_of_asks(folder, kragx, jsonl, here):

@@ -204,13 +204,6 @@ def test_where_gold_is_lost(data, results):
     assert "0.5000 (median: step 2)" in report
 
 
-def test_a_figure(results, tmp_path):
-    """Drawn where anybody searches twice."""
-    evaluations = list(results.evaluations.values())
-    files = write_figures([results.comparison], evaluations, tmp_path, language="ko")
-    assert {file.name for file in files} >= {"steps.svg", "steps.png"}
-
-
 def test_nothing_of_it_without_searches(tmp_path):
     """Neither keys on the page nor a figure, nor a word in print."""
     gold, run = dataset(), runs()["once"]

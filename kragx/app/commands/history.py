@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import show, written
+from kragx.app.commands.output import show
 from kragx.app.past_runs import history as past
-from kragx.report.figures.studies import history_figure
 
 
 def history(
@@ -24,7 +23,6 @@ def history(
             "--metric", "-m", help="Which; repeat for more (default: the newest run's first)."
         ),
     ] = None,
-    plot: opt.Plot = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say what became of each retriever's numbers, run by run.
@@ -33,8 +31,4 @@ def history(
     """
     outcome = past(results, metrics=metric or ())
     metrics = outcome.metrics if metric else outcome.metrics[:1]
-    if plot is not None:
-        history_figure(outcome, plot, metrics)
     show(format, lambda: outcome.describe(metrics), outcome.to_dict)
-    if plot is not None:
-        written([plot])

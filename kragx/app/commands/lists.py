@@ -34,16 +34,16 @@ def metrics(
     every: Annotated[
         bool, typer.Option("--all", help="All metrics, not only the common ones.")
     ] = False,
-    format: opt.TableJsonOrCsv = "table",  # noqa: A002
+    format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """List the metrics: what each answers, range and options.
 
     JSON and CSV have all of them.
     """
     from kragx.app.commands.output import show
-    from kragx.report.metrics_list import metrics_csv, metrics_parts, metrics_plain
+    from kragx.report.metrics_list import metrics_parts, metrics_plain
 
-    show(format, lambda: metrics_parts(every=every), metrics_plain, csv=metrics_csv)
+    show(format, lambda: metrics_parts(every=every), metrics_plain)
 
 
 def schema() -> None:

@@ -141,9 +141,11 @@ def score(
         csv=lambda: queries_csv([evaluation]) if per_query else means_csv([evaluation]),
     )
     if evaluation.failures:
-        from kragx.comparison import Failures  # which most results files do without
+        # Which most results files do without.
+        from kragx.comparison import RetrieverScores
+        from kragx.comparison.advice import failures_of
 
-        _end([Failures.of(evaluation, max_failed or 0.0)])
+        _end(failures_of([RetrieverScores.of(evaluation)], max_failed or 0.0))
 
 
 def match(

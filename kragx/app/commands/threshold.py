@@ -15,7 +15,8 @@ from kragx.app.commands.match_options import MatchSpec, listed
 from kragx.app.commands.output import show, written
 from kragx.app.config import match_spec
 from kragx.app.pipeline import evaluate_folder
-from kragx.comparison import Failures
+from kragx.comparison import RetrieverScores
+from kragx.comparison.advice import failures_of
 from kragx.comparison.threshold_study import sweep as sweep_thresholds
 from kragx.data import TOKENIZERS
 from kragx.evaluation.criteria import Criteria
@@ -24,7 +25,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import joined, phrase, put, say
 from kragx.report.csv_files import sweeps_csv, write_text
-from kragx.report.figures.studies import sweep_figure
+from kragx.report.figures.comparison import sweep_figure
 
 threshold: Commands = group("threshold", __doc__)
 
@@ -77,9 +78,10 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> frozenset[str]:
         RetrieverError: all of them are.
     """
     max_failed = configs.load(folder / "config.yaml", trust=False).max_failed
-    failures = {evaluation.name: Failures.of(evaluation, max_failed) for evaluation in evaluations}
-    texts = {name: failure.text for name, failure in failures.items() if not failure.tolerated}
-    if len(texts) == len(failures):
+    scores = {evaluation.name: RetrieverScores.of(evaluation) for evaluation in evaluations}
+    failures = failures_of([*scores.values()], max_failed)
+    texts = {failure.retriever: failure.text for failure in failures if failure.failed}
+    if len(texts) == len(scores):
         raise RetrieverError("; ".join(f"{name} {text}" for name, text in texts.items()))
     for name, text in texts.items():
         remark = phrase("{retriever} {failed}, and is left out", retriever=name, failed=text)

@@ -15,7 +15,10 @@ from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
 from kragx.evaluation.retrieve import retrieve
 from kragx.ground.errors import DataError, KragxError, UsageError
 from kragx.ground.printing import joined, phrase, visible
-from kragx.report.record import NAMES, Kept, day_and_time
+from kragx.report.record import Kept, day_and_time
+
+_NAMED = 5
+"""So many changed files are named; of the others it is said how many they are."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class Keeping:
             return kept
         if n_unused := sum(answers.n_unused for answers in runs):
             changed = next(answers.changed for answers in runs if answers.n_unused)
-            names = joined(", ", map(visible, changed[:NAMES]))
-            if (n_more := len(changed) - NAMES) > 0:
+            names = joined(", ", map(visible, changed[:_NAMED]))
+            if (n_more := len(changed) - _NAMED) > 0:
                 names = phrase("{names} and {n} more", names=names, n=n_more)
             unused = phrase(
                 "not used: {answers} of an interrupted run that began on {date}, as something "

@@ -1,7 +1,7 @@
 """Runs over time: what became of each retriever's numbers, with which commit and which settings."""
 
 from kragx.comparison.history.history import History, Series
-from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, StepTest
+from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore
 from kragx.comparison.side_by_side import Entry
 
-__all__ = ["Entry", "History", "HistoryStep", "PastRun", "PastScore", "Series", "StepTest"]
+__all__ = ["Entry", "History", "HistoryStep", "PastRun", "PastScore", "Series"]

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
-from kragx.comparison.estimates import family_of
-from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, tested
+from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore
 from kragx.comparison.side_by_side import RunPair
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
@@ -29,8 +28,6 @@ from kragx.metrics import name_among
 
 SHOWN = 20
 """So many runs are shown in a terminal."""
-
-_MARKS = {"better": (" ▲", "bold green"), "worse": (" ▼", "bold red"), "different": (" ≠", "")}
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Series:
             yield from (visible(str(change)) for change in step.changes)
 
     def cell(self, place: int, metric: str) -> Cell:
-        """Its number in a run, with what that says beside the run before."""
+        """Its number in a run, with a mark where the run before cannot be compared."""
         point, step = self.points[place], self.steps[place]
         if point is None or metric not in point.estimates:
             return Cell("")
@@ -68,9 +65,7 @@ class Series:
             return Cell("✗", "dim")
         estimate = point.estimates[metric]
         broken = "┊ " if step is not None and not step.joined else ""
-        test = None if step is None else step.tests.get(metric)
-        mark, style = _MARKS.get("" if test is None else test.verdict, ("", ""))
-        return Cell(joined("", [broken, number(estimate.value), mark]), style, estimate.ends)
+        return Cell(joined("", [broken, number(estimate.value)]), below=estimate.ends)
 
 
 @dataclass(frozen=True)
@@ -82,18 +77,12 @@ class History(Result):
         metrics: that are looked at.
         series: of each retriever under each matcher.
         skipped: folders that are left out, with the reason.
-        n_tests: how many steps were tested in the first metric, over which its p is corrected.
-        n_tests_of_others: how many in the others, which are corrected apart.
-        n_tests_of_times: how many in measured times, which are, too.
     """
 
     runs: tuple[PastRun, ...]
     metrics: tuple[str, ...]
     series: tuple[Series, ...]
     skipped: Mapping[str, str]
-    n_tests: int = 0
-    n_tests_of_others: int = 0
-    n_tests_of_times: int = 0
 
     @classmethod
     def of(
@@ -151,7 +140,7 @@ class History(Result):
         yield from self._remarks(start)
         if start:
             note = phrase(
-                "the last {shown} of {n} runs; --plot and --format json have all",
+                "the last {shown} of {n} runs; --format json has all",
                 shown=SHOWN,
                 n=len(self.runs),
             )
@@ -189,12 +178,9 @@ class History(Result):
         told = (value for value in values if any({*cell.text} - {*"┊ -"} for cell in value[1]))
         columns = [*words, *told]
         rows = [*zip(*(cells for _, cells in columns))]
-        n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
         step_note = phrase(
-            "▲ better, ▼ worse than the run before at 95%: paired randomisation test of {metric}, "
-            "corrected over {n} tests; ┊ not comparable with the run before",
-            metric=metric,
-            n=n_tests[family_of(metric, self.metrics[0])],
+            "┊ not comparable with the run before; whether a change is more than chance says "
+            "kragx compare"
         )
         changed = phrase("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
         note: str = joined("; ", [step_note, changed]) if len(self.runs) > 1 else ""
@@ -204,7 +190,6 @@ class History(Result):
 def _history(
     runs: tuple[PastRun, ...], metrics: tuple[str, ...], skipped: Mapping[str, str]
 ) -> History:
-    better = {metric: direction for run in runs for metric, direction in run.better.items()}
     keys = dict.fromkeys((score.retriever, score.match) for run in runs for score in run.scores)
     # A retriever that was left out for some runs keeps one line, with a gap.
     points = [
@@ -221,23 +206,13 @@ def _history(
         ]
         for (earlier, before), (later, after) in pairwise(measured):
             pair = RunPair(before.scores, after.scores)
-            step = HistoryStep(runs[earlier].name, pair.breaks, pair.changes)
-            steps[row, later] = step, before, after
-    step_of, families = tested(steps, metrics, better)
+            steps[row, later] = HistoryStep(runs[earlier].name, pair.breaks, pair.changes)
     series = tuple(
-        Series(*name, of_series, tuple(step_of.get((row, place)) for place in range(len(runs))))
+        Series(*name, of_series, tuple(steps.get((row, place)) for place in range(len(runs))))
         for row, (name, of_series) in enumerate(zip(keys, points))
     )
     bare = tuple(replace(run, scores=()) for run in runs)  # their scores stand in the series
-    return History(
-        bare,
-        metrics,
-        series,
-        skipped,
-        families.first.n_tests,
-        n_tests_of_others=families.others.n_tests,
-        n_tests_of_times=families.times.n_tests,
-    )
+    return History(bare, metrics, series, skipped)
 
 
 def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:

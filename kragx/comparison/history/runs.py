@@ -1,31 +1,22 @@
 """Runs of the past as report.json tells them, and what lies between two of them.
 
-Whether their numbers mean the same, what changed, and how sure that is.
+Whether their numbers mean the same, and what changed.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from kragx.comparison.estimates import N_FAMILIES, Direction, Estimate, Families, family_of, told
+from kragx.comparison.estimates import Direction, Estimate
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.side_by_side import Entry, Kind, RunPair
-from kragx.comparison.statistics import CONFIDENCE, TOLERANCE, paired_tests
-from kragx.comparison.statistics.evidence import signed
+from kragx.comparison.side_by_side import Entry, Kind
 from kragx.ground.errors import DataError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import phrase
-from kragx.metrics import Floats
-from kragx.metrics.weights import weighted_mean
-
-Verdict = Literal["better", "worse", "different", "undecided", "same"]
 
 
 @dataclass(frozen=True)
@@ -165,23 +156,6 @@ class PastRun:
 
 
 @dataclass(frozen=True)
-class StepTest:
-    """How much a mean changed, and whether that is more than chance.
-
-    Attributes:
-        difference: of the means, over the questions that have a value before and after.
-        p: of the paired randomisation test, two-sided.
-        p_adjusted: the same as one of all tests of the history.
-        verdict: what that says; ``same`` where no question has another value.
-    """
-
-    difference: float
-    p: float
-    p_adjusted: float
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
 class HistoryStep:
     """From one run of a retriever to the next.
 
@@ -189,82 +163,13 @@ class HistoryStep:
         since: the run before.
         breaks: why the numbers do not mean the same, by the kind of reason; empty where they do.
         changes: the settings that changed.
-        tests: of each metric that is a mean; none across a break.
     """
 
     since: str
     breaks: Mapping[Kind, str]
     changes: tuple[Entry, ...]
-    tests: Mapping[str, StepTest] = field(default_factory=dict)
 
     @property
     def joined(self) -> bool:
         """Whether the numbers before and after mean the same."""
         return not self.breaks
-
-
-Place = tuple[int, int]
-"""Of a step: its series and its run."""
-
-Column = tuple[Place, str, Floats, Floats | None]
-"""The step, a metric, how much each question changed in it, and what each weighs."""
-
-
-def tested(
-    steps: Mapping[Place, tuple[HistoryStep, PastScore, PastScore]],
-    metrics: Sequence[str],
-    better: Mapping[str, Direction],
-) -> tuple[dict[Place, HistoryStep], Families]:
-    """Steps with the paired test of each metric, whose errors are bounded as a report's.
-
-    Args:
-        steps: of all series, by their places, with what lies on both sides.
-        metrics: that are looked at, the first by itself.
-        better: their directions.
-    """
-    # Not a comparison for each step: signs are drawn once for all steps of as many questions, where
-    # a long history would draw them hundreds of times.
-    columns: dict[int, list[Column]] = defaultdict(list)
-    for place, (step, before, after) in steps.items():
-        pair = RunPair(before.scores, after.scores)
-        for metric in _means(before, after, metrics if step.joined else ()):
-            differences = pair.gains(metric)
-            columns[len(differences)].append((place, metric, differences, pair.weights))
-    groups = []
-    for n, group in columns.items():  # of as many questions the signs are the same
-        family_numbers = np.array([family_of(metric, metrics[0]) for _, metric, *_ in group])
-        values = (term for *_, column, weights in group for term in signed([column], weights))
-        (flipped,), families = paired_tests(
-            values, n, [np.arange(n)], family_of=family_numbers[None], n_families=N_FAMILIES
-        )
-        groups.append((group, family_numbers, flipped, Families(*families)))
-    every = Families.joined(families for *_, families in groups)
-    tests: dict[Place, dict[str, StepTest]] = defaultdict(dict)
-    for group, family_numbers, flipped, _ in groups:
-        # Against the maxima of all groups, not of its own alone: errors are bounded over the whole
-        # history.
-        adjusted = every.adjusted(family_numbers, flipped.p, flipped.z)
-        rows = zip(group, flipped.p.tolist(), adjusted.tolist())
-        for (place, metric, column, weights), p, p_adjusted in rows:
-            if (mean := weighted_mean(column, weights)) is not None:
-                verdict = _verdict(column, mean, p_adjusted, better[metric])
-                tests[place][metric] = StepTest(mean, p, p_adjusted, verdict)
-    return {
-        place: replace(step, tests=tests[place]) for place, (step, _, _) in steps.items()
-    }, every
-
-
-def _means(before: PastScore, after: PastScore, metrics: Sequence[str]) -> Iterator[str]:
-    """Those that are means before and after, so that their differences can be tested."""
-    for metric in metrics:
-        means = [side.estimates.get(metric) for side in (before, after)]
-        if all(mean is not None and mean.is_mean for mean in means):
-            yield metric
-
-
-def _verdict(differences: Floats, mean: float, p: float, better: Direction) -> Verdict:
-    if np.nanmax(np.abs(differences)) <= TOLERANCE:
-        return "same"
-    if p > 1 - CONFIDENCE:
-        return "undecided"
-    return told(mean, better)

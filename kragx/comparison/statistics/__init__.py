@@ -1,7 +1,6 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
 from kragx.comparison.statistics.best import (
-    Behind as Behind,
     behind_best as behind_best,
     worse_parts as worse_parts,
 )
@@ -19,7 +18,6 @@ from kragx.comparison.statistics.paired_differences import (
     tally as tally,
 )
 from kragx.comparison.statistics.randomisation_tests import (
-    MANY as MANY,
     NO_FAMILY as NO_FAMILY,
     Family as Family,
     Flipped as Flipped,

@@ -6,23 +6,18 @@ For each column the hypothesis "no other is better in the long run" is tested on
 of the best, so the best is taken for worse with a chance of at most alpha, however many columns
 there are, and nothing has to be corrected for which of them happened to come out first.
 
-Sources: S. Gupta, On some multiple decision rules, Technometrics 7, 1965 (the set); J. Hsu,
-Simultaneous confidence intervals for all distances from the best, Annals of Statistics 9, 1981 (how
-far behind); the largest statistic under random signs: P. Westfall, S. Young, Resampling-Based
-Multiple Testing, 1993.
+Sources: S. Gupta, On some multiple decision rules, Technometrics 7, 1965; the largest statistic
+under random signs: P. Westfall, S. Young, Resampling-Based Multiple Testing, 1993.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
-from kragx.comparison.statistics.evidence import linearised, of_rows, scaled, unseen
+from kragx.comparison.statistics.evidence import linearised, of_rows, scaled
 from kragx.comparison.statistics.randomisation_tests import (
     CELLS,
     GROUPS,
-    MANY,
     NO_FAMILY,
     ROUNDING,
     Family,
@@ -30,53 +25,38 @@ from kragx.comparison.statistics.randomisation_tests import (
     Rows,
     drawn_groups,
 )
-from kragx.metrics import Bools, Floats, Ints
-from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, SEED, TOLERANCE, blocks, fixed_point
-from kragx.metrics.weights import effective_n
+from kragx.metrics import Bools, Floats
+from kragx.metrics.intervals import RESAMPLES, SEED, TOLERANCE, blocks, fixed_point
 
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Behind:
-    """How each column stands against the best of the others.
-
-    Attributes:
-        p: (m) of the hypothesis that no other is better, one-sided; small where one is.
-        most: (m) how far behind the best of the others its mean may lie at most, at the confidence
-            that was asked for; infinite where so few rows bound nothing.
-    """
-
-    p: Floats
-    most: Floats
 
 
 def behind_best(
     values: Floats,
     count: int = RESAMPLES,
     seed: int = SEED,
-    confidence: float = CONFIDENCE,
     *,
     weights: Floats | None = None,
-) -> Behind:
-    """Whether, and how far, each column lies behind the best of the others.
+) -> Floats:
+    """Whether each column lies behind the best of the others.
 
     The statistic of a column is the largest, over the others, of the sum of the other's lead over
     the root of the sum of its squares. If the column is the best, each question's leads might as
     well have had the other sign, all together: p = (b + 1) / (N + 1), where b counts the flips with
-    a statistic at least as large. `most` inverts the same test, with Student's form of the
-    statistic; of two that never differ it is what questions not asked may hide (`unseen`).
+    a statistic at least as large.
 
     Args:
         values: (q, m) a value for each question, higher is better; none may be missing.
         count: how many random flips (N).
         seed: the same seed gives the same bits.
-        confidence: of `most`.
         weights: (q) of the questions' leads; None where all are alike.
+
+    Returns:
+        (m) p of the hypothesis that no other is better, one-sided; small where one is.
     """
     n, m = values.shape
     if m < 2 or not n:
-        return Behind(np.ones(m), np.full(m, 0.0 if n else np.inf))
+        return np.ones(m)
     terms = values if weights is None else values * scaled(weights)[:, None]
     if n > GROUPS:
         # A grid has many settings: groups are flipped whole from fewer questions on than elsewhere.
@@ -104,43 +84,8 @@ def behind_best(
 
     drawn = np.maximum(np.concatenate(list(blocks(max(g, m), count, seed, work))), 0.0)
     extreme = (drawn >= observed * (1 - _ROUNDING) - _ROUNDING).sum(axis=0)
-    p = np.where(observed > 0, (extreme + 1) / (count + 1), 1.0)
-    critical = np.quantile(drawn, confidence, axis=0)
-    return Behind(p, _most_behind(values, _student(critical, g), confidence, weights))
+    return np.where(observed > 0, (extreme + 1) / (count + 1), 1.0)
 
-
-def _student(critical: Floats, g: int) -> Floats:
-    """From the statistic with a norm that flips keep to Student's, of g terms.
-
-    Beyond sqrt(g) there is no such t, and nothing is bounded.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(
-            critical**2 < g - _ROUNDING,
-            critical * np.sqrt((g - 1) / np.maximum(g - critical**2, _ROUNDING)),
-            np.inf,
-        )
-
-
-def _most_behind(
-    values: Floats, reach: Floats, confidence: float, weights: Floats | None
-) -> Floats:
-    """(m) how far behind the best of the others each mean may lie, at t of `reach` at most."""
-    n, m = values.shape
-    greatest = np.zeros(m)
-    hidden = unseen(effective_n(weights, np.ones(n, bool)), confidence)
-    hidden *= float(values.max() - values.min())
-    for j in range(m):
-        differences = linearised(np.delete(values, j, axis=1) - values[:, [j]], weights)
-        spread = differences.std(axis=0, ddof=1) if n > 1 else np.zeros(m - 1)
-        varies = spread > TOLERANCE
-        width = np.where(varies, reach[j] * np.where(varies, spread, 1.0) / sqrt(n), hidden)
-        greatest[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
-    return greatest
-
-
-_LARGE = 1_000
-"""From so many rows on a sum of them is normal."""
 
 _LEAST_SHUFFLES = 1_000
 
@@ -160,8 +105,7 @@ def worse_parts(
     others. So the values are shuffled N times; p = (b + 1) / (N + 1), where b counts the shuffles
     that leave the part as low. With weights what is shuffled is how far each row lies from the mean
     of all, by its weight: that sums to less than 0 where a part's weighted mean is lower. Large
-    tables are shuffled fewer times, at least a thousand; of more than `MANY` rows the sums of parts
-    are drawn instead.
+    tables are shuffled fewer times, at least a thousand.
 
     Args:
         values: (q) higher is better; NaN where there is none.
@@ -197,39 +141,19 @@ def worse_parts(
         return np.maximum(z, 0.0)
 
     observed = below(np.array([points[rows].sum() for rows in members]))
-    if n > MANY:
-        drawn = below(_drawn_sums(points, sizes, expected, deviation, count, seed))
-    else:
-        member = np.zeros((n, len(parts)))
-        for column, rows in enumerate(members):
-            member[rows, column] = 1.0
+    member = np.zeros((n, len(parts)))
+    for column, rows in enumerate(members):
+        member[rows, column] = 1.0
 
-        def work(size: int, child: np.random.SeedSequence) -> Floats:
-            rows = np.broadcast_to(points, (size, n))
-            return below(np.random.default_rng(child).permuted(rows, axis=1) @ member)
+    def work(size: int, child: np.random.SeedSequence) -> Floats:
+        rows = np.broadcast_to(points, (size, n))
+        return below(np.random.default_rng(child).permuted(rows, axis=1) @ member)
 
-        # A shuffle takes as long as there are rows: of many rows there are fewer.
-        shuffles = min(count, max(_LEAST_SHUFFLES, 5 * CELLS // n))
-        drawn = np.concatenate(list(blocks(n, shuffles, seed, work)))
+    # A shuffle takes as long as there are rows: of many rows there are fewer.
+    shuffles = min(count, max(_LEAST_SHUFFLES, 5 * CELLS // n))
+    drawn = np.concatenate(list(blocks(n, shuffles, seed, work)))
     extreme = (drawn >= observed * (1 - ROUNDING)).sum(axis=0)
     p = np.where(testable, (extreme + 1) / (len(drawn) + 1), np.nan)
     # Other families have one maximum a flip; fewer shuffles are repeated up to as many.
     maxima = np.resize(drawn.max(axis=1) - handicap, count)
     return Flipped(p, np.maximum(observed - handicap, 0.0)), Family(maxima, int(testable.sum()))
-
-
-def _drawn_sums(
-    values: Floats, sizes: Ints, expected: Floats, deviation: Floats, count: int, seed: int
-) -> Floats:
-    """(count, parts) sums of parts by chance, of so many rows that they are not shuffled.
-
-    Of a thousand rows or more they are normal (J. Hájek, Limiting distributions in simple random
-    sampling from a finite population, 1960), of fewer they are of rows that are drawn. Each part is
-    drawn by itself: those that share rows go together, so the largest of them is smaller by chance.
-    """
-    random = np.random.default_rng(seed)
-    sums: Floats = expected + deviation * random.standard_normal((count, len(sizes)))
-    for part in np.flatnonzero((sizes > 0) & (sizes < _LARGE)).tolist():
-        rows = random.integers(0, len(values), (count, sizes[part]))
-        sums[:, part] = values[rows].sum(axis=1)
-    return sums

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from kragx.comparison.statistics.evidence import effective_ns, of_rows, weighted_means
-from kragx.comparison.statistics.randomisation_tests import MANY, Rows
+from kragx.comparison.statistics.randomisation_tests import Rows
 from kragx.metrics import Floats
 from kragx.metrics.intervals import (
     CONFIDENCE,
@@ -17,12 +17,8 @@ from kragx.metrics.intervals import (
     Interval,
     blocks,
     expanded,
-    student_t,
 )
 from kragx.metrics.weights import effective_n
-
-_RESAMPLES = 100
-"""So many say how far a number of many questions varies, to within a fifteenth of that."""
 
 
 def effect_sizes(differences: Floats, weights: Floats | None = None) -> Floats:
@@ -101,9 +97,7 @@ def difference_interval(
         seed: of the resamples.
 
     Returns:
-        The ends of the first's number minus the second's; None with fewer than three queries. Of
-        more than 131,072 they are Student's, by the deviation of resamples: so many questions make
-        a number that is normal, and a hundred resamples say how far it varies.
+        The ends of the first's number minus the second's; None with fewer than three queries.
 
     Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 4.6.
     """
@@ -112,7 +106,6 @@ def difference_interval(
     n = len(complete)
     if n < 3:
         return None
-    count = _RESAMPLES if n > MANY else count
 
     def difference(drawn: Rows) -> float:
         asks = [] if weights is None else [weights[drawn]]
@@ -125,11 +118,6 @@ def difference_interval(
         return np.array([*map(difference, drawn)])
 
     sampled = np.concatenate(list(blocks(n, count, seed, work)))
-    if n > MANY:
-        value = difference(np.arange(n))
-        reach = student_t((1 + confidence) / 2, count - 1) * float(sampled.std(ddof=1))
-        # Percentiles of a hundred resamples would hang on the outermost two.
-        return value - reach, value + reach
     trials = max(2, round(effective_n(weights, np.ones(n, bool))))
     tail = (1 - expanded(confidence, trials)) / 2
     low, high = np.quantile(sampled, (tail, 1 - tail)).tolist()

@@ -4,6 +4,7 @@ from kragx.comparison.tuning.choosing import (
     Tried as Tried,
     as_measured as as_measured,
     costs_of as costs_of,
+    first_that_chooses as first_that_chooses,
     tuned as tuned,
     tuning_of as tuning_of,
 )
@@ -20,8 +21,7 @@ from kragx.comparison.tuning.grid import (
     spread as spread,
     value_label as value_label,
 )
-from kragx.comparison.tuning.grid_search import first_that_chooses as first_that_chooses, tune
 from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
 from kragx.comparison.tuning.tuning import SHOWN as SHOWN, HeldOut, SettingResult, Tuning
 
-__all__ = ["Curve", "HeldOut", "Point", "SettingResult", "Tuning", "tune"]
+__all__ = ["Curve", "HeldOut", "Point", "SettingResult", "Tuning"]

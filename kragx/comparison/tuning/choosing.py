@@ -10,14 +10,14 @@ from statistics import fmean, median
 import numpy as np
 
 from kragx.comparison import Failures, Settings, sliced
-from kragx.comparison.statistics import LEAST, TOLERANCE, Behind, Rows, deciding, sign_flip_p
+from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_flip_p
 from kragx.comparison.statistics.evidence import linearised, of_rows, signed, weighted_means
 from kragx.comparison.tuning.grid import Setting, curves_of
 from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
 from kragx.comparison.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
 from kragx.data import GoldDataset, Run, tokenizer
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import Bools, Floats, parse
+from kragx.metrics import Bools, Floats, MetricSpec, parse
 
 _ALIKE = 0.05
 """Sizes and times that differ by less, as a share of the smaller, are equal."""
@@ -158,6 +158,12 @@ def _halves(
     return choosing, validating
 
 
+def first_that_chooses(specs: Iterable[MetricSpec]) -> MetricSpec | None:
+    """The first metric by which settings may be compared: it is a mean and has a direction."""
+    means = (spec for spec in specs if spec.metric.is_mean)
+    return next((spec for spec in means if spec.metric.better != "neither"), None)
+
+
 def tuned(
     tried: Sequence[Tried],
     rules: Rules,
@@ -240,8 +246,8 @@ class _Trials:
         return weighted_means(self.rules.sign * values, weights)
 
     @cached_property
-    def behind(self) -> Behind:
-        """How each stands against the best of the others there."""
+    def behind(self) -> Floats:
+        """(m) p of no other being better there than each."""
         return self.rules.behind(*self.choosing)
 
     def tuning(self, base: Tuning) -> Tuning:
@@ -261,7 +267,7 @@ class _Trials:
         if len(compared) > 1 and (n < max(n_needed or 0, LEAST) or not len(held_values)):
             return replace(base, verdict="too_few")
         # Uncorrected on purpose: the best is tested too, and stays with the level for itself.
-        alike = np.flatnonzero(self.behind.p > rules.alpha).tolist()
+        alike = np.flatnonzero(self.behind > rules.alpha).tolist()
         choice = _simplest(alike, compared, self.means)
         worth, is_refuted = None, False
         if len(held_values):
@@ -280,7 +286,7 @@ class _Trials:
 
     def _results(self) -> list[SettingResult]:
         """What each setting came to, held against the others."""
-        gap, rules, (held_values, held_weights) = self.behind, self.rules, self.held_out
+        rules, (held_values, held_weights) = self.rules, self.held_out
         values, weights = self.whole
         front = _front(weighted_means(rules.sign * values, weights), self.compared)
         is_held = len(held_values) > 0
@@ -293,9 +299,8 @@ class _Trials:
                 low=low,
                 high=high,
                 held_out=float(held_means[place]) if is_held else None,
-                p=float(gap.p[place]) if len(means) > 1 else None,
-                at_most=float(gap.most[place]) if np.isfinite(gap.most[place]) else None,
-                told_apart=bool(gap.p[place] <= rules.alpha),
+                p=float(self.behind[place]) if len(means) > 1 else None,
+                told_apart=bool(self.behind[place] <= rules.alpha),
                 on_front=front[place],
             )
             for place, (trial, (mean, low, high)) in enumerate(zip(self.compared, means))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -88,13 +88,8 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
     axes: dict[str, list[Any]] = {}
     for axis, values in grid.items():
         path = f"{GRID}.{axis}"
-        if isinstance(values, np.ndarray):
-            values = values.tolist()  # noqa: PLW2901  # Python's numbers, which any factory takes
-        if not isinstance(values, list | tuple | range) or not values:
-            listed = (
-                values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
-            )
-            remedy = f"write [{', '.join(map(value_label, listed)) or 'at least one'}]"
+        if not isinstance(values, list) or not values:
+            remedy = f"write [{value_label(values) if values != [] else 'at least one'}]"
             raise UsageError("a list of values is expected", field=path, remedy=remedy)
         labels = [value_label(value) for value in values]
         # By labels, as 1 and True are equal to Python and two settings to a reader.
@@ -109,7 +104,7 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
         if axis in (fixed or {}):
             text = f"{axis!r} has a value beside the grid too"
             raise UsageError(text, field=path, remedy="leave out one of the two")
-        axes[str(axis)] = list(values)
+        axes[str(axis)] = values
     return axes
 
 
@@ -158,7 +153,6 @@ class Point:
         value: on the axis, as it is written.
         mean, low, high: over all questions.
         n_settings: over how many settings of each question the mean is.
-        told_apart: of the whole axis, whether another value was told to be better.
     """
 
     value: str
@@ -166,7 +160,6 @@ class Point:
     low: float | None
     high: float | None
     n_settings: int
-    told_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,10 +184,7 @@ class Curve:
     def table(self, metric: str) -> Table:
         """The axis across, the metric's mean below it."""
         cells = [
-            Cell(
-                joined(" ", [number(point.mean), "▼" * point.told_apart]),
-                below=interval_text(point.low, point.high),
-            )
+            Cell(number(point.mean), below=interval_text(point.low, point.high))
             for point in self.points
         ]
         n = self.points[0].n_settings
@@ -202,10 +192,9 @@ class Curve:
             [self.label, *(visible(point.value) for point in self.points)],
             [[metric, *cells]],
             note=phrase(
-                "over all questions; ▼ another value was told to be better"
+                "over all questions"
                 if n == 1
-                else "each the mean of {n} settings, over all questions; ▼ another value was told "
-                "to be better",
+                else "each the mean of {n} settings, over all questions",
                 n=n,
             ),
         )
@@ -223,14 +212,13 @@ def curves_of(
 
     A point is the mean, over questions, of the mean of the settings with that value. Only settings
     whose counterparts at every other value of the axis are there too take part, so that points
-    differ by the axis alone. Whether one value is told from the best is corrected for the number of
-    axes (Bonferroni).
+    differ by the axis alone.
 
     Args:
         compared: the settings.
         values: (q, m) of each; none missing.
         weights: (q); None where all are alike.
-        rules: how means are made and compared.
+        rules: how means are made.
     """
     # By their labels: values may be lists or mappings, which are no keys.
     axes: dict[tuple[str, str], dict[str, int]] = {}
@@ -250,10 +238,8 @@ def curves_of(
             [values[:, [columns[label] for columns in matched]].mean(axis=1) for label in labels],
             axis=1,
         )
-        # Several axes are looked at: each is tested at its part of the level (Bonferroni).
-        significant = rules.behind(means, weights).p <= (1 - rules.confidence) / len(several)
-        rows = zip(labels, rules.means(means, weights), significant)
-        points = (Point(label, *mean, len(matched), bool(differs)) for label, mean, differs in rows)
+        rows = zip(labels, rules.means(means, weights))
+        points = (Point(label, *mean, len(matched)) for label, mean in rows)
         yield Curve(name, axis, tuple(points))
 
 

@@ -19,7 +19,6 @@ from kragx.comparison.statistics import (
     RESAMPLES,
     SEED,
     TOLERANCE,
-    Behind,
     Interval,
     Rows,
     behind_best,
@@ -87,10 +86,9 @@ class Rules:
             for mean, low, high in zip(weighted_means(values, weights).tolist(), *ends.tolist())
         ]
 
-    def behind(self, values: Floats, weights: Floats | None = None) -> Behind:
-        """How each column stands against the best of the others."""
-        resampling = self.resamples, self.seed, self.confidence
-        return behind_best(self.sign * values, *resampling, weights=weights)
+    def behind(self, values: Floats, weights: Floats | None = None) -> Floats:
+        """(m) p of no other column being better than each."""
+        return behind_best(self.sign * values, self.resamples, self.seed, weights=weights)
 
 
 def drawn(strata: Sequence[Hashable], seed: int) -> Rows:

@@ -10,7 +10,6 @@ from kragx.comparison import Comparison
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.tuning.grid import Curve, interval_text
-from kragx.comparison.verdict import leak_of
 from kragx.ground.printing import (
     Cell,
     Heading,
@@ -55,8 +54,6 @@ class SettingResult:
         mean, low, high: over the questions that choose; None where there is none.
         held_out: the mean over the questions held out; None where there is none.
         p: of the hypothesis that no other setting is better, on the questions that choose.
-        at_most: how far behind the best it may lie at most; None where so few questions bound
-            nothing.
         told_apart: whether it was told from the best.
         tokens: of the retrieved texts of a question, their mean; None where texts are not known.
         seconds: the median of what a question took; None where that was not measured.
@@ -73,7 +70,6 @@ class SettingResult:
     high: float | None = None
     held_out: float | None = None
     p: float | None = None
-    at_most: float | None = None
     told_apart: bool = False
     tokens: float | None = None
     seconds: float | None = None
@@ -125,17 +121,6 @@ class Tuning(Result):
         settings: every one that was compared, the best first; then those that failed.
         held_out: what the questions held out say of the setting to take.
         curves: of each axis, over all settings.
-
-    Examples:
-        >>> from kragx import GoldDataset, tune
-        >>> texts = ["Seoul is the capital.", "It began in 1919.", "Gift cards do not expire."]
-        >>> golds = [[text] for text in texts * 4]
-        >>> gold = GoldDataset.from_documents(golds, queries=["Which?"] * 12)
-        >>> def first(k):
-        ...     return lambda question: texts[:k]
-        >>> tuning = tune(gold, first, {"k": [1, 3]}, metric="hit_rate@5", progress=False)
-        >>> [setting.name for setting in tuning.settings]
-        ['first[k=3]', 'first[k=1]']
     """
 
     match: str
@@ -200,11 +185,9 @@ class Tuning(Result):
             )
         return phrase(
             "Take {take}: no other can be compared."
-            if verdict == "only" and self.n_failed
-            else "Take {take}: there is no other."
             if verdict == "only"
             else "Cannot tell: on {n} questions none of {alike} settings is told from the best, "
-            "{best}. The simplest is {take}{risk}."
+            "{best}. The simplest is {take}."
             if verdict == "open"
             else "Take {take}: the best of {all} settings."
             if verdict == "refuted"
@@ -214,27 +197,13 @@ class Tuning(Result):
             "from it, and none is simpler."
             if verdict == "best"
             else "Take {take}: the simplest of the {alike} settings, of {all}, that cannot be told "
-            "from the best, {best}{risk}.",
+            "from the best, {best}.",
             take=visible(self.take or ""),
             best=visible(self.best or ""),
-            risk=self._risk,
             n=self.n_choosing,
             alike=alike,
             others=alike - 1,
             all=self.n_settings - self.n_failed,
-        )
-
-    @property
-    def _risk(self) -> str:
-        """How far behind the best the chosen one may lie."""
-        limit = None if self.take is None else self.of(self.take).at_most
-        return phrase(
-            "; it is the best itself"
-            if self.take == self.best
-            else "; how far behind it may lie, so few questions do not say"
-            if limit is None
-            else "; it may lie up to {most} behind",
-            most=number(limit),
         )
 
     @property
@@ -286,9 +255,10 @@ class Tuning(Result):
         Context and time are part of that choice, so what the best one costs is no advice beside it.
         """
         before, *rest = comparison.recommendations
-        verdict = self.recommendation(comparison)
-        advices = [replace(verdict, cautions=before.cautions)]
-        if before.values.get("nothing_found") or before.values.get("found_in"):
+        is_taken = self.take is not None and self.verdict != "open"
+        values = {"metric": comparison.primary, "take": self.take}
+        advices = [Recommendation("setting", self.sentence, is_taken, values, before.cautions)]
+        if "nothing_found" in before.values:
             advices.append(replace(before, supported=True, cautions=()))
         elif comparison.leader is not None and self.take != (best := comparison.best):
             text = phrase(
@@ -298,21 +268,10 @@ class Tuning(Result):
                 best=best,
                 metric=comparison.primary,
             )
-            values = {**verdict.values, "best": best}
-            advices.append(Recommendation("over_all", text, values=values))
-        # Speed and price are part of the choice already; to weigh them again would undo it.
-        unpriced = (advice for advice in rest if advice.kind not in ("cost", "price"))
+            advices.append(Recommendation("over_all", text, values={**values, "best": best}))
+        # Speed is part of the choice already; to weigh it again would undo it.
+        unpriced = (advice for advice in rest if advice.kind != "cost")
         return replace(comparison, recommendations=(*advices, *unpriced))
-
-    def recommendation(self, comparison: Comparison) -> Recommendation:
-        """Which setting to take, as a verdict of the comparison of all."""
-        leaks = phrase("{name} leaks.", name=self.take) if leak_of(comparison, self.take) else ""
-        return Recommendation(
-            "setting",
-            joined(" ", [self.sentence, leaks]),
-            self.take is not None and self.verdict != "open",
-            {"metric": comparison.primary, "take": self.take},
-        )
 
     def describe(self, most: int | None = None) -> Iterator[Part]:
         """The sentence, the settings, or at most so many, the axes."""
@@ -344,7 +303,6 @@ class Tuning(Result):
             phrase("setting"),
             phrase("{metric}, choosing", metric=self.metric),
             phrase("held out"),
-            phrase("behind at most"),
             phrase("tokens"),
             phrase("median time"),
             phrase("verdict"),
@@ -370,7 +328,6 @@ class Tuning(Result):
         cells: list[str | Cell] = [
             Cell(number(result.mean), style, interval_text(result.low, result.high)),
             number(result.held_out),
-            number(result.at_most),
             "-" if result.tokens is None else f"{result.tokens:.0f}",
             "-" if result.seconds is None else duration(result.seconds),
             joined(" ", (phrase("take") if is_taken else "", mark, "◆" * result.on_front)),

@@ -12,7 +12,6 @@ from kragx.comparison import (
     Difference,
     GateResult,
     Recommendation,
-    RetrieverScores,
     View,
     gates_parts,
     gates_table,
@@ -307,7 +306,7 @@ def _standings(findings: Findings, query_ids: Sequence[str]) -> dict[str, dict[s
     return {
         comparison.match: {
             **_looked_up(comparison, query_ids),
-            "verdicts": _verdicts(comparison, evaluations, is_tuned=comparison.match in tuned),
+            "verdicts": _verdicts(comparison, is_tuned=comparison.match in tuned),
             "means": described([comparison.means_table(evaluations)])[0],
             "fields": [_by_field(comparison, field) for field in comparison.fields_told],
             "cautions": described(_cautions(comparison, findings.changes)),
@@ -353,23 +352,15 @@ def _advice(recommendation: Recommendation) -> dict[str, Any]:
     }
 
 
-def _verdicts(
-    comparison: Comparison, evaluations: Sequence[Evaluation], *, is_tuned: bool
-) -> dict[str, dict[str, Any]]:
+def _verdicts(comparison: Comparison, *, is_tuned: bool) -> dict[str, dict[str, Any]]:
     """The verdict by each metric, as it would be if that were the first, below a headline."""
-    # Whoever failed has scores, too, and would be named among those without a value.
-    scores = [
-        RetrieverScores.of(evaluation)
-        for evaluation in evaluations
-        if evaluation.name in comparison.retrievers
-    ]
-    if not scores:
+    if not comparison.retrievers:
         return {"": {"headline": text_of(comparison.recommendations[0].text), "text": ""}}
     verdicts = {}
     for metric in comparison.metrics:
         # All p are computed already: that a metric comes first changes what is said, and no number.
         first = replace(comparison, metrics=(metric, *comparison.metrics))
-        text = verdict(first, scores).text
+        text = verdict(first).text
         headline = _headline(first.overall, metric, is_tuned=is_tuned)
         verdicts[metric] = {
             "headline": text_of(headline or text),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from importlib.metadata import version
 
@@ -46,16 +44,6 @@ def test_listed_options_are_accepted(kragx):
     assert len(written) > len(METRICS)
     for text in written:
         assert parse(text).name in METRICS
-
-
-def test_csv(kragx):
-    """The CSV lists every metric in a line with the same fields."""
-    code, out, err = kragx("metrics", "--format", "csv")
-    assert (code, err) == (0, "")
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["name"] for row in rows] == list(METRICS)
-    optional = {"options"}  # a time has none
-    assert all(row[field] for row in rows for field in FIELDS - optional)
 
 
 def names(table):

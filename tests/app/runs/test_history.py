@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kragx.comparison.statistics import sign_flip_p
 from tests.thoroughness import some
 
 N = 40
@@ -88,7 +87,7 @@ def dated(name: str, date: str) -> None:
 
 @pytest.mark.integration
 def test_by_hand(run, kragx):
-    """Values and intervals are the reports'; a loss is found with its setting; p as defined."""
+    """Values and intervals are the reports'; a loss stands with its setting."""
     run("b")
     run("a", lost=20)
     run("c", lost=20)
@@ -105,47 +104,12 @@ def test_by_hand(run, kragx):
     assert first is None
     assert (loss["since"], loss["breaks"]) == ("b", {})
     assert loss["changes"] == [{"name": "args.lost", "before": 0, "after": 20}]
-    test = loss["tests"]["mrr@5"]
-    assert (test["difference"], test["verdict"]) == (-0.5, "worse")
-    import numpy as np
-
-    column = np.array([[-1.0]] * 20 + [[0.0]] * 20)
-    assert test["p"] == sign_flip_p(column)[0]
-    assert test["p_adjusted"] >= test["p"]
-    assert (same["tests"]["mrr@5"]["verdict"], same["changes"]) == ("same", [])
-    assert [own and own["tests"]["mrr@5"]["verdict"] for own in two["steps"]] == [
-        None,
-        "same",
-        "same",
-    ]
+    assert same["changes"] == []
+    assert [own and own["since"] for own in two["steps"]] == [None, "b", "a"]
     out = kragx("history", "results").out
-    assert "0.5000 ▼" in out
+    assert "0.5000" in out
     assert "- 2026-01-02 09:00 a: one: args.lost 0 → 20" in out
     assert "hit_rate@5" not in out
-
-
-@pytest.mark.integration
-def test_times_are_corrected_apart(run, kragx):
-    """As in a comparison: the first metric's p is its own, whatever stands beside it."""
-    metrics = "metrics=[mrr@5, hit_rate@5, seconds_mean]"
-    for name, lost in (("a", 0), ("b", 7)):
-        run(name, metrics, lost=lost)
-    found = ["-m", "mrr@5", "-m", "hit_rate@5"]
-    both = [*found, "-m", "seconds_mean"]
-    alone, beside = (
-        kragx("history", "results", *named, "--format", "json").json() for named in (found, both)
-    )
-    p, p_beside = (own["series"][0]["steps"][1]["tests"]["mrr@5"] for own in (alone, beside))
-    assert 0 < p["p_adjusted"] < 0.5
-    assert p_beside == p
-    time = beside["series"][0]["steps"][1]["tests"]["seconds_mean"]
-    assert time["p_adjusted"] == time["p"]
-    n_tests = ("n_tests", "n_tests_of_others", "n_tests_of_times")
-    assert [alone[name] for name in n_tests] == [2, 2, 0]
-    assert [beside[name] for name in n_tests] == [2, 2, 1]
-    said = " ".join(kragx("history", "results", *both).out.split())
-    assert "test of hit_rate@5, corrected over 2 tests" in said
-    assert "test of seconds_mean, corrected over 1 tests" in said
 
 
 def test_columns_that_are_empty_everywhere(run, kragx):
@@ -156,7 +120,7 @@ def test_columns_that_are_empty_everywhere(run, kragx):
     both = ["history", "results", "-m", "mrr@5", "-m", "seconds_mean"]
     found, times = kragx(*both).out.split("seconds_mean", 1)
     assert "commit" not in found + times
-    assert (" two" in found, " two" in times.partition("▲")[0]) == (True, False)
+    assert (" two" in found, " two" in times.partition("┊")[0]) == (True, False)
     git = {"commit": "0123456789abcdef", "branch": "main", "dirty": True}
     edited("b", lambda report: report["record"].update(git=git))
     out = kragx(*both).out
@@ -181,27 +145,24 @@ def test_columns_that_are_empty_everywhere(run, kragx):
     ),
 )
 def test_not_joined(run, kragx, settings, word, kind, said):
-    """What means something else is not tested, the line is broken, and it says why."""
+    """Where numbers mean something else the line is broken, and it says why."""
     run("a")
     run("b", *settings, word=word, lost=30)
     value = kragx("history", "results", "--format", "json").json()
     for own in value["series"]:
         assert list(own["steps"][1]["breaks"]) == [kind]
-        assert own["steps"][1]["tests"] == {}
     out = kragx("history", "results").out
     assert f"- 2026-01-02 09:00 b: not comparable with a: {said}" in out
-    assert ("┊ 0.2500" in out, "▼ " in out.partition("▲ better")[0]) == (True, False)
+    assert "┊ 0.2500" in out
 
 
 @pytest.mark.integration
 def test_other_k(run, kragx):
-    """A metric at another k is another metric: a line of its own, and no step between the two."""
+    """A metric at another k is another metric: a line of its own."""
     run("a")
     run("b", "metrics=[mrr@3, hit_rate@5]")
     value = kragx("history", "results", "--format", "json").json()
     assert value["metrics"] == ["mrr@3", "hit_rate@5"]
-    step = value["series"][0]["steps"][1]
-    assert list(step["tests"]) == ["hit_rate@5"]
     out = kragx("history", "results", "--metric", "mrr@5", "-m", "hit_rate@5")
     assert out.code == 0
     outcome = kragx("history", "results", "--metric", "mrr@7")
@@ -262,22 +223,3 @@ def test_nothing_there(kragx, here):
         2,
         True,
     )
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_the_chart(run, kragx, language):
-    """It is written, in either language, and said; a file of another kind is refused."""
-    pytest.importorskip("matplotlib")
-    hostile = '<img src=x onerror="alert(1)">'
-    run("a")
-    run("b", f"retrievers.one.fingerprint='{hostile}'", lost=20)
-    outcome = kragx("history", "results", "--plot", "history.svg", "--language", language)
-    said = {"en": "written: history.svg", "ko": "저장: history.svg"}[language]
-    assert (outcome.code, said in outcome.err) == (0, True)
-    assert "args.lost 0 → 20" in outcome.out
-    svg = Path("history.svg").read_text()
-    assert hostile not in svg
-    assert [f'id="history-1-{number}-0"' in svg for number in range(3)] == [True, True, False]
-    refused = kragx("history", "results", "--plot", "history.html")
-    assert (refused.code, "a figure is written as .png" in refused.err) == (2, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import signal
@@ -83,10 +82,6 @@ def test_means_over_runs(prepared, kragx):
     assert "runs: 0.2500 to 0.7500" in done.out
     assert "asked several times: agent (3)" in done.out
     assert "runs: 0.2500 to 0.7500" in (prepared / "out/report.md").read_text()
-    header, *lines = csv.reader((prepared / "out/means.csv").read_text("utf-8-sig").splitlines())
-    (line,) = (dict(zip(header, line)) for line in lines if line[0] == "agent")
-    ends = line["runs"], line["recall@3 lowest run"], line["recall@3 highest run"]
-    assert ends == ("3", "0.25", "0.75")
 
 
 def test_folder_is_read_again(prepared, kragx):
@@ -126,7 +121,7 @@ def test_limit(prepared, kragx):
     (prepared / "limit").touch()
     done = kragx("run", "run.yaml")
     assert done.code == 5
-    assert "agent failed on 1 of 4 questions in some of its 3 runs" in done.out + done.err
+    assert "agent failed on 1 of 4 questions" in done.out + done.err
     (prepared / "asked.txt").unlink()
     done = kragx("run", "run.yaml", "--set", "max_failed=0.25", "--fresh")
     assert done.code == 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison import cautions, compare
-from kragx.comparison.statistics import best, paired_tests, randomisation_tests, worse_parts
+from kragx.comparison import compare
+from kragx.comparison.statistics import paired_tests, randomisation_tests
 from tests.comparison.support import evaluation, gold_set
 
 VALUES, SHARES = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.05, 0.1, 0.7, 0.1, 0.05)
@@ -111,27 +111,6 @@ def test_missing_values_and_what_never_differs(grouped):
 
 
 @pytest.mark.integration
-def test_worse_parts_without_shuffling(monkeypatch):
-    """Large parts, small ones and parts that share rows have nearly the p of shuffled rows."""
-    random = np.random.default_rng(2)
-    values = random.choice((0.0, 0.5, 1.0), 6_000)
-    parts = [np.arange(2_000), np.arange(1_500, 6_000), np.arange(0, 6_000, 50), np.arange(30)]
-    values[parts[2]] = np.maximum(values[parts[2]] - 0.12, 0)
-    values[5::97] = np.nan
-    shuffled, family = worse_parts(values, parts, 4_000, handicap=0.5)
-    monkeypatch.setattr(best, "MANY", 0)
-    drawn, other = worse_parts(values, parts, 4_000, handicap=0.5)
-    assert drawn.p == pytest.approx(shuffled.p, abs=0.02)
-    assert drawn.z == pytest.approx(shuffled.z, abs=1e-3)
-    assert other.n_tests == family.n_tests == 4
-    quantiles = [np.quantile(own.maxima, (0.5, 0.9, 0.95)) for own in (family, other)]
-    assert quantiles[0] == pytest.approx(quantiles[1], abs=0.15)
-    untested, nothing = worse_parts(values, [np.arange(6_000)])
-    assert np.isnan(untested.p).all()
-    assert nothing.n_tests == 0
-
-
-@pytest.mark.integration
 def test_a_comparison_of_many_is_the_comparison(monkeypatch):
     """Means, intervals, counts and verdicts are the same; p and what hangs on it nearly so."""
     gold = gold_set(600, query_type=lambda i: ("easy", "hard", "rare")[(i % 3) - (i % 90 == 0)])
@@ -144,8 +123,6 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
     plain = compare(evaluations, slices=["query_type"], resamples=1_000)
     monkeypatch.setattr(randomisation_tests, "MANY", 100)
     monkeypatch.setattr(randomisation_tests, "GROUPS", 300)
-    monkeypatch.setattr(best, "MANY", 100)
-    monkeypatch.setattr(cautions, "MANY", 100)
     many = compare(evaluations, slices=["query_type"], resamples=1_000)
     assert many.n_tests == plain.n_tests
     views = [(plain.overall, many.overall), *zip(plain.slices, many.slices)]
@@ -159,7 +136,6 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
             assert (after.n, after.wins, after.ties) == (before.n, before.wins, before.ties)
             assert after.verdict == before.verdict
             assert after.p_adjusted == pytest.approx(before.p_adjusted, abs=0.05)
-    assert "of more than 100 queries p is of random signs for groups" in str(many.cautions)
     assert [own.kind for own in many.recommendations] == [own.kind for own in plain.recommendations]
 
 

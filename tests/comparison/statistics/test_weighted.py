@@ -18,7 +18,6 @@ from kragx.comparison.statistics import (
     queries_needed,
     sign_flip_p,
     sure_bounds,
-    unseen,
     worse_parts,
 )
 from kragx.comparison.statistics.evidence import linearised, of_rows, signed, weighted_means
@@ -108,8 +107,6 @@ def test_what_nobody_asks_is_no_evidence():
     every = sure_bounds(values, ends, np.zeros(1), np.ones(1), weights=weights)
     asked = sure_bounds(values[:20], ends, np.zeros(1), np.ones(1), weights=weights[:20])
     assert every == pytest.approx(asked)
-    alike = behind_best(np.repeat(values, 2, axis=1), weights=weights)
-    assert alike.most == pytest.approx(unseen(16))  # 40^2 over 100
 
 
 def test_a_part_is_worse_by_its_asks():
@@ -126,14 +123,13 @@ def test_a_part_is_worse_by_its_asks():
 
 
 def test_the_best_by_asks():
-    """Who wins where it is asked often is behind nobody, and its rival by the weighted lead."""
+    """Who wins where it is asked often is behind nobody, and its rival is behind it."""
     first = np.where(np.arange(60) % 3 == 0, 1.0, 0.0)
     values, weights = np.stack([first, 1 - first], axis=1), np.where(first > 0, 30.0, 1.0)
     plain, weighted = behind_best(values), behind_best(values, weights=weights)
-    assert plain.p[0] < 0.05 < plain.p[1]
-    assert weighted.p[0] == 1.0
-    assert weighted.p[1] < 0.05
-    assert weighted.most[1] > 20 * 31 / 640 - 0.1
+    assert plain[0] < 0.05 < plain[1]
+    assert weighted[0] == 1.0
+    assert weighted[1] < 0.05
 
 
 def test_a_difference_of_percentiles_by_asks():

@@ -67,11 +67,8 @@ const runWords = ({ date, seconds, resumed, config }) =>
 /** The commit that the config's folder stood at, and whether the run may rest on more than that. */
 function gitWords(git) {
   if (!git) return t("noGit");
-  const { commit, branch, n_changed: count, changed, has_config: hasConfig } = git, more = count - changed.length;
-  const names = changed.map(plain).join(", ") + (more > 0 ? ` ${t("andMore", grouped(more))}` : "");
-  const changes = count === null ? t("changesUnknown") : count ? t("changes", names) : t("noChanges");
-  return [commit ? el("code", {}, commit.slice(0, 12)) : t("noCommit"), branch ? ` (${plain(branch)})` : "", " · ", count === 0 && !hasConfig ? "" : changes,
-    hasConfig ? "" : `${count === 0 ? "" : " · "}${t("configOutside")}`];
+  const { commit, branch, n_changed: count } = git, changes = count === null ? t("changesUnknown") : count ? t("changes", grouped(count)) : t("noChanges");
+  return [commit ? el("code", {}, commit.slice(0, 12)) : t("noCommit"), branch ? ` (${plain(branch)})` : "", " · ", changes];
 }
 
 function aboutSection() {

@@ -30,12 +30,12 @@ function curvePanel({ of, axis, points }, curves) {
   const x = (place) => left + ((place + 0.5) / points.length) * (width - left - right);
   const y = (value) => top + ((most - value) / (most - least)) * (height - top - bottom);
   const parts = [least, (least + most) / 2, most].flatMap((at) => [line("grid", left, width - right, y(at), y(at)), tick(left - 8, y(at) + 4, at < 100 ? number(at).slice(0, 4) : number(at), "end")]);
-  const spoken = points.map(({ value, mean: own, low, high, told_apart: apart }, place) => {
-    const said = `${plain(value)}: ${number(own)} ${missing(low) ? "" : `[${number(low)}, ${number(high)}]`}${apart ? ` ▼` : ""}`;
+  const spoken = points.map(({ value, mean: own, low, high }, place) => {
+    const said = `${plain(value)}: ${number(own)} ${missing(low) ? "" : `[${number(low)}, ${number(high)}]`}`;
     const stroke = { stroke: colour(0) };
     if (place) parts.push(line("whisker", x(place - 1), x(place), y(points[place - 1].mean), y(own), { ...stroke, strokeWidth: 1.2, opacity: 0.55 }));
     if (!missing(low)) parts.push(line("whisker", x(place), x(place), y(low), y(high), stroke, said));
-    parts.push(marker(0, x(place), y(own), said), tick(x(place), height - 18, clipped(value, Math.floor(52 / points.length)) + (apart ? " ▼" : "")));
+    parts.push(marker(0, x(place), y(own), said), tick(x(place), height - 18, clipped(value, Math.floor(52 / points.length))));
     return said;
   });
   return panel(`${plain(of)}: ${plain(axis)}`, drawing(width, height, `${plain(axis)}. ${spoken.join("; ")}`, parts));
